@@ -1,0 +1,1 @@
+"""The gateway: everything on the wire, and the services behind it."""

@@ -1,0 +1,1 @@
+"""The broker: one file a request area."""

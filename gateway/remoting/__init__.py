@@ -1,0 +1,1 @@
+"""Conversations over connections; Twisted begins here."""
