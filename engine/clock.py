@@ -1,0 +1,52 @@
+"""The one door to time: everything that needs to know what time it is takes a `Clock`.
+
+`SystemClock` is the machine's; `ManualClock` is moved by hand, so that no test waits.
+"""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Wall time for what is stored and shown, monotonic time for durations."""
+
+    def millis(self) -> int:
+        """Milliseconds since the epoch, the unit of every timestamp on the wire and on disk."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start; never goes back."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def millis(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class ManualClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, millis: int = 1_700_000_000_000) -> None:
+        self._millis = millis
+        self._elapsed_millis = 0
+
+    def millis(self) -> int:
+        return self._millis
+
+    def monotonic(self) -> float:
+        return self._elapsed_millis / 1000
+
+    def advance(self, millis: int) -> None:
+        """Move both kinds of time forward by `millis` milliseconds."""
+        self._millis += millis
+        self._elapsed_millis += millis
+
+    def set_wall(self, millis: int) -> None:
+        """Set the wall clock alone, as an administrator or a time server would."""
+        self._millis = millis

@@ -1,0 +1,349 @@
+"""The nouns both sides share: messages, their properties, flags and ids, and the reserved names.
+
+Standard: `Message`, `MessageExt`, `MessageConst`, `MessageSysFlag`, `MessageDecoder`,
+`MessageClientIDSetter`, `MixAll`, `TopicValidator`.
+"""
+
+import re
+import socket
+import struct
+from collections.abc import Mapping
+from operator import mul
+
+# Properties string: name 0x01 value 0x02, repeated.
+NAME_VALUE_SEPARATOR = "\x01"
+PROPERTY_SEPARATOR = "\x02"
+
+PROPERTY_KEYS = "KEYS"
+PROPERTY_TAGS = "TAGS"
+PROPERTY_WAIT_STORE_MSG_OK = "WAIT"
+PROPERTY_DELAY_TIME_LEVEL = "DELAY"
+PROPERTY_RETRY_TOPIC = "RETRY_TOPIC"
+PROPERTY_REAL_TOPIC = "REAL_TOPIC"
+PROPERTY_REAL_QUEUE_ID = "REAL_QID"
+PROPERTY_TRANSACTION_PREPARED = "TRAN_MSG"
+PROPERTY_PRODUCER_GROUP = "PGROUP"
+PROPERTY_MIN_OFFSET = "MIN_OFFSET"
+PROPERTY_MAX_OFFSET = "MAX_OFFSET"
+PROPERTY_BUYER_ID = "BUYER_ID"
+PROPERTY_ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID"
+PROPERTY_TRANSFER_FLAG = "TRANSFER_FLAG"
+PROPERTY_CORRECTION_FLAG = "CORRECTION_FLAG"
+PROPERTY_RECONSUME_TIME = "RECONSUME_TIME"
+PROPERTY_MSG_REGION = "MSG_REGION"
+PROPERTY_TRACE_SWITCH = "TRACE_ON"
+PROPERTY_UNIQ_KEY = "UNIQ_KEY"
+PROPERTY_MAX_RECONSUME_TIMES = "MAX_RECONSUME_TIMES"
+PROPERTY_CONSUME_START_TIMESTAMP = "CONSUME_START_TIME"
+PROPERTY_INNER_NUM = "INNER_NUM"
+PROPERTY_INNER_BASE = "INNER_BASE"
+PROPERTY_INNER_MULTI_DISPATCH = "INNER_MULTI_DISPATCH"
+PROPERTY_INNER_MULTI_QUEUE_OFFSET = "INNER_MULTI_QUEUE_OFFSET"
+PROPERTY_CLUSTER = "CLUSTER"
+PROPERTY_MESSAGE_TYPE = "MSG_TYPE"
+PROPERTY_POP_CK = "POP_CK"
+PROPERTY_SHARDING_KEY = "__SHARDINGKEY"
+PROPERTY_INSTANCE_ID = "INSTANCE_ID"
+PROPERTY_TIMER_DELAY_SEC = "TIMER_DELAY_SEC"
+PROPERTY_TIMER_DELAY_MS = "TIMER_DELAY_MS"
+PROPERTY_TIMER_DELIVER_MS = "TIMER_DELIVER_MS"
+PROPERTY_TIMER_OUT_MS = "TIMER_OUT_MS"
+PROPERTY_PRIORITY = "_SYS_MSG_PRIORITY_"
+PROPERTY_LITE_TOPIC = "__LITE_TOPIC"
+PROPERTY_CRC32 = "__CRC32#"
+PROPERTY_TRANSACTION_ID = "__transactionId__"
+
+KEY_SEPARATOR = " "
+TAG_SEPARATOR = "||"
+
+RETRY_PREFIX = "%RETRY%"
+DLQ_PREFIX = "%DLQ%"
+LMQ_PREFIX = "%LMQ%"
+SYSTEM_TOPIC_PREFIX = "rmq_sys_"
+SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
+
+DEFAULT_TOPIC = "TBW102"
+SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
+BENCHMARK_TOPIC = "BenchmarkTest"
+TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
+TRANS_HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
+TRANS_OP_HALF_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+ROCKSDB_TRANS_HALF_TOPIC = "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC"
+ROCKSDB_TRANS_OP_HALF_TOPIC = "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC"
+TRANS_CHECK_MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
+SELF_TEST_TOPIC = "SELF_TEST_TOPIC"
+OFFSET_MOVED_EVENT = "OFFSET_MOVED_EVENT"
+TIMER_TOPIC = "rmq_sys_wheel_timer"
+
+SYSTEM_TOPICS = frozenset(
+    {
+        DEFAULT_TOPIC,
+        SCHEDULE_TOPIC,
+        BENCHMARK_TOPIC,
+        TRANS_HALF_TOPIC,
+        TRACE_TOPIC,
+        TRANS_OP_HALF_TOPIC,
+        ROCKSDB_TRANS_HALF_TOPIC,
+        ROCKSDB_TRANS_OP_HALF_TOPIC,
+        TRANS_CHECK_MAX_TIME_TOPIC,
+        SELF_TEST_TOPIC,
+        OFFSET_MOVED_EVENT,
+    }
+)
+# Topics only the broker itself may write to.
+SEND_FORBIDDEN_TOPICS = frozenset(
+    {
+        SCHEDULE_TOPIC,
+        TRANS_HALF_TOPIC,
+        ROCKSDB_TRANS_HALF_TOPIC,
+        TRANS_OP_HALF_TOPIC,
+        ROCKSDB_TRANS_OP_HALF_TOPIC,
+        TRANS_CHECK_MAX_TIME_TOPIC,
+        SELF_TEST_TOPIC,
+        OFFSET_MOVED_EVENT,
+    }
+)
+SYSTEM_GROUPS = frozenset(
+    {
+        "TOOLS_CONSUMER",
+        "FILTERSRV_CONSUMER",
+        "SELF_TEST_C_GROUP",
+        "SELF_TEST_P_GROUP",
+        "CLIENT_INNER_PRODUCER",
+        "__MONITOR_CONSUMER",
+        "CID_ONS-HTTP-PROXY",
+        "CID_ONSAPI_PERMISSION",
+        "CID_ONSAPI_OWNER",
+        "CID_ONSAPI_PULL",
+        "CID_RMQ_SYS_TRANS",
+    }
+)
+
+TOPIC_LENGTH_MAX = 127
+RETRY_OR_DLQ_TOPIC_LENGTH_MAX = 255
+GROUP_LENGTH_MAX = 120
+_LEGAL_NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
+
+
+class SysFlag:
+    """Bits of a record's sysFlag. Standard: `MessageSysFlag`."""
+
+    COMPRESSED = 1
+    MULTI_TAGS = 1 << 1
+    TRANSACTION_NOT_TYPE = 0
+    TRANSACTION_PREPARED = 1 << 2
+    TRANSACTION_COMMIT = 2 << 2
+    TRANSACTION_ROLLBACK = 3 << 2
+    TRANSACTION_MASK = 3 << 2
+    BORN_HOST_V6 = 1 << 4
+    STORE_HOST_V6 = 1 << 5
+    NEED_UNWRAP = 1 << 6
+    INNER_BATCH = 1 << 7
+    COMPRESSION_TYPE_MASK = 7 << 8
+
+
+class Message:
+    """A message as a broker is about to store it.
+
+    `born_timestamp` is in milliseconds; hosts are packed as in a record: 4 or 16 address bytes
+    and the port as i4 (see `pack_host`).
+    """
+
+    __slots__ = (
+        "body",
+        "born_host",
+        "born_timestamp",
+        "flag",
+        "prepared_transaction_offset",
+        "properties",
+        "queue_id",
+        "reconsume_times",
+        "store_host",
+        "sys_flag",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        queue_id: int,
+        body: bytes,
+        properties: dict[str, str],
+        born_timestamp: int,
+        born_host: bytes,
+        store_host: bytes,
+        flag: int = 0,
+        sys_flag: int = 0,
+        reconsume_times: int = 0,
+        prepared_transaction_offset: int = 0,
+    ) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self.body = body
+        self.properties = properties
+        self.born_timestamp = born_timestamp
+        self.born_host = born_host
+        self.store_host = store_host
+        self.flag = flag
+        self.sys_flag = sys_flag
+        self.reconsume_times = reconsume_times
+        self.prepared_transaction_offset = prepared_transaction_offset
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.topic!r}, queue {self.queue_id}, {len(self.body)} bytes)"
+
+
+class StoredMessage(Message):
+    """A message read back from the log: also where it lies and when it was stored (ms)."""
+
+    __slots__ = ("body_crc", "physical_offset", "queue_offset", "size", "store_timestamp")
+
+    store_timestamp: int
+    queue_offset: int
+    physical_offset: int
+    size: int
+    body_crc: int
+
+    @property
+    def message_id(self) -> str:
+        """The offset message id: store host and log offset in hex."""
+        return offset_message_id(self.store_host, self.physical_offset)
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Read a properties string; pairs without a name or a separator are ignored, as the standard does.
+
+    Standard: `MessageDecoder.string2messageProperties`.
+    """
+    properties = {}
+    for pair in text.split(PROPERTY_SEPARATOR):
+        name, separator, value = pair.partition(NAME_VALUE_SEPARATOR)
+        if name and separator and value:
+            properties[name] = value
+    return properties
+
+
+def format_properties(properties: Mapping[str, str]) -> str:
+    """Write a properties string, with the trailing separator of 5.x.
+
+    Standard: `MessageDecoder.messageProperties2String`.
+    """
+    return "".join([f"{name}\x01{value}\x02" for name, value in properties.items()])
+
+
+def pack_host(ip: str, port: int) -> bytes:
+    """Pack an address as records hold it: 4 or 16 bytes of address, then the port as i4."""
+    family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+    return socket.inet_pton(family, ip) + struct.pack(">i", port)
+
+
+def unpack_host(packed: bytes) -> tuple[str, int]:
+    """The address text and port of a packed host. Raises `ValueError` for any other length than 8 or 20."""
+    if len(packed) not in (8, 20):
+        raise ValueError(f"a packed host has 8 or 20 bytes, not {len(packed)}")
+    family = socket.AF_INET if len(packed) == 8 else socket.AF_INET6
+    return socket.inet_ntop(family, packed[:-4]), int(struct.unpack(">i", packed[-4:])[0])
+
+
+def format_host(packed: bytes) -> str:
+    """A packed host as `ip:port`."""
+    ip, port = unpack_host(packed)
+    return f"{ip}:{port}"
+
+
+def offset_message_id(store_host: bytes, physical_offset: int) -> str:
+    """The id the broker gives: 32 hex characters (56 for an IPv6 store host).
+
+    Standard: `MessageDecoder.createMessageId`.
+    """
+    return f"{store_host.hex()}{physical_offset & 0xFFFFFFFFFFFFFFFF:016x}".upper()
+
+
+def parse_offset_message_id(message_id: str) -> tuple[str, int, int]:
+    """Ip, port and log offset of an offset message id. Raises `ValueError` when it is none."""
+    if len(message_id) not in (32, 56):
+        raise ValueError(f"an offset message id has 32 or 56 characters, not {len(message_id)}")
+    raw = bytes.fromhex(message_id)
+    ip, port = unpack_host(raw[:-8])
+    return ip, port, int.from_bytes(raw[-8:], "big", signed=True)
+
+
+class UniqueKeys:
+    """Makes UNIQ_KEY values for messages that came without one.
+
+    Layout: ip, low 2 bytes of the process id, 4 bytes that tell this maker from others in the
+    process, milliseconds since the start of the month i4, counter i2; upper-case hex.
+    Standard: `MessageClientIDSetter`.
+    """
+
+    def __init__(self, ip: bytes, pid: int, salt: int, month_start_millis: int) -> None:
+        self._prefix = (ip + struct.pack(">HI", pid & 0xFFFF, salt & 0xFFFFFFFF)).hex().upper()
+        self._month_start_millis = month_start_millis
+        self._counter = 0
+
+    def next(self, now_millis: int) -> str:
+        """A key that this maker has not given before within the counter's period of 65,536 a millisecond."""
+        self._counter = (self._counter + 1) & 0xFFFF
+        since = (now_millis - self._month_start_millis) & 0xFFFFFFFF
+        return f"{self._prefix}{since:08X}{self._counter:04X}"
+
+
+# 31**i modulo 2**32, highest power last used first: the weights of String.hashCode.
+_HASH_POWERS = [pow(31, i, 1 << 32) for i in range(512)]
+
+
+def java_hash(text: str) -> int:
+    """Java's `String.hashCode`: a signed 32-bit number over UTF-16 code units."""
+    if text.isascii():
+        units: bytes | tuple[int, ...] = text.encode("ascii")
+    else:
+        raw = text.encode("utf-16-be", "surrogatepass")
+        units = struct.unpack(f">{len(raw) // 2}H", raw)
+    count = len(units)
+    if count > len(_HASH_POWERS):
+        _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count))
+    value = sum(map(mul, units, _HASH_POWERS[count - 1 :: -1] if count else ())) & 0xFFFFFFFF
+    return value - 0x100000000 if value & 0x80000000 else value
+
+
+def tags_code(tags: str | None) -> int:
+    """The tag hash of a consume queue unit; 0 without tags. Standard: `MessageExtBrokerInner.tagsString2tagsCode`."""
+    return java_hash(tags) if tags else 0
+
+
+def is_system_topic(topic: str) -> bool:
+    """Whether the name is reserved. Standard: `TopicValidator.isSystemTopic`."""
+    return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
+
+
+def is_system_group(group: str) -> bool:
+    """Whether the group name is reserved. Standard: `MixAll.isSysConsumerGroup` and the predefined groups."""
+    return group in SYSTEM_GROUPS or group.startswith(SYSTEM_GROUP_PREFIX)
+
+
+def validate_topic(topic: str) -> str | None:
+    """The remark with which a topic name is refused, or None. Standard: `TopicValidator.validateTopic` of 5.5."""
+    if not topic.strip():
+        return "The specified topic is blank."
+    if not _LEGAL_NAME.fullmatch(topic):
+        return f"The specified topic: {topic}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
+        if len(topic) > RETRY_OR_DLQ_TOPIC_LENGTH_MAX:
+            return (
+                f"The specified topic is DLQ or Retry topic: {topic}, and it's longer than topic "
+                f"max length: {RETRY_OR_DLQ_TOPIC_LENGTH_MAX}"
+            )
+    elif len(topic) > TOPIC_LENGTH_MAX:
+        return f"The specified topic: {topic}, is longer than topic max length: {TOPIC_LENGTH_MAX}"
+    return None
+
+
+def validate_group(group: str) -> str | None:
+    """The remark with which a group name is refused, or None. Standard: `TopicValidator.validateGroup` of 5.5."""
+    if not group.strip():
+        return "The specified group is blank."
+    if not _LEGAL_NAME.fullmatch(group):
+        return f"The specified group: {group}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if len(group) > GROUP_LENGTH_MAX:
+        return f"The specified group: {group}, is longer than group max length: {GROUP_LENGTH_MAX}"
+    return None
