@@ -289,7 +289,7 @@ class UniqueKeys:
 
 
 # 31**i modulo 2**32, highest power last used first: the weights of String.hashCode.
-_HASH_POWERS = [pow(31, i, 1 << 32) for i in range(512)]
+_HASH_POWERS: list[int] = [pow(31, i, 1 << 32) for i in range(512)]
 
 
 def java_hash(text: str) -> int:
@@ -302,12 +302,15 @@ def java_hash(text: str) -> int:
     count = len(units)
     if count > len(_HASH_POWERS):
         _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count))
-    value = sum(map(mul, units, _HASH_POWERS[count - 1 :: -1] if count else ())) & 0xFFFFFFFF
+    value: int = sum(map(mul, units, _HASH_POWERS[count - 1 :: -1] if count else ())) & 0xFFFFFFFF
     return value - 0x100000000 if value & 0x80000000 else value
 
 
 def tags_code(tags: str | None) -> int:
-    """The tag hash of a consume queue unit; 0 without tags. Standard: `MessageExtBrokerInner.tagsString2tagsCode`."""
+    """The tag hash of a consume queue unit; 0 without tags.
+
+    Standard: `MessageExtBrokerInner.tagsString2tagsCode`.
+    """
     return java_hash(tags) if tags else 0
 
 
@@ -322,7 +325,10 @@ def is_system_group(group: str) -> bool:
 
 
 def validate_topic(topic: str) -> str | None:
-    """The remark with which a topic name is refused, or None. Standard: `TopicValidator.validateTopic` of 5.5."""
+    """The remark with which a topic name is refused, or None.
+
+    Standard: `TopicValidator.validateTopic` of 5.5.
+    """
     if not topic.strip():
         return "The specified topic is blank."
     if not _LEGAL_NAME.fullmatch(topic):
@@ -339,7 +345,10 @@ def validate_topic(topic: str) -> str | None:
 
 
 def validate_group(group: str) -> str | None:
-    """The remark with which a group name is refused, or None. Standard: `TopicValidator.validateGroup` of 5.5."""
+    """The remark with which a group name is refused, or None.
+
+    Standard: `TopicValidator.validateGroup` of 5.5.
+    """
     if not group.strip():
         return "The specified group is blank."
     if not _LEGAL_NAME.fullmatch(group):

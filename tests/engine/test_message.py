@@ -1,0 +1,141 @@
+"""The nouns: properties, ids, hashes and names agree with the standard's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.message import (
+    StoredMessage,
+    UniqueKeys,
+    format_host,
+    format_properties,
+    is_system_group,
+    is_system_topic,
+    java_hash,
+    offset_message_id,
+    pack_host,
+    parse_offset_message_id,
+    parse_properties,
+    tags_code,
+    unpack_host,
+    validate_group,
+    validate_topic,
+)
+
+
+def hash_by_definition(text: str) -> int:
+    """String.hashCode as its documentation states it: h = 31 * h + unit, in 32 signed bits."""
+    raw = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for at in range(0, len(raw), 2):
+        value = (31 * value + int.from_bytes(raw[at : at + 2], "big")) & 0xFFFFFFFF
+    return value - (1 << 32) if value >> 31 else value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("", 0), ("a", 97), ("TagA", 2598919), ("polygenelubricants", -(1 << 31)), ("x" * 600, None)],
+)
+def test_java_hash_of_known_texts(text: str, value: int | None) -> None:
+    """Values a Java runtime prints; the last is longer than the table of powers prepared at import."""
+    assert java_hash(text) == (hash_by_definition(text) if value is None else value)
+
+
+@given(st.text(max_size=80))
+def test_java_hash_equals_its_definition(text: str) -> None:
+    assert java_hash(text) == hash_by_definition(text)
+
+
+def test_no_tags_have_code_zero() -> None:
+    assert tags_code(None) == 0
+    assert tags_code("") == 0
+    assert tags_code("TagA") == 2598919
+
+
+names = st.text(st.characters(blacklist_characters="\x01\x02", blacklist_categories=["Cs"]), min_size=1)
+
+
+@given(st.dictionaries(names, names))
+def test_properties_round_trip(properties: dict[str, str]) -> None:
+    assert parse_properties(format_properties(properties)) == properties
+
+
+def test_properties_without_trailing_separator_are_read() -> None:
+    """4.9 clients strip the last separator."""
+    assert parse_properties("A\x011\x02B\x012") == {"A": "1", "B": "2"}
+
+
+def test_malformed_pairs_are_ignored() -> None:
+    assert parse_properties("\x01v\x02nothing\x02K\x01\x02A\x01=\x01\x02") == {"A": "=\x01"}
+
+
+@pytest.mark.parametrize(("ip", "length"), [("127.0.0.1", 8), ("fe80::1", 20)])
+def test_hosts_round_trip(ip: str, length: int) -> None:
+    packed = pack_host(ip, 10911)
+    assert len(packed) == length
+    assert unpack_host(packed) == (ip, 10911)
+    assert format_host(packed) == f"{ip}:10911"
+
+
+def test_a_host_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="8 or 20"):
+        unpack_host(b"123")
+
+
+def test_offset_message_id_is_the_standards_hex() -> None:
+    packed = pack_host("127.0.0.1", 10911)
+    assert offset_message_id(packed, 0x1234) == "7F00000100002A9F0000000000001234"
+    assert parse_offset_message_id("7F00000100002A9F0000000000001234") == ("127.0.0.1", 10911, 0x1234)
+
+
+@pytest.mark.parametrize("text", ["", "7F", "Z" * 32, "7F" * 20])
+def test_a_malformed_message_id_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"characters|non-hexadecimal"):
+        parse_offset_message_id(text)
+
+
+def test_unique_keys_differ_and_have_the_standards_length() -> None:
+    keys = UniqueKeys(b"\x7f\x00\x00\x01", pid=70000, salt=5, month_start_millis=0)
+    made = [keys.next(1000) for _ in range(100)]
+    assert len(set(made)) == 100
+    assert {len(key) for key in made} == {32}
+    assert made[0].startswith("7F0000011170")
+
+
+def test_reserved_names() -> None:
+    assert is_system_topic("SCHEDULE_TOPIC_XXXX")
+    assert is_system_topic("rmq_sys_anything")
+    assert not is_system_topic("orders")
+    assert is_system_group("CID_RMQ_SYS_TRANS")
+    assert not is_system_group("CID_orders")
+
+
+def test_topic_remarks() -> None:
+    assert validate_topic("orders") is None
+    assert validate_topic("%RETRY%" + "g" * 240) is None
+    assert validate_topic(" ") == "The specified topic is blank."
+    assert validate_topic("a b") == (
+        "The specified topic: a b, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    )
+    long = "t" * 128
+    assert validate_topic(long) == f"The specified topic: {long}, is longer than topic max length: 127"
+    long = "%DLQ%" + "t" * 251
+    assert validate_topic(long) == (
+        f"The specified topic is DLQ or Retry topic: {long}, and it's longer than topic max length: 255"
+    )
+
+
+def test_group_remarks() -> None:
+    assert validate_group("g" * 120) is None
+    assert validate_group("") == "The specified group is blank."
+    assert validate_group("ä") == (
+        "The specified group: ä, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    )
+    long = "g" * 121
+    assert validate_group(long) == f"The specified group: {long}, is longer than group max length: 120"
+
+
+def test_a_stored_message_knows_its_id() -> None:
+    message = StoredMessage("t", 0, b"", {}, 0, pack_host("10.0.0.1", 1), pack_host("127.0.0.1", 10911))
+    message.physical_offset = 7
+    assert message.message_id == "7F00000100002A9F0000000000000007"
