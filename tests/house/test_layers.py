@@ -1,0 +1,89 @@
+"""Who may import whom; the first rule whose place contains a module is its law."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.house.source import imported_modules, module_name, source_files
+
+NOUNS = ("engine.message", "engine.errors", "engine.options", "engine.clock", "engine.disk", "engine.worker")
+
+# place -> what it may import of our own (a name covers everything below it).
+LAYERS: dict[str, tuple[str, ...]] = {
+    "engine.store": ("engine.store", *NOUNS),
+    "engine.message": (),
+    "engine.errors": (),
+    "engine.clock": (),
+    "engine.options": ("engine.options", "engine.errors"),
+    "engine": ("engine",),
+    "gateway.codec": ("gateway.codec", "engine.message", "engine.lenient_json"),
+    "gateway.remoting": (
+        "gateway.remoting",
+        "gateway.codec",
+        "engine.clock",
+        "engine.errors",
+        "engine.message",
+        "engine.options",
+        "engine.worker",
+    ),
+    "gateway.namesrv": ("gateway.namesrv", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.broker": ("gateway.broker", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.cli": ("gateway", "engine"),
+    "gateway": ("gateway",),
+}
+
+# What the request areas of the broker share; beyond these they do not import one another.
+BROKER_SHARED = frozenset(
+    f"gateway.broker.{name}" for name in ("broker", "longpoll", "clients", "durable", "locks", "stats")
+)
+BROKER_TOP = "gateway.broker.service"
+
+
+def inside(module: str, place: str) -> bool:
+    return module == place or module.startswith(place + ".")
+
+
+def law_for(module: str) -> tuple[str, ...]:
+    place = next(place for place in LAYERS if inside(module, place))
+    return LAYERS[place]
+
+
+@pytest.mark.parametrize("path", source_files(), ids=str)
+def test_imports_keep_the_layers(path: Path) -> None:
+    """Each file imports only what its layer allows."""
+    module = module_name(path)
+    allowed = law_for(module)
+    ours = {name for name in imported_modules(path) if inside(name, "engine") or inside(name, "gateway")}
+    # A bare package ("engine") names no file: the names taken from it are judged by themselves.
+    wrong = {
+        name for name in ours - {"engine", "gateway"} if not any(inside(name, place) for place in allowed)
+    }
+    assert not wrong, f"{module} may not import {sorted(wrong)}"
+
+
+@pytest.mark.parametrize("path", [p for p in source_files() if p.parts[0] == "engine"], ids=str)
+def test_the_engine_knows_no_network(path: Path) -> None:
+    """No Twisted and no sockets below the gateway (packing an address needs `socket` in the nouns)."""
+    banned = {"twisted", "asyncio", "selectors", "threading"}
+    wrong = {name for name in imported_modules(path) if name.split(".")[0] in banned}
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", [p for p in source_files() if p.parts[:2] == ("gateway", "broker")], ids=str)
+def test_request_areas_do_not_import_one_another(path: Path) -> None:
+    """Areas meet in what they share, or in the service that puts them together."""
+    module = module_name(path)
+    if module in (BROKER_TOP, "gateway.broker.broker"):
+        return
+    neighbours = {name for name in imported_modules(path) if name.startswith("gateway.broker.")}
+    wrong = neighbours - BROKER_SHARED - {module}
+    assert not wrong, f"{module} may not import {sorted(wrong)}"
+
+
+def test_codec_is_pure() -> None:
+    """The codec does bytes only: no Twisted, no time, no files."""
+    for path in source_files():
+        if path.parts[:2] == ("gateway", "codec"):
+            wrong = set(imported_modules(path)) & {"time", "os", "io", "pathlib", "socket"}
+            assert not wrong, f"{path} imports {sorted(wrong)}"
+            assert not any(name.startswith("twisted") for name in imported_modules(path)), path
