@@ -1,0 +1,21 @@
+"""The two things that can be wrong with what a peer sent.
+
+`CodecError`: the bytes are no frame or no command; nothing after them can be trusted, the connection ends.
+`HeaderError`: the command is sound but its header fields are not; it is answered with code 1 and the remark.
+"""
+
+
+class CodecError(Exception):
+    """Bytes that break the protocol. The text says which rule; the connection is to be closed."""
+
+
+class HeaderError(Exception):
+    """A header field that is missing or unreadable.
+
+    `field` is the wire name, `remark` the text for the answer (response code SYSTEM_ERROR).
+    """
+
+    def __init__(self, field: str, remark: str) -> None:
+        super().__init__(remark)
+        self.field = field
+        self.remark = remark
