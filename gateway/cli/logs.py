@@ -1,0 +1,41 @@
+"""Where log lines go: one event a line on standard error, as text or as JSON.
+
+Everything logs through the standard `logging`; Twisted's own events are routed into it. A line
+carries time, level, logger and message; JSON adds whatever fields the event was given.
+"""
+
+import logging
+import sys
+from typing import Literal
+
+from pythonjsonlogger.json import JsonFormatter
+
+LogFormat = Literal["text", "json"]
+TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
+
+def start_logging(form: LogFormat, level: str) -> None:
+    """Send everything at `level` and above to standard error in the given form."""
+    console = logging.StreamHandler(sys.stderr)
+    if form == "json":
+        console.setFormatter(
+            JsonFormatter(
+                "%(asctime)s %(levelname)s %(name)s %(message)s",
+                rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
+            )
+        )
+    else:
+        console.setFormatter(logging.Formatter(TEXT))
+    root = logging.getLogger()
+    root.handlers[:] = [console]
+    root.setLevel(level.upper())
+    route_twisted()
+
+
+def route_twisted() -> None:
+    """Hand Twisted's events to `logging`, so that nothing is printed on a way of its own."""
+    from twisted.logger import STDLibLogObserver, globalLogBeginner
+
+    # Twisted announces every port and factory it starts at "info"; that is noise to an operator.
+    logging.getLogger("twisted").setLevel(logging.WARNING)
+    globalLogBeginner.beginLoggingTo([STDLibLogObserver("twisted")], redirectStandardIO=False)

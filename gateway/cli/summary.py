@@ -1,0 +1,109 @@
+"""What a person should know when the server is up: where to connect, and what will not work.
+
+Pure but for `local_addresses` and `in_container`, which ask the machine.
+"""
+
+import ipaddress
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+
+
+def local_addresses() -> list[str]:
+    """The machine's IPv4 addresses, those that other machines may reach first."""
+    found = [
+        address.address
+        for addresses in psutil.net_if_addrs().values()
+        for address in addresses
+        if address.family == socket.AF_INET
+    ]
+    return sorted(set(found), key=lambda text: (ipaddress.ip_address(text).is_loopback, text))
+
+
+def in_container() -> bool:
+    """Whether this process runs in a container, where its own address may mean nothing outside."""
+    return os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv")
+
+
+def default_advertise(addresses: Sequence[str]) -> str:
+    """The address a broker is registered under when none was configured.
+
+    The first address that is neither loopback nor 192.168.*, else the last other one, else
+    loopback. Standard: `NetworkUtil.getLocalAddress`.
+    """
+    outside = [text for text in addresses if not ipaddress.ip_address(text).is_loopback]
+    preferred = [text for text in outside if not text.startswith("192.168")]
+    if preferred:
+        return preferred[0]
+    return outside[-1] if outside else "127.0.0.1"
+
+
+def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], container: bool) -> list[str]:
+    """Why clients may not reach the advertised address, each with what to do about it."""
+    warnings = []
+    try:
+        ip = ipaddress.ip_address(advertised)
+    except ValueError:
+        return warnings
+    everywhere = bind in ("", "0.0.0.0", "::")
+    if ip.is_loopback and everywhere and not container:
+        warnings.append(
+            f"brokers are advertised as {advertised}: clients on other machines cannot reach it. "
+            "Set --advertise (brokerIP1) to an address they can."
+        )
+    if container and (ip.is_loopback or advertised in addresses):
+        warnings.append(
+            f"running in a container and advertised as {advertised}: clients outside it cannot reach that. "
+            "Set --advertise (brokerIP1) to the host's address and publish the ports under the same numbers."
+        )
+    if not ip.is_loopback and advertised not in addresses:
+        warnings.append(
+            f"{advertised} is not an address of this machine (its own: {', '.join(addresses)}): "
+            "right behind NAT or a port mapping, else clients will not connect."
+        )
+    if not everywhere and bind != advertised and not container:
+        warnings.append(f"listening on {bind} only, but advertised as {advertised}.")
+    return warnings
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the start-up lines are made of; ports as bound."""
+
+    name_server: str | None
+    broker: str | None
+    broker_name: str
+    cluster: str
+    data: str
+    started_in: float
+    warnings: Sequence[str] = ()
+
+    def lines(self) -> list[str]:
+        """The lines, ready to print; the last says that the server is ready."""
+        lines = []
+        if self.name_server:
+            lines.append(f"name server  {self.name_server}   (clients: namesrvAddr={self.name_server})")
+        if self.broker:
+            lines.append(
+                f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
+            )
+        lines.append(f"data         {self.data}")
+        lines += [f"warning      {text}" for text in self.warnings]
+        lines.append(f"ready in {self.started_in:.2f} s")
+        return lines
+
+    def as_json(self) -> dict[str, object]:
+        """The same for programs."""
+        return {
+            "nameServer": self.name_server,
+            "broker": self.broker,
+            "brokerName": self.broker_name,
+            "cluster": self.cluster,
+            "data": self.data,
+            "startedInSeconds": round(self.started_in, 3),
+            "warnings": list(self.warnings),
+            "ready": True,
+        }

@@ -1,0 +1,36 @@
+"""Log lines: text for people, JSON for programs, both on standard error."""
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from gateway.cli import logs
+
+
+@pytest.fixture(autouse=True)
+def _restore_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(logs, "route_twisted", lambda: None)
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = before
+    root.setLevel(level)
+
+
+def test_json_lines_carry_the_events_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start_logging("json", "info")
+    logging.getLogger("gateway.broker").info("registered", extra={"nameServer": "127.0.0.1:9876"})
+    line = json.loads(capsys.readouterr().err)
+    assert line["message"] == "registered"
+    assert line["level"] == "INFO"
+    assert line["logger"] == "gateway.broker"
+    assert line["nameServer"] == "127.0.0.1:9876"
+
+
+def test_text_lines_keep_to_the_level(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start_logging("text", "warning")
+    logging.getLogger("gateway").info("not shown")
+    logging.getLogger("gateway").warning("shown")
+    assert capsys.readouterr().err.rstrip().endswith("WARNING gateway: shown")

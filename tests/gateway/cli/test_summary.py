@@ -1,0 +1,67 @@
+"""The start-up summary: the address chosen, what is warned of, what is printed."""
+
+import json
+
+import pytest
+
+from gateway.cli.summary import Summary, default_advertise, local_addresses, reach_warnings
+
+
+@pytest.mark.parametrize(
+    ("addresses", "chosen"),
+    [
+        (["10.0.0.5", "192.168.1.2", "127.0.0.1"], "10.0.0.5"),
+        (["192.168.1.2", "192.168.1.3", "127.0.0.1"], "192.168.1.3"),
+        (["127.0.0.1"], "127.0.0.1"),
+        ([], "127.0.0.1"),
+    ],
+)
+def test_the_advertised_address_by_the_standards_preference(addresses: list[str], chosen: str) -> None:
+    assert default_advertise(addresses) == chosen
+
+
+OWN = ["10.0.0.5", "127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("advertised", "bind", "container", "says"),
+    [
+        ("10.0.0.5", "0.0.0.0", False, []),
+        ("mq.example.org", "0.0.0.0", False, []),
+        ("127.0.0.1", "127.0.0.1", False, []),
+        ("127.0.0.1", "0.0.0.0", False, ["other machines cannot reach"]),
+        ("10.0.0.5", "0.0.0.0", True, ["in a container"]),
+        ("203.0.113.9", "0.0.0.0", False, ["not an address of this machine"]),
+        ("10.0.0.5", "127.0.0.1", False, ["listening on 127.0.0.1 only"]),
+    ],
+)
+def test_warnings_when_clients_could_not_reach_it(
+    advertised: str, bind: str, container: bool, says: list[str]
+) -> None:
+    warnings = reach_warnings(advertised, bind, OWN, container)
+    assert len(warnings) == len(says)
+    assert all(text in warning for text, warning in zip(says, warnings, strict=True))
+
+
+def test_this_machine_has_loopback_last() -> None:
+    assert local_addresses()[-1].startswith("127.")
+
+
+def test_the_summary_as_lines_and_as_json() -> None:
+    summary = Summary(
+        name_server="127.0.0.1:9876",
+        broker="127.0.0.1:10911",
+        broker_name="b",
+        cluster="c",
+        data="/data",
+        started_in=0.4567,
+        warnings=["mind the gap"],
+    )
+    assert summary.lines() == [
+        "name server  127.0.0.1:9876   (clients: namesrvAddr=127.0.0.1:9876)",
+        "broker       127.0.0.1:10911   (b of c, as clients see it)",
+        "data         /data",
+        "warning      mind the gap",
+        "ready in 0.46 s",
+    ]
+    assert json.loads(json.dumps(summary.as_json()))["startedInSeconds"] == 0.457
