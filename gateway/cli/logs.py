@@ -6,7 +6,7 @@ carries time, level, logger and message; JSON adds whatever fields the event was
 
 import logging
 import sys
-from typing import Literal
+from typing import Literal, cast
 
 from pythonjsonlogger.json import JsonFormatter
 
@@ -34,8 +34,9 @@ def start_logging(form: LogFormat, level: str) -> None:
 
 def route_twisted() -> None:
     """Hand Twisted's events to `logging`, so that nothing is printed on a way of its own."""
-    from twisted.logger import STDLibLogObserver, globalLogBeginner
+    from twisted.logger import ILogObserver, STDLibLogObserver, globalLogBeginner
 
     # Twisted announces every port and factory it starts at "info"; that is noise to an operator.
     logging.getLogger("twisted").setLevel(logging.WARNING)
-    globalLogBeginner.beginLoggingTo([STDLibLogObserver("twisted")], redirectStandardIO=False)
+    observer = cast(ILogObserver, STDLibLogObserver("twisted"))
+    globalLogBeginner.beginLoggingTo([observer], redirectStandardIO=False)

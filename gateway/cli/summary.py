@@ -43,7 +43,7 @@ def default_advertise(addresses: Sequence[str]) -> str:
 
 def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], container: bool) -> list[str]:
     """Why clients may not reach the advertised address, each with what to do about it."""
-    warnings = []
+    warnings: list[str] = []
     try:
         ip = ipaddress.ip_address(advertised)
     except ValueError:
