@@ -1,0 +1,37 @@
+"""CPU time and memory of a server's processes, taken from the operating system."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Usage:
+    """CPU seconds used so far and resident bytes now, of all processes of one server together."""
+
+    cpu_seconds: float
+    resident_bytes: int
+
+
+def usage(pids: Sequence[int]) -> Usage:
+    """What the given processes have used."""
+    cpu, resident = 0.0, 0
+    for pid in pids:
+        process = psutil.Process(pid)
+        times = process.cpu_times()
+        cpu += times.user + times.system
+        resident += process.memory_info().rss
+    return Usage(cpu, resident)
+
+
+def machine() -> str:
+    """The machine in one line: cores, memory, processor."""
+    model = "unknown processor"
+    with open("/proc/cpuinfo") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    memory = psutil.virtual_memory().total / 2**30
+    return f"{psutil.cpu_count()} cores ({model}), {memory:.0f} GiB of memory"
