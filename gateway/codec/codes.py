@@ -282,7 +282,7 @@ class ResponseCode(IntEnum):
 
 
 class LanguageCode(IntEnum):
-    """The language of a peer: its name in JSON headers, its number in binary ones. Standard: `LanguageCode`."""
+    """A peer's language: its name in JSON headers, its number in binary ones. Standard: `LanguageCode`."""
 
     JAVA = 0
     CPP = 1

@@ -9,6 +9,8 @@ The cutter knows only the first i4; `gateway.codec.command` reads the payload. S
 length field decoder that counts the length word itself into the limit.
 """
 
+import struct
+
 from gateway.codec.errors import CodecError
 
 FRAME_LIMIT = 16 * 1024 * 1024
@@ -16,6 +18,8 @@ FRAME_LIMIT = 16 * 1024 * 1024
 
 LENGTH_SIZE = 4
 """Bytes of the length word, and of the header word behind it: no payload is shorter."""
+
+_LENGTH = struct.Struct(">i")
 
 
 class FrameCutter:
@@ -47,7 +51,7 @@ class FrameCutter:
         position = self._finish(data, payloads) if self._partial else 0
         end = len(data)
         while end - position >= LENGTH_SIZE:
-            after = position + self._frame_size(data[position : position + LENGTH_SIZE])
+            after = position + self._frame_size(data, position)
             if after > end:
                 break
             payloads.append(data[position + LENGTH_SIZE : after])
@@ -76,10 +80,10 @@ class FrameCutter:
     def _keep(self, rest: bytes) -> None:
         self._partial += rest
         if self._wanted == LENGTH_SIZE and len(self._partial) >= LENGTH_SIZE:
-            self._wanted = self._frame_size(self._partial[:LENGTH_SIZE])
+            self._wanted = self._frame_size(self._partial)
 
-    def _frame_size(self, word: bytes | bytearray) -> int:
-        length = int.from_bytes(word, "big", signed=True)
+    def _frame_size(self, data: bytes | bytearray, position: int = 0) -> int:
+        length: int = _LENGTH.unpack_from(data, position)[0]
         if length < LENGTH_SIZE:
             raise CodecError(f"a frame of {length} bytes has no room for its header length")
         if length + LENGTH_SIZE > self._limit:

@@ -7,10 +7,10 @@ from gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode, Resp
 
 def test_landmarks() -> None:
     """The numbers a client cannot do without."""
-    assert RequestCode.SEND_MESSAGE_V2 == 310
-    assert RequestCode.GET_ROUTEINFO_BY_TOPIC == 105
-    assert RequestCode.POP_MESSAGE == 200050
-    assert ResponseCode.PULL_OFFSET_MOVED == 21
+    assert RequestCode.SEND_MESSAGE_V2.value == 310
+    assert RequestCode.GET_ROUTEINFO_BY_TOPIC.value == 105
+    assert RequestCode.POP_MESSAGE.value == 200050
+    assert ResponseCode.PULL_OFFSET_MOVED.value == 21
     assert LanguageCode(9) is LanguageCode.GO
 
 

@@ -1,0 +1,378 @@
+"""RemotingCommand: one request or answer, and its two header forms.
+
+`decode_command` and `encode_command` choose the form by the header word; JSON goes through orjson, the
+binary ROCKETMQ form through struct. `encode_response` is the short way for answers and is what a server uses
+for every request. The grammar of both forms is written down in `gateway.codec.schema`, and a test proves
+this file equal to it. Standard: `RemotingCommand`, `RemotingSerializable`, `RocketMQSerializable`.
+
+JSON headers are read as tolerantly as the standard reads them: members may be missing or unknown, and
+`extFields` may be null. What has a wrong type, or is no JSON at all, is a CodecError.
+"""
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any, Self
+
+import orjson
+
+from gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
+from gateway.codec.errors import CodecError
+from gateway.codec.fields import Header
+
+RESPONSE_FLAG = 1
+ONEWAY_FLAG = 2
+
+_INT_MIN = -(2**31)
+_INT_MAX = 2**31 - 1
+_LANGUAGE_NAMES: dict[str, LanguageCode] = {language.name: language for language in LanguageCode}
+_LANGUAGE_NUMBERS: dict[int, LanguageCode] = {int(language): language for language in LanguageCode}
+
+_HEADER_WORD = struct.Struct(">I")
+_FRAME_START = struct.Struct(">iI")
+_BINARY_START = struct.Struct(">hbhiii")  # code, language, version, opaque, flag, length of the remark
+_LENGTH = struct.Struct(">i")
+_KEY_LENGTH = struct.Struct(">h")
+_HEADER_LENGTH_MAX = 0xFFFFFF
+
+# Looking a member up in its enum costs more than the comparison it is for.
+_JSON = SerializeType.JSON
+_ROCKETMQ = SerializeType.ROCKETMQ
+
+
+class RemotingCommand:
+    """One request or answer.
+
+    `code` is the request or response code, `opaque` the number by which an answer finds its request, `flag`
+    the bits RESPONSE_FLAG and ONEWAY_FLAG, `remark` the text of an answer, `ext_fields` the header fields as
+    text under their wire names, `serialize_type` the form the header came in or is to be written in.
+    """
+
+    __slots__ = (
+        "body",
+        "code",
+        "ext_fields",
+        "flag",
+        "language",
+        "opaque",
+        "remark",
+        "serialize_type",
+        "version",
+    )
+
+    def __init__(
+        self,
+        code: int,
+        *,
+        language: LanguageCode = LanguageCode.PYTHON,
+        version: int = CURRENT_VERSION,
+        opaque: int = 0,
+        flag: int = 0,
+        remark: str | None = None,
+        ext_fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        serialize_type: SerializeType = SerializeType.JSON,
+    ) -> None:
+        self.code = code
+        self.language = language
+        self.version = version
+        self.opaque = opaque
+        self.flag = flag
+        self.remark = remark
+        self.ext_fields: dict[str, str] = {} if ext_fields is None else ext_fields
+        self.body = body
+        self.serialize_type = serialize_type
+
+    @property
+    def is_response(self) -> bool:
+        """Whether this answers a request."""
+        return self.flag & RESPONSE_FLAG != 0
+
+    @property
+    def is_oneway(self) -> bool:
+        """Whether nothing may be answered."""
+        return self.flag & ONEWAY_FLAG != 0
+
+    @classmethod
+    def request(
+        cls,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        *,
+        ext: Mapping[str, str] | None = None,
+        oneway: bool = False,
+    ) -> Self:
+        """A new request; `ext` is added to the fields of `header`. The sender of it gives the `opaque`."""
+        return cls(code, flag=ONEWAY_FLAG if oneway else 0, ext_fields=_fields(header, ext), body=body)
+
+    @classmethod
+    def response(
+        cls,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        *,
+        remark: str | None = None,
+        ext: Mapping[str, str] | None = None,
+        request: "RemotingCommand | None" = None,
+    ) -> Self:
+        """An answer; it takes opaque and header form from `request`."""
+        return cls(
+            code,
+            opaque=0 if request is None else request.opaque,
+            flag=RESPONSE_FLAG,
+            remark=remark,
+            ext_fields=_fields(header, ext),
+            body=body,
+            serialize_type=SerializeType.JSON if request is None else request.serialize_type,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RemotingCommand):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in RemotingCommand.__slots__)
+
+    def __repr__(self) -> str:
+        kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"
+        remark = "" if self.remark is None else f" remark={self.remark!r}"
+        return (
+            f"<{kind} code={self.code} opaque={self.opaque} {self.language.name} version={self.version}"
+            f" ext={self.ext_fields!r}{remark} body={len(self.body)} bytes>"
+        )
+
+
+def _fields(header: Header | None, ext: Mapping[str, str] | None) -> dict[str, str]:
+    fields = {} if header is None else header.encode()
+    if ext:
+        fields.update(ext)
+    return fields
+
+
+def decode_command(payload: bytes) -> RemotingCommand:
+    """The command in a frame without its length word. Raises CodecError."""
+    if len(payload) < 4:
+        raise CodecError("a frame without header length")
+    (word,) = _HEADER_WORD.unpack_from(payload)
+    body_start = 4 + (word & _HEADER_LENGTH_MAX)
+    if body_start > len(payload):
+        raise CodecError(f"a header of {body_start - 4} bytes in a frame of {len(payload)}")
+    form = word >> 24
+    if form == _JSON:
+        command = _decode_json(payload[4:body_start])
+    elif form == _ROCKETMQ:
+        command = _decode_binary(payload[4:body_start])
+    else:
+        raise CodecError(f"unknown header form {form}")
+    command.body = payload[body_start:]
+    return command
+
+
+def encode_command(command: RemotingCommand) -> bytes:
+    """The whole frame, length word included, in the command's header form.
+
+    Raises CodecError for what the form cannot carry: binary headers have 16 bits for code, version and the
+    length of a field's name.
+    """
+    form = command.serialize_type
+    header = _encode_json(command) if form == SerializeType.JSON else _encode_binary(command)
+    return _frame(form, header, command.body)
+
+
+def encode_response(
+    request: RemotingCommand,
+    code: int,
+    header_fields: dict[str, str] | None,
+    body: bytes,
+    remark: str | None,
+) -> bytes:
+    """The whole frame of the answer to `request`, in the request's header form."""
+    if request.serialize_type is not _JSON:
+        return encode_command(
+            RemotingCommand(
+                code,
+                opaque=request.opaque,
+                flag=RESPONSE_FLAG,
+                remark=remark,
+                ext_fields=header_fields,
+                body=body,
+                serialize_type=request.serialize_type,
+            )
+        )
+    header: dict[str, Any] = {
+        "code": code,
+        "language": "PYTHON",
+        "version": CURRENT_VERSION,
+        "opaque": request.opaque,
+        "flag": RESPONSE_FLAG,
+        "serializeTypeCurrentRPC": "JSON",
+    }
+    if header_fields:
+        header["extFields"] = header_fields
+    if remark is not None:
+        header["remark"] = remark
+    return _frame(_JSON, _dump(header), body)
+
+
+def _frame(form: int, header: bytes, body: bytes) -> bytes:
+    header_length = len(header)
+    if header_length > _HEADER_LENGTH_MAX:
+        raise CodecError(f"a header of {header_length} bytes does not fit into 24 bits")
+    return _FRAME_START.pack(4 + header_length + len(body), form << 24 | header_length) + header + body
+
+
+# JSON form
+
+
+def _decode_json(text: bytes) -> RemotingCommand:
+    try:
+        header = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        header = _load_leniently(text)
+    if type(header) is not dict:
+        raise CodecError("a JSON header that is no object")
+    get = header.get
+    command = RemotingCommand.__new__(RemotingCommand)
+    command.code = code = get("code", 0)
+    command.version = version = get("version", 0)
+    command.opaque = opaque = get("opaque", 0)
+    command.flag = flag = get("flag", 0)
+    if not (
+        type(code) is type(version) is type(opaque) is type(flag) is int  # a bool has another type
+        and _INT_MIN <= code <= _INT_MAX
+        and _INT_MIN <= version <= _INT_MAX
+        and _INT_MIN <= opaque <= _INT_MAX
+        and _INT_MIN <= flag <= _INT_MAX
+    ):
+        raise CodecError("code, version, opaque or flag is no 32-bit number")
+    language = get("language", "JAVA")
+    if type(language) is not str:
+        raise CodecError("a language that is no text")
+    command.language = _LANGUAGE_NAMES.get(language, LanguageCode.OTHER)
+    command.remark = remark = get("remark")
+    if remark is not None and type(remark) is not str:
+        raise CodecError("a remark that is no text")
+    command.ext_fields = _text_fields(get("extFields"))
+    command.serialize_type = _JSON
+    return command
+
+
+def _text_fields(fields: Any) -> dict[str, str]:
+    """`extFields` with every value a text; null values are left out, as if the field had not come."""
+    if fields is None:
+        return {}
+    if type(fields) is not dict:
+        raise CodecError("extFields that are no object")
+    try:
+        "".join(fields.values())  # the cheapest test that all values are text
+    except TypeError:
+        return {name: _text(name, value) for name, value in fields.items() if value is not None}
+    return fields
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    raise CodecError(f"the header field {name[:100]} is neither text nor number")
+
+
+def _load_leniently(text: bytes) -> Any:
+    """Reads what the standard's JSON library would take although it is no strict JSON.
+
+    That is malformed UTF-8 (read as U+FFFD, as Java does), control characters as they are, and lone
+    surrogates (read as `?`, which is what Java writes for them).
+    """
+    try:
+        decoded = json.loads(text.decode("utf-8", "replace"), strict=False)
+        return orjson.loads(json.dumps(decoded, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise CodecError(f"a header that is no JSON: {error}") from None
+
+
+def _encode_json(command: RemotingCommand) -> bytes:
+    header: dict[str, Any] = {
+        "code": command.code,
+        "language": command.language.name,
+        "version": command.version,
+        "opaque": command.opaque,
+        "flag": command.flag,
+        "serializeTypeCurrentRPC": "JSON",
+    }
+    if command.ext_fields:
+        header["extFields"] = command.ext_fields
+    if command.remark is not None:
+        header["remark"] = command.remark
+    return _dump(header)
+
+
+def _dump(header: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(header)
+    except TypeError as error:
+        raise CodecError(f"a header that cannot be written as JSON: {error}") from None
+
+
+# Binary form
+
+
+def _decode_binary(header: bytes) -> RemotingCommand:
+    try:
+        code, language, version, opaque, flag, remark_length = _BINARY_START.unpack_from(header)
+        remark_end = _end(header, _BINARY_START.size, remark_length)
+        (fields_length,) = _LENGTH.unpack_from(header, remark_end)
+        fields_start = remark_end + _LENGTH.size
+        fields = _read_fields(header, fields_start, _end(header, fields_start, fields_length))
+    except struct.error:
+        raise CodecError("a binary header that ends too early") from None
+    remark = header[_BINARY_START.size : remark_end]
+    return RemotingCommand(
+        code,
+        language=_LANGUAGE_NUMBERS.get(language, LanguageCode.OTHER),
+        version=version,
+        opaque=opaque,
+        flag=flag,
+        remark=remark.decode("utf-8", "replace") if remark else None,
+        ext_fields=fields,
+        serialize_type=SerializeType.ROCKETMQ,
+    )
+
+
+def _read_fields(header: bytes, position: int, end: int) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    while position < end:
+        key_start = position + _KEY_LENGTH.size
+        key_end = _end(header, key_start, _KEY_LENGTH.unpack_from(header, position)[0], end)
+        value_start = key_end + _LENGTH.size
+        position = _end(header, value_start, _LENGTH.unpack_from(header, key_end)[0], end)
+        key = header[key_start:key_end].decode("utf-8", "replace")
+        fields[key] = header[value_start:position].decode("utf-8", "replace")
+    return fields
+
+
+def _end(header: bytes, start: int, length: int, limit: int | None = None) -> int:
+    end = start + length
+    if length < 0 or end > (len(header) if limit is None else limit):
+        raise CodecError(f"a length of {length} in a binary header leads out of it")
+    return end
+
+
+def _encode_binary(command: RemotingCommand) -> bytes:
+    remark = (command.remark or "").encode("utf-8", "replace")
+    numbers = (command.code, command.language, command.version, command.opaque, command.flag)
+    try:
+        fields = b"".join([_write_field(name, value) for name, value in command.ext_fields.items()])
+        return b"".join(
+            (_BINARY_START.pack(*numbers, len(remark)), remark, _LENGTH.pack(len(fields)), fields)
+        )
+    except struct.error as error:
+        raise CodecError(f"code {command.code} does not fit into a binary header: {error}") from None
+
+
+def _write_field(name: str, value: str) -> bytes:
+    key = name.encode("utf-8", "replace")
+    text = value.encode("utf-8", "replace")
+    return _KEY_LENGTH.pack(len(key)) + key + _LENGTH.pack(len(text)) + text

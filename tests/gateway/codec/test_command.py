@@ -1,0 +1,260 @@
+"""Commands to frames and back, in both header forms, and everything a peer may do wrong in a header."""
+
+import struct
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType
+from gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
+from gateway.codec.errors import CodecError
+from gateway.codec.fields import Header, Int
+
+JSON = SerializeType.JSON
+ROCKETMQ = SerializeType.ROCKETMQ
+
+i2 = st.integers(-(2**15), 2**15 - 1)
+i4 = st.integers(-(2**31), 2**31 - 1)
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@st.composite
+def commands(draw: st.DrawFn, form: SerializeType) -> RemotingCommand:
+    """Any command that the form can carry without loss."""
+    narrow = form is ROCKETMQ
+    return RemotingCommand(
+        draw(i2 if narrow else i4),
+        language=draw(st.sampled_from(LanguageCode)),
+        version=draw(i2 if narrow else i4),
+        opaque=draw(i4),
+        flag=draw(i4),
+        remark=draw(st.none() | (text.filter(bool) if narrow else text)),
+        ext_fields=draw(st.dictionaries(text, text, max_size=6)),
+        body=draw(st.binary(max_size=50)),
+        serialize_type=form,
+    )
+
+
+class ExampleHeader(Header):
+    topic: str
+    queue_id: Int | None = None
+
+
+def payload(header: bytes, form: int = 0, body: bytes = b"") -> bytes:
+    return struct.pack(">I", form << 24 | len(header)) + header + body
+
+
+def json_payload(**members: Any) -> bytes:
+    return payload(orjson.dumps(members))
+
+
+@given(commands(JSON))
+def test_json_commands_come_back_as_they_were(command: RemotingCommand) -> None:
+    frame = encode_command(command)
+    assert struct.unpack_from(">i", frame)[0] == len(frame) - 4
+    assert decode_command(frame[4:]) == command
+
+
+@given(commands(ROCKETMQ))
+def test_binary_commands_come_back_as_they_were(command: RemotingCommand) -> None:
+    assert decode_command(encode_command(command)[4:]) == command
+
+
+def test_a_json_header_as_java_writes_it() -> None:
+    command = decode_command(
+        payload(
+            b'{"code":105,"extFields":{"topic":"T"},"flag":0,"language":"JAVA","opaque":7,'
+            b'"serializeTypeCurrentRPC":"JSON","version":409}',
+            body=b"body",
+        )
+    )
+    assert (command.code, command.opaque, command.version, command.flag) == (105, 7, 409, 0)
+    assert command.language is LanguageCode.JAVA
+    assert command.ext_fields == {"topic": "T"}
+    assert command.remark is None
+    assert command.body == b"body"
+    assert not command.is_response and not command.is_oneway
+
+
+def test_a_binary_header_byte_by_byte() -> None:
+    header = (
+        b"\x00\x69" + b"\x09" + b"\x01\x3d" + b"\x00\x00\x00\x07" + b"\x00\x00\x00\x02"
+        b"\x00\x00\x00\x02hi" + b"\x00\x00\x00\x0c" + b"\x00\x05topic" + b"\x00\x00\x00\x01T"
+    )
+    command = decode_command(payload(header, form=1, body=b"body"))
+    assert (command.code, command.opaque, command.version) == (105, 7, 317)
+    assert command.language is LanguageCode.GO
+    assert command.is_oneway
+    assert command.remark == "hi"
+    assert command.ext_fields == {"topic": "T"}
+    assert encode_command(command)[4:] == payload(header, form=1, body=b"body")
+
+
+def test_members_may_be_missing_unknown_or_null() -> None:
+    command = decode_command(json_payload(code=34, extFields=None, newThing={"deep": [1]}, remark=None))
+    assert (command.code, command.version, command.opaque, command.flag) == (34, 0, 0, 0)
+    assert command.language is LanguageCode.JAVA
+    assert command.ext_fields == {}
+
+
+def test_an_unknown_language_is_other() -> None:
+    assert decode_command(json_payload(code=1, language="ZIG")).language is LanguageCode.OTHER
+    header = struct.pack(">hbhiiii", 1, 99, 0, 0, 0, 0, 0)
+    assert decode_command(payload(header, form=1)).language is LanguageCode.OTHER
+
+
+def test_scalar_field_values_become_text_and_nulls_go() -> None:
+    command = decode_command(
+        json_payload(extFields={"a": 1, "b": True, "c": False, "d": 1.5, "e": None, "f": "x"})
+    )
+    assert command.ext_fields == {"a": "1", "b": "true", "c": "false", "d": "1.5", "f": "x"}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"code": "1"},
+        {"code": True},
+        {"code": 1.0},
+        {"code": None},
+        {"opaque": 2**31},
+        {"opaque": -(2**31) - 1},
+        {"flag": []},
+        {"version": {}},
+        {"language": 1},
+        {"language": None},
+        {"remark": 5},
+        {"extFields": []},
+        {"extFields": "a"},
+        {"extFields": {"a": []}},
+        {"extFields": {"a": {"b": "c"}}},
+    ],
+)
+def test_wrong_types_are_refused(header: dict[str, Any]) -> None:
+    with pytest.raises(CodecError):
+        decode_command(payload(orjson.dumps(header)))
+
+
+@pytest.mark.parametrize("header", [b"", b"[]", b"1", b"null", b"{", b'{"code":}', b"\xff\xfe", b"NaN"])
+def test_what_is_no_json_object_is_refused(header: bytes) -> None:
+    with pytest.raises(CodecError):
+        decode_command(payload(header))
+
+
+@pytest.mark.parametrize("header", [b"[" * 100_000, b'{"a":' * 100_000, b'{"extFields":' + b"[" * 100_000])
+def test_deep_json_is_refused(header: bytes) -> None:
+    with pytest.raises(CodecError):
+        decode_command(payload(header))
+
+
+def test_a_huge_number_is_refused() -> None:
+    """More digits than Python converts without being asked."""
+    with pytest.raises(CodecError):
+        decode_command(payload(b'{"code":' + b"9" * 10_000 + b"}"))
+
+
+def test_text_that_is_no_utf8_is_read_as_java_reads_it() -> None:
+    command = decode_command(payload(b'{"code":1,"extFields":{"topic":"a\xffb"},"remark":"c\x01\\ud800"}'))
+    assert command.ext_fields == {"topic": "a�b"}
+    assert command.remark == "c\x01?"
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\x05{}", b"\x02\0\0\x02{}", b"\xff\0\0\x02{}"])
+def test_a_header_word_that_lies_is_refused(data: bytes) -> None:
+    """Too short, longer than the frame, or of a form nobody knows."""
+    with pytest.raises(CodecError):
+        decode_command(data)
+
+
+BINARY = struct.pack(">hbhii", 1, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"",
+        b"\0\0\0\1",
+        b"\0\0\0\0",
+        b"\xff\xff\xff\xff\0\0\0\0",
+        b"\0\0\0\0\xff\xff\xff\xff",
+        b"\0\0\0\0\0\0\0\5ab",
+        b"\0\0\0\0\0\0\0\1a",
+        b"\0\0\0\0\0\0\0\6\xff\xff\0\0\0\0",
+        b"\0\0\0\0\0\0\0\6\0\0\xff\xff\xff\xff",
+        b"\0\0\0\0\0\0\0\6\0\0\0\0\0\1a",
+        b"\0\0\0\0\0\0\0\6\0\7abcdefghi",
+    ],
+)
+def test_binary_lengths_that_lead_out_are_refused(rest: bytes) -> None:
+    with pytest.raises(CodecError):
+        decode_command(payload(BINARY + rest, form=1))
+
+
+def test_large_codes_do_not_fit_into_the_binary_form() -> None:
+    command = RemotingCommand(RequestCode.POP_MESSAGE, serialize_type=ROCKETMQ)
+    with pytest.raises(CodecError, match="200050"):
+        encode_command(command)
+
+
+def test_a_header_of_16_mib_does_not_fit() -> None:
+    with pytest.raises(CodecError, match="24 bits"):
+        encode_command(RemotingCommand(1, ext_fields={"a": "x" * 2**24}))
+
+
+@pytest.mark.parametrize("form", [JSON, ROCKETMQ])
+@pytest.mark.parametrize("fields", [None, {}, {"queueId": "3"}])
+@pytest.mark.parametrize("remark", [None, "topic[T] not exist"])
+def test_an_answer_repeats_opaque_and_form(
+    form: SerializeType, fields: dict[str, str] | None, remark: str | None
+) -> None:
+    request = RemotingCommand(RequestCode.SEND_MESSAGE_V2, opaque=99, version=409, serialize_type=form)
+    frame = encode_response(request, ResponseCode.TOPIC_NOT_EXIST, fields, b"body", remark)
+    answer = decode_command(frame[4:])
+    assert answer == RemotingCommand(
+        17,
+        language=LanguageCode.PYTHON,
+        version=513,
+        opaque=99,
+        flag=1,
+        remark=remark,
+        ext_fields=fields,
+        body=b"body",
+        serialize_type=form,
+    )
+    assert answer.is_response
+
+
+@pytest.mark.parametrize("form", [JSON, ROCKETMQ])
+def test_the_short_way_for_answers_equals_the_long_one(form: SerializeType) -> None:
+    request = RemotingCommand(RequestCode.PULL_MESSAGE, opaque=5, serialize_type=form)
+    header = ExampleHeader(topic="T", queue_id=3)
+    long_way = RemotingCommand.response(
+        0, header, b"x", remark="FOUND", ext={"TRACE_ON": "true"}, request=request
+    )
+    frame = encode_response(request, 0, {**header.encode(), "TRACE_ON": "true"}, b"x", "FOUND")
+    assert decode_command(frame[4:]) == long_way == decode_command(encode_command(long_way)[4:])
+
+
+def test_a_remark_that_is_null_is_not_written() -> None:
+    request = RemotingCommand(RequestCode.HEART_BEAT)
+    assert b"remark" not in encode_response(request, 0, None, b"", None)
+    assert b"remark" not in encode_command(request)
+    assert b"extFields" not in encode_command(request)
+
+
+def test_requests_carry_header_and_extra_fields() -> None:
+    command = RemotingCommand.request(
+        105, ExampleHeader(topic="T"), b"b", ext={"AccessKey": "k"}, oneway=True
+    )
+    assert command.ext_fields == {"topic": "T", "AccessKey": "k"}
+    assert (command.code, command.body, command.flag) == (105, b"b", 2)
+    assert command.is_oneway and not command.is_response
+
+
+def test_the_repr_shows_the_body_only_as_a_size() -> None:
+    assert repr(RemotingCommand(10, body=b"secret")) == (
+        "<request code=10 opaque=0 PYTHON version=513 ext={} body=6 bytes>"
+    )
