@@ -1,0 +1,302 @@
+"""How a header is declared, and what follows from the declaration.
+
+A header class lists its fields as annotations, nothing else:
+
+    class PullMessageRequestHeader(TopicRequestHeader, code=RequestCode.PULL_MESSAGE):
+        consumer_group: str                     # required
+        queue_id: Int                           # Java int / Integer: checked to have 32 bits
+        subscription: str | None = None         # optional
+        client_id: str = wire("clientID")       # a wire name that is not the camelCase of ours
+
+From it `Header` makes, once per class, three plain functions without loops: the keyword constructor,
+`decode` (text fields to typed header) and `encode` (back). `code=` enters the class into the registry behind
+`request_header`; `spelling=` gives a subclass other wire names for inherited fields.
+
+A field without default is required. A Java primitive that may be missing has its Java default (0, false)
+and is always written; a boxed one has None and is written when set. Standard: `CommandCustomHeader`,
+`RemotingCommand.decodeCommandCustomHeader`, `RemotingCommand.makeCustomHeaderToNet`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import NoneType
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, dataclass_transform, get_args
+
+from gateway.codec.errors import HeaderError
+
+_SHOWN_VALUE_MAX = 100  # characters of a bad value that go into a remark
+
+
+class BoundaryType(StrEnum):
+    """Which message a time stands for when several have it. Standard: `BoundaryType`."""
+
+    LOWER = "LOWER"
+    UPPER = "UPPER"
+
+
+class _IntTexts(dict[str, int]):
+    """Text to int as Java's `parseInt` reads it; small numbers, which most are, by one look-up."""
+
+    def __init__(self, bits: int) -> None:
+        super().__init__({str(number): number for number in range(-1, 1024)})
+        self._limit = 1 << (bits - 1)
+
+    def __missing__(self, text: str) -> int:
+        digits = text[1:] if text[:1] in ("-", "+") else text
+        if not digits.isdecimal():  # int() would also take blanks and underscores
+            raise ValueError
+        number = int(text)
+        if not -self._limit <= number < self._limit:
+            raise ValueError
+        return number
+
+
+class _BoolTexts(dict[str, bool]):
+    """Text to bool as Java's `parseBoolean` reads it: anything but `true`, in any case, is false."""
+
+    def __missing__(self, text: str) -> bool:
+        return text.lower() == "true"
+
+
+class _BoundaryTexts(dict[str, BoundaryType]):
+    """Text to BoundaryType: `upper` in any case, anything else is LOWER."""
+
+    def __missing__(self, text: str) -> BoundaryType:
+        return BoundaryType.UPPER if text.upper() == "UPPER" else BoundaryType.LOWER
+
+
+@dataclass(frozen=True, eq=False)
+class WireType:
+    """A type of field: its name in schemas, how a value is read and how it is written.
+
+    `texts` maps text to value (None: the text is the value) and raises ValueError for what it cannot read;
+    `write` is a format whose `{}` stands for the value.
+    """
+
+    name: str
+    texts: Mapping[str, Any] | None
+    write: str
+
+
+_TEXT = WireType("String", None, "{}")
+_INT = WireType("int", _IntTexts(32), "str({})")
+_LONG = WireType("long", _IntTexts(64), "str({})")
+_BOOL = WireType("boolean", _BoolTexts({"true": True, "false": False}), "('true' if {} else 'false')")
+_BOUNDARY = WireType("BoundaryType", _BoundaryTexts(), "{}.value")
+
+Int = Annotated[int, _INT]
+"""A Java int or Integer: 32 bits, signed."""
+Long = Annotated[int, _LONG]
+"""A Java long or Long: 64 bits, signed."""
+Bool = Annotated[bool, _BOOL]
+"""A Java boolean or Boolean."""
+Boundary = Annotated[BoundaryType, _BOUNDARY]
+"""A BoundaryType by its name."""
+
+
+class Field(NamedTuple):
+    """One field of a header class as its declaration gives it."""
+
+    name: str
+    wire_name: str
+    type: WireType
+    required: bool
+    default: Any
+
+
+class _Wire(NamedTuple):
+    name: str
+    default: Any
+
+
+_REQUIRED: Any = object()
+
+
+def wire(name: str, *, default: Any = _REQUIRED) -> Any:
+    """Declares a field whose wire name is not the camelCase form of its attribute's name."""
+    return _Wire(name, default)
+
+
+def camel_case(name: str) -> str:
+    """`consumer_group` -> `consumerGroup`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+_REQUEST_HEADERS: dict[int, type["Header"]] = {}
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(wire,))
+class Header:
+    """Base of all headers. Two headers are equal when they have one class and the same values."""
+
+    __fields__: ClassVar[tuple[Field, ...]] = ()
+
+    def __init_subclass__(
+        cls, *, code: int | tuple[int, ...] = (), spelling: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init_subclass__()
+        own = [_field(cls, name, hint) for name, hint in inspect.get_annotations(cls, eval_str=True).items()]
+        fields = (*own, *cls.__fields__)
+        if spelling:
+            fields = tuple(one._replace(wire_name=spelling.get(one.name, one.wire_name)) for one in fields)
+        cls.__fields__ = fields
+        _compile(cls, fields)
+        for number in (code,) if isinstance(code, int) else code:
+            if _REQUEST_HEADERS.setdefault(int(number), cls) is not cls:
+                raise TypeError(f"request code {number} has two headers")
+
+    @classmethod
+    def decode(cls, ext: Mapping[str, str]) -> Self:
+        """The header in the text fields of a command. Raises HeaderError. Unknown fields are ignored."""
+        return cls()
+
+    def encode(self) -> dict[str, str]:
+        """The text fields of this header; what is None is left out."""
+        return {}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, field.name) == getattr(other, field.name) for field in self.__fields__)
+
+    def __repr__(self) -> str:
+        shown = ((field.name, getattr(self, field.name), field.default) for field in self.__fields__)
+        inner = ", ".join(f"{name}={value!r}" for name, value, default in shown if value != default)
+        return f"{type(self).__name__}({inner})"
+
+
+def request_header(code: int) -> type[Header] | None:
+    """The header class of a request code; None when the request has none, or is unknown.
+
+    Complete once `gateway.codec.headers` is imported.
+    """
+    return _REQUEST_HEADERS.get(code)
+
+
+def request_headers() -> dict[int, type[Header]]:
+    """All registered header classes by request code."""
+    return dict(_REQUEST_HEADERS)
+
+
+def _field(cls: type[Header], name: str, hint: Any) -> Field:
+    declared = cls.__dict__.get(name, _REQUIRED)
+    wire_name = camel_case(name)
+    if isinstance(declared, _Wire):
+        wire_name, declared = declared
+        if declared is _REQUIRED:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, declared)
+    return Field(name, wire_name, _wire_type(hint), declared is _REQUIRED, declared)
+
+
+def _wire_type(hint: Any) -> WireType:
+    arguments = get_args(hint)
+    (member,) = [one for one in arguments if one is not NoneType] if NoneType in arguments else [hint]
+    if member is str:
+        return _TEXT
+    for note in getattr(member, "__metadata__", ()):
+        if isinstance(note, WireType):
+            return note
+    raise TypeError(f"{hint} is no type of a header field")
+
+
+# The three functions of a class. They are written out as source and compiled, since a header is read for
+# every request: straight code is about three times as fast as a loop over the fields.
+
+
+def _compile(cls: type[Header], fields: tuple[Field, ...]) -> None:
+    names: dict[str, Any] = {"cls": cls, "new": cls.__new__, "explain": _explain, "fields": fields}
+    for field in fields:
+        names[f"texts_{field.type.name}"] = field.type.texts
+        names[f"default_{field.name}"] = field.default
+    source = [*_constructor_source(fields), *_decode_source(fields), *_encode_source(fields)]
+    functions: dict[str, Callable[..., Any]] = {}
+    exec(compile("\n".join(source), f"<header {cls.__name__}>", "exec"), names, functions)
+    for name, function in functions.items():
+        function.__qualname__ = f"{cls.__qualname__}.{name}"
+        function.__module__ = cls.__module__
+        function.__doc__ = getattr(Header, name).__doc__
+        setattr(cls, name, staticmethod(function) if name == "decode" else function)
+
+
+def _constructor_source(fields: tuple[Field, ...]) -> list[str]:
+    if not fields:
+        return ["def __init__(self): pass"]
+    parameters = [
+        field.name if field.required else f"{field.name}=default_{field.name}"
+        for field in sorted(fields, key=lambda field: not field.required)
+    ]
+    body = [f"  self.{field.name} = {field.name}" for field in fields]
+    return [f"def __init__(self, *, {', '.join(parameters)}):", *body]
+
+
+def _decode_source(fields: tuple[Field, ...]) -> list[str]:
+    """Optional fields that did not come are not set: the default in the class stands for them."""
+    body = []
+    for field in fields:
+        read = "{}" if field.type.texts is None else f"texts_{field.type.name}[{{}}]"
+        if field.required:
+            body.append(f"    header.{field.name} = {read.format(f'ext[{field.wire_name!r}]')}")
+        else:
+            body.append(f"    if (text := get({field.wire_name!r})) is not None:")
+            body.append(f"      header.{field.name} = {read.format('text')}")
+    return [
+        "def decode(ext):",
+        "  header = new(cls)",
+        "  get = ext.get",
+        "  try:",
+        *(body or ["    pass"]),
+        "  except (KeyError, ValueError):",
+        "    raise explain(fields, ext) from None",
+        "  return header",
+    ]
+
+
+def _encode_source(fields: tuple[Field, ...]) -> list[str]:
+    always = [field for field in fields if field.default is not None]
+    items = [f"{field.wire_name!r}: {field.type.write.format(f'self.{field.name}')}" for field in always]
+    body = [f"  ext = {{{', '.join(items)}}}"]
+    for field in fields:
+        if field.default is None:
+            body.append(f"  if (value := self.{field.name}) is not None:")
+            body.append(f"    ext[{field.wire_name!r}] = {field.type.write.format('value')}")
+    return ["def encode(self):", *body, "  return ext"]
+
+
+def _explain(fields: tuple[Field, ...], ext: Mapping[str, str]) -> HeaderError:
+    """The error for the first field that could not be read."""
+    for field in fields:
+        name = field.wire_name
+        text = ext.get(name)
+        if text is None:
+            if field.required:
+                return HeaderError(name, f"the custom field <{name}> is null")
+        elif field.type.texts is not None:
+            try:
+                field.type.texts[text]
+            except ValueError:
+                shown = text[:_SHOWN_VALUE_MAX]
+                return HeaderError(name, f"the custom field <{name}> is no {field.type.name}: {shown!r}")
+    raise AssertionError("a header that can be read was called unreadable")
+
+
+# What the standard puts under nearly every request.
+
+
+class RpcRequestHeader(Header):
+    """What every 5.x request may carry: namespace, namespaced, broker name, oneway. Standard: same name."""
+
+    ns: str | None = None
+    nsd: Bool | None = None
+    bname: str | None = None
+    oway: Bool | None = None
+
+
+class TopicRequestHeader(RpcRequestHeader):
+    """A request about a topic: `lo` false marks a physical queue of a static topic. Standard: same name."""
+
+    lo: Bool | None = None
