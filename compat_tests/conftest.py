@@ -1,0 +1,104 @@
+"""Options, fixtures and the choice of servers and clients for each scenario."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat_tests.artifacts import CLIENT_VERSIONS
+from compat_tests.overlap import Overlap
+from compat_tests.peers import KINDS, VARIANTS, Peer, Peers
+from compat_tests.runtime import choose
+
+TEST_SECONDS = 300
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--server", choices=[*KINDS, "both"], default="both", help="which servers to test")
+    parser.addoption(
+        "--runtime", choices=["docker", "local", "auto"], default="auto", help="where clients run"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "overlap: waits a lot, so runs beside others of its kind")
+    config.addinivalue_line("markers", "every_variant: also with the binary header form and with TLS")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give these tests the time that real processes need."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``peer`` runs on each chosen server with each client; ``kind`` on each chosen server."""
+    chosen = metafunc.config.getoption("--server")
+    kinds = KINDS if chosen == "both" else (chosen,)
+    if "peer" in metafunc.fixturenames:
+        every = metafunc.definition.get_closest_marker("every_variant")
+        pairs = [(kind, variant) for kind in kinds for variant in (VARIANTS if every else CLIENT_VERSIONS)]
+        names = [f"{kind}-{variant}" for kind, variant in pairs]
+        metafunc.parametrize("peer", pairs, ids=names, indirect=True, scope="session")
+    elif "kind" in metafunc.fixturenames:
+        metafunc.parametrize("kind", kinds, scope="session")
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the run: stores, logs, offsets of clients."""
+    return tmp_path_factory.mktemp("compat")
+
+
+@pytest.fixture(scope="session")
+def peers(request: pytest.FixtureRequest, work: Path) -> Iterator[Peers]:
+    """The servers and client JVMs of the run."""
+    runtime = choose(request.config.getoption("--runtime"), work)
+    print_line(request.config, f"\nofficial clients run in: {runtime.title}; logs in {work}")
+    peers = Peers(runtime, work)
+    try:
+        yield peers
+    finally:
+        peers.close()
+        runtime.close()
+
+
+@pytest.fixture(scope="session")
+def overlap(request: pytest.FixtureRequest, peers: Peers) -> Iterator[Overlap]:
+    """What runs the scenarios that wait."""
+    overlap = Overlap(request.session.items, peers)
+    yield overlap
+    overlap.close()
+
+
+@pytest.fixture(scope="session")
+def peer(request: pytest.FixtureRequest, peers: Peers, overlap: Overlap) -> Peer:
+    """A shared server of one kind with one client JVM."""
+    return peers.peer(*request.param)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
+    """Scenarios marked ``overlap`` run in threads; their test takes the result."""
+    if pyfuncitem.get_closest_marker("overlap") is None:
+        return None
+    pyfuncitem._request.getfixturevalue("overlap").result(pyfuncitem)
+    return True
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what is asked for; where clients really run is said when they start."""
+    wish = config.getoption("--runtime")
+    return f"compat: server={config.getoption('--server')} runtime={wish} CI={os.environ.get('CI', '')}"
+
+
+def print_line(config: pytest.Config, line: str) -> None:
+    """Say something on the terminal in the middle of a run."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None:
+        terminal.write_line(line)

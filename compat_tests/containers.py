@@ -1,0 +1,207 @@
+"""The official clients in a container.
+
+A running Docker engine is used when there is one. Otherwise one is started for the run, with a data
+folder of its own in the cache, no bridge and no firewall rules (containers use the host's network), when
+that is possible here. The image is built from ``docker/Dockerfile``; when its public base image cannot
+be had, a base is made on this machine by debootstrap. One container lives for the whole run, and every
+client is a process in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from compat_tests.artifacts import cache_folder
+from compat_tests.processes import start_logged, stop, wait_until
+
+IMAGE = "mqgateway-compat-client"
+LOCAL_BASE = "mqgateway-compat-base"
+BASE_SUITE = "bookworm"
+"""The Debian release whose openjdk-17-jre-headless makes the local base image."""
+
+DOCKERFILE = Path(__file__).parent / "docker" / "Dockerfile"
+
+
+class NoEngine(RuntimeError):
+    """No Docker engine runs here and none could be started."""
+
+
+class DockerRuntime:
+    """Starts clients in one container that lives as long as this object."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._numbers = itertools.count(1)
+        self._engine = Engine(work)
+        self._name = f"mqgateway-compat-{os.getpid()}"
+        self.title = f"Docker {self._engine.version}"
+        try:
+            _ensure_image(self._engine)
+            cache = cache_folder()
+            command = ["run", "--detach", "--rm", "--init", "--network", "host", "--name", self._name]
+            command += ["--volume", f"{cache}:{cache}:ro", "--volume", f"{work}:{work}", IMAGE]
+            self._engine.run(*command)
+        except BaseException:
+            self._engine.close()
+            raise
+
+    def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> ContainedProcess:
+        """Start ``java ARGUMENTS`` with pipes for input and output; errors go to the client log."""
+        pid_file = self._work / f"client-{next(self._numbers)}.pid"
+        command = ["exec", "--interactive", "--workdir", str(self._work)]
+        for name, value in (env or {}).items():
+            command += ["--env", f"{name}={value}"]
+        command += [self._name, "sh", "-c", f'echo $$ > {pid_file}; exec "$@"', "sh"]
+        command += ["java", f"-Duser.home={self._work}", *arguments]
+        with (self._work / "clients.log").open("ab") as errors:
+            popen = subprocess.Popen(
+                self._engine.command(*command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        return ContainedProcess(popen, self, pid_file)
+
+    def kill_inside(self, pid: int) -> None:
+        """End a process of the container by its id there."""
+        self._engine.run("exec", self._name, "sh", "-c", f"kill -9 {pid} 2>/dev/null || true")
+
+    def close(self) -> None:
+        """Remove the container, and end the engine if it was started for this run."""
+        try:
+            self._engine.run("rm", "--force", self._name)
+        finally:
+            self._engine.close()
+
+
+class ContainedProcess:
+    """A client in the container; ``popen`` is the command that holds its pipes."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], runtime: DockerRuntime, pid_file: Path) -> None:
+        self.popen = popen
+        self._runtime = runtime
+        self._pid_file = pid_file
+
+    def kill(self) -> None:
+        """End the client, which ends the command that holds its pipes."""
+        if self.popen.poll() is None:
+            wait_until(lambda: self._pid_file.exists() and self._pid_file.read_text(), 10, "a pid file")
+            self._runtime.kill_inside(int(self._pid_file.read_text()))
+            self.popen.wait(30)
+
+
+class Engine:
+    """A Docker engine: one that runs, or one started here and ended by ``close``."""
+
+    def __init__(self, work: Path) -> None:
+        self._arguments: list[str] = []
+        self._started: subprocess.Popen[bytes] | None = None
+        self._exec_root: str | None = None
+        if shutil.which("docker") is None:
+            raise NoEngine("there is no docker command")
+        if not self._answers():
+            self._start(work)
+        self.version = self.run("version", "--format", "{{.Server.Version}}").strip()
+
+    def command(self, *arguments: str) -> list[str]:
+        """The whole command line of a docker command."""
+        return ["docker", *self._arguments, *arguments]
+
+    def run(self, *arguments: str, timeout: float = 600) -> str:
+        """Run a docker command; returns its output, raises RuntimeError when it fails."""
+        result = subprocess.run(
+            self.command(*arguments), capture_output=True, text=True, timeout=timeout, check=False
+        )
+        if result.returncode != 0:
+            raise RuntimeError(f"docker {arguments[0]}: {result.stderr[-2000:]}")
+        return result.stdout
+
+    def has_image(self, name: str) -> bool:
+        """Whether the engine holds an image of that name."""
+        return bool(self.run("images", "--quiet", name).strip())
+
+    def close(self) -> None:
+        """End the engine if this object started it."""
+        if self._started is not None:
+            stop(self._started)
+            self._started = None
+        if self._exec_root is not None:
+            shutil.rmtree(self._exec_root, ignore_errors=True)
+
+    def _answers(self) -> bool:
+        try:
+            self.run("version", timeout=20)
+        except (RuntimeError, subprocess.TimeoutExpired):
+            return False
+        return True
+
+    def _start(self, work: Path) -> None:
+        if shutil.which("dockerd") is None or os.geteuid() != 0:
+            raise NoEngine("no Docker engine answers, and starting one needs dockerd and root")
+        self._exec_root = tempfile.mkdtemp(prefix="mqgateway-docker-")
+        socket = f"unix://{self._exec_root}/docker.sock"
+        command = ["dockerd", "--storage-driver=vfs", "--iptables=false", "--bridge=none"]
+        command += [f"--data-root={cache_folder() / 'docker'}", f"--exec-root={self._exec_root}/exec"]
+        command += ["-H", socket, "--pidfile", f"{self._exec_root}/docker.pid"]
+        self._started = start_logged(command, work / "dockerd.log", start_new_session=True)
+        self._arguments = ["-H", socket]
+        try:
+            wait_until(lambda: self._dead() or self._answers(), 60, "the Docker engine answers")
+        except TimeoutError as failure:
+            self.close()
+            raise NoEngine(str(failure)) from failure
+        if self._dead():
+            log = (work / "dockerd.log").read_text(errors="replace")[-1000:]
+            self.close()
+            raise NoEngine(f"dockerd ended: {log}")
+
+    def _dead(self) -> bool:
+        return self._started is not None and self._started.poll() is not None
+
+
+def _ensure_image(engine: Engine) -> None:
+    if engine.has_image(IMAGE):
+        return
+    if not engine.has_image(LOCAL_BASE):
+        try:
+            _build(engine, None)
+        except (RuntimeError, subprocess.TimeoutExpired):
+            _make_local_base(engine)
+        else:
+            return
+    _build(engine, LOCAL_BASE)
+
+
+def _build(engine: Engine, base: str | None) -> None:
+    command = ["build", "--network", "host", "--tag", IMAGE]
+    if base is not None:
+        command += ["--build-arg", f"BASE_IMAGE={base}"]
+    engine.run(*command, "--file", str(DOCKERFILE), str(DOCKERFILE.parent), timeout=300)
+
+
+def _make_local_base(engine: Engine) -> None:
+    """A Debian with a JRE, straight from Debian's packages."""
+    with tempfile.TemporaryDirectory(prefix="mqgateway-base-") as folder:
+        root = Path(folder) / "root"
+        packages = "openjdk-17-jre-headless"
+        command = ["debootstrap", "--variant=minbase", f"--include={packages}", BASE_SUITE, str(root)]
+        made = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+        if made.returncode != 0:
+            raise RuntimeError(f"debootstrap: {made.stdout[-2000:]}")
+        for waste in (
+            "var/cache/apt",
+            "var/lib/apt/lists",
+            "usr/share/doc",
+            "usr/share/locale",
+            "usr/share/man",
+        ):
+            shutil.rmtree(root / waste, ignore_errors=True)
+        archive = Path(folder) / "base.tar"
+        subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True, timeout=300)
+        engine.run("import", str(archive), LOCAL_BASE)

@@ -1,0 +1,364 @@
+"""The official Java client as Python objects: a driver program in a JVM, spoken to in JSON lines.
+
+A :class:`Driver` is one JVM with one client version and one set of client settings. It lives for the
+whole run and serves any number of producers and consumers, from any number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from compat_tests.artifacts import SMALL_JVM, program
+from compat_tests.processes import Process
+from compat_tests.runtime import Runtime
+
+MAIN = "compat.Driver"
+ANSWER_SECONDS = 60
+
+
+class ClientError(Exception):
+    """The Java client threw: its exception's class name, response code (None if it has none) and message."""
+
+    def __init__(self, type: str, code: int | None, message: str) -> None:
+        super().__init__(f"{type} {code}: {message}")
+        self.type = type
+        self.code = code
+        self.message = message
+
+
+class Queue(NamedTuple):
+    """A message queue, as clients name it."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+
+
+class Sent(NamedTuple):
+    """A send result."""
+
+    status: str
+    msg_id: str
+    offset_msg_id: str
+    queue: Queue
+    queue_offset: int
+
+
+class Received(NamedTuple):
+    """A message as the client hands it to its user. Times in ms since the epoch."""
+
+    topic: str
+    broker_name: str | None
+    queue_id: int
+    queue_offset: int
+    physical_offset: int
+    msg_id: str
+    unique_key: str | None
+    tags: str | None
+    keys: str | None
+    flag: int
+    sys_flag: int
+    body: str
+    properties: dict[str, str]
+    reconsume_times: int
+    born_timestamp: int
+    store_timestamp: int
+    store_size: int
+    born_host: str
+    store_host: str
+    delivery: int
+    """How often this consumer has been given the message; 0 where it is not counted."""
+    received_at: int
+    """When the listener was called; 0 where it is not noted."""
+
+
+class Pulled(NamedTuple):
+    """A pull result."""
+
+    status: str
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    messages: list[Received]
+
+
+def message(topic: str, body: str, **fields: Any) -> dict[str, Any]:
+    """A message to send; fields: tags, keys, flag, delayLevel, properties."""
+    return {"topic": topic, "body": body, **fields}
+
+
+class Driver:
+    """One JVM with the official client in it."""
+
+    def __init__(self, runtime: Runtime, version: str, properties: Mapping[str, str] | None = None) -> None:
+        self.version = version
+        options = [f"-D{name}={value}" for name, value in (properties or {}).items()]
+        arguments = [*SMALL_JVM, *options, "-cp", program("driver", "client", version), MAIN]
+        self._process: Process = runtime.java(arguments)
+        self._ids = itertools.count(1)
+        self._names = itertools.count(1)
+        self._open: dict[int, Future[Any]] = {}
+        self._lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read, name=f"driver-{version}", daemon=True)
+        self._reader.start()
+
+    def ask(self, op: str, timeout: float = ANSWER_SECONDS, **arguments: Any) -> Any:
+        """Run one operation in the JVM and wait ``timeout`` seconds for its answer."""
+        return self.begin(op, **arguments).result(timeout)
+
+    def begin(self, op: str, **arguments: Any) -> Future[Any]:
+        """Start one operation in the JVM."""
+        answer: Future[Any] = Future()
+        request = {"id": next(self._ids), "op": op, **arguments}
+        with self._lock:
+            if self._process.popen.poll() is not None:
+                raise RuntimeError(f"the driver of client {self.version} has ended")
+            self._open[request["id"]] = answer
+            stdin = self._process.popen.stdin
+            assert stdin is not None
+            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.flush()
+        return answer
+
+    def new_name(self, what: str) -> str:
+        """A name that no other client of this driver has."""
+        return f"{what}-{self.version}-{next(self._names)}"
+
+    def close(self) -> None:
+        """End the JVM."""
+        with self._lock:
+            assert self._process.popen.stdin is not None
+            self._process.popen.stdin.close()
+        try:
+            self._process.popen.wait(10)
+        except Exception:
+            self._process.kill()
+        self._reader.join(10)
+
+    def _read(self) -> None:
+        stdout = self._process.popen.stdout
+        assert stdout is not None
+        for line in stdout:
+            answer = json.loads(line)
+            waiting = self._open.pop(answer["id"])
+            if "error" in answer:
+                error = answer["error"]
+                waiting.set_exception(ClientError(error["type"], error.get("code"), error["message"]))
+            else:
+                waiting.set_result(answer.get("result"))
+        for waiting in list(self._open.values()):
+            waiting.set_exception(RuntimeError(f"the driver of client {self.version} has ended"))
+
+
+class _Client:
+    """A client object in a driver: made by ``KIND.start``, ended by ``KIND.stop``."""
+
+    kind = ""
+
+    def __init__(self, driver: Driver, namesrv: str, group: str, **options: Any) -> None:
+        self.driver = driver
+        self.group = group
+        self.name = driver.new_name(self.kind)
+        self._running = True
+        self.client_id: str = self._ask("start", namesrv=namesrv, group=group, **options)
+
+    def close(self) -> None:
+        """Shut the client down; a second call does nothing."""
+        if self._running:
+            self._running = False
+            self._ask("stop")
+
+    def _ask(self, op: str, timeout: float = ANSWER_SECONDS, **arguments: Any) -> Any:
+        return self.driver.ask(f"{self.kind}.{op}", timeout, name=self.name, **arguments)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+class Producer(_Client):
+    """DefaultMQProducer. Options: retries, compressOver (bytes)."""
+
+    kind = "producer"
+
+    def create_topic(self, topic: str, queues: int) -> None:
+        """Create a topic with that many queues on every broker."""
+        self._ask("createTopic", topic=topic, queues=queues)
+
+    def queues(self, topic: str) -> list[Queue]:
+        """The queues to publish to."""
+        return [_queue(shape) for shape in self._ask("queues", topic=topic)]
+
+    def send(self, messages: Sequence[dict[str, Any]], how: str = "sync") -> list[Sent]:
+        """Send: how = sync, async, oneway (no results), batch (one result) or selector (queue by key)."""
+        return [_sent(shape) for shape in self._ask("send", messages=list(messages), how=how)]
+
+    def send_to(self, queue: Queue, messages: Sequence[dict[str, Any]]) -> list[Sent]:
+        """Send to one queue."""
+        shapes = self._ask("send", messages=list(messages), how="queue", queue=_queue_shape(queue))
+        return [_sent(shape) for shape in shapes]
+
+    def begin_storm(self, topic: str, threads: int, millis: int) -> Future[list[str]]:
+        """Send from several threads until the server fails; the result is the acknowledged bodies."""
+        return self.driver.begin(
+            "producer.storm", name=self.name, topic=topic, threads=threads, millis=millis
+        )
+
+    def storm_count(self) -> int:
+        """How many sends of the storm were acknowledged so far."""
+        return int(self._ask("stormCount"))
+
+    def view(self, topic: str, msg_id: str) -> Received | None:
+        """The message of an offset message id or a unique key."""
+        shape = self._ask("view", topic=topic, msgId=msg_id)
+        return None if shape is None else _received(shape)
+
+    def query(self, topic: str, key: str, begin: int, end: int, max: int = 32) -> list[Received]:
+        """Messages with a key, stored between two times."""
+        answer = self._ask("query", topic=topic, key=key, max=max, begin=begin, end=end)
+        return [_received(shape) for shape in answer["messages"]]
+
+
+class PushConsumer(_Client):
+    """DefaultMQPushConsumer. Options: subscriptions, listener, model, from, maxReconsumeTimes, failFirst."""
+
+    kind = "push"
+
+    def collect(self, count: int, seconds: float = 30) -> list[Received]:
+        """Wait until at least ``count`` deliveries came or the time is over; returns all so far."""
+        shapes = self._ask("collect", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
+        return [_received(shape) for shape in shapes]
+
+    def assigned(self, topic: str) -> set[Queue]:
+        """The queues of a topic that this consumer holds now."""
+        queues = {_queue(shape) for shape in self._ask("assigned")}
+        return {queue for queue in queues if queue.topic == topic}
+
+
+class PullConsumer(_Client):
+    """DefaultMQPullConsumer."""
+
+    kind = "pull"
+
+    def queues(self, topic: str) -> list[Queue]:
+        """The queues to read."""
+        return sorted(_queue(shape) for shape in self._ask("queues", topic=topic))
+
+    def pull(
+        self, queue: Queue, offset: int, max: int = 32, expression: str = "*", block: bool = False
+    ) -> Pulled:
+        """One pull; ``block`` lets the server hold it until something arrives."""
+        arguments = {"offset": offset, "max": max, "expression": expression, "block": block}
+        answer = self._ask("pull", queue=_queue_shape(queue), **arguments)
+        messages = [_received(shape) for shape in answer["messages"]]
+        return Pulled(
+            answer["status"], answer["nextBeginOffset"], answer["minOffset"], answer["maxOffset"], messages
+        )
+
+    def min_offset(self, queue: Queue) -> int:
+        """The first offset of a queue."""
+        return int(self._ask("minOffset", queue=_queue_shape(queue)))
+
+    def max_offset(self, queue: Queue) -> int:
+        """The offset after the last of a queue."""
+        return int(self._ask("maxOffset", queue=_queue_shape(queue)))
+
+    def search_offset(self, queue: Queue, timestamp: int) -> int:
+        """The offset of the first message stored at or after a time."""
+        return int(self._ask("searchOffset", queue=_queue_shape(queue), timestamp=timestamp))
+
+    def earliest_store_time(self, queue: Queue) -> int:
+        """When the first message of a queue was stored."""
+        return int(self._ask("earliestStoreTime", queue=_queue_shape(queue)))
+
+    def fetch_offset(self, queue: Queue) -> int:
+        """The group's offset as the server keeps it."""
+        return int(self._ask("fetchOffset", queue=_queue_shape(queue), fromStore=True))
+
+    def update_offset(self, queue: Queue, offset: int) -> None:
+        """Set the group's offset on the server."""
+        self._ask("updateOffset", queue=_queue_shape(queue), offset=offset)
+
+
+class LitePullConsumer(_Client):
+    """DefaultLitePullConsumer. Options: subscriptions, autoCommit."""
+
+    kind = "lite"
+
+    def queues(self, topic: str) -> list[Queue]:
+        """The queues to read."""
+        return sorted(_queue(shape) for shape in self._ask("queues", topic=topic))
+
+    def assign(self, queues: Sequence[Queue]) -> None:
+        """Read these queues."""
+        self._ask("assign", queues=[_queue_shape(queue) for queue in queues])
+
+    def seek(self, queue: Queue, where: int | str) -> None:
+        """Go on at an offset, at ``begin`` or at ``end``."""
+        self._ask("seek", queue=_queue_shape(queue), where=str(where))
+
+    def poll(self, count: int, seconds: float = 30) -> list[Received]:
+        """Poll until at least ``count`` messages came or the time is over."""
+        shapes = self._ask("poll", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
+        return [_received(shape) for shape in shapes]
+
+    def commit(self) -> None:
+        """Commit what was polled."""
+        self._ask("commit")
+
+    def committed(self, queue: Queue) -> int:
+        """The group's offset as the server keeps it."""
+        return int(self._ask("committed", queue=_queue_shape(queue)))
+
+    def offset_for_timestamp(self, queue: Queue, timestamp: int) -> int:
+        """The offset of the first message stored at or after a time."""
+        return int(self._ask("offsetForTimestamp", queue=_queue_shape(queue), timestamp=timestamp))
+
+
+def _queue(shape: dict[str, Any]) -> Queue:
+    return Queue(shape["topic"], shape["brokerName"], shape["queueId"])
+
+
+def _queue_shape(queue: Queue) -> dict[str, Any]:
+    return {"topic": queue.topic, "brokerName": queue.broker_name, "queueId": queue.queue_id}
+
+
+def _sent(shape: dict[str, Any]) -> Sent:
+    if "error" in shape:
+        error = shape["error"]
+        raise ClientError(error["type"], error.get("code"), error["message"])
+    queue = _queue(shape["queue"])
+    return Sent(shape["status"], shape["msgId"], shape["offsetMsgId"], queue, shape["queueOffset"])
+
+
+def _received(shape: dict[str, Any]) -> Received:
+    return Received(
+        topic=shape["topic"],
+        broker_name=shape.get("brokerName"),
+        queue_id=shape["queueId"],
+        queue_offset=shape["queueOffset"],
+        physical_offset=shape["physicalOffset"],
+        msg_id=shape["msgId"],
+        unique_key=shape.get("uniqueKey"),
+        tags=shape.get("tags"),
+        keys=shape.get("keys"),
+        flag=shape["flag"],
+        sys_flag=shape["sysFlag"],
+        body=shape["body"],
+        properties=shape["properties"],
+        reconsume_times=shape["reconsumeTimes"],
+        born_timestamp=shape["bornTimestamp"],
+        store_timestamp=shape["storeTimestamp"],
+        store_size=shape["storeSize"],
+        born_host=shape["bornHost"],
+        store_host=shape["storeHost"],
+        delivery=shape.get("delivery", 0),
+        received_at=shape.get("receivedAt", 0),
+    )

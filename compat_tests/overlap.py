@@ -1,0 +1,50 @@
+"""Scenarios that mostly wait, waiting at the same time.
+
+A scenario marked ``overlap`` takes the fixture ``peer`` and plain parameters, nothing else. When the
+first of them is due for a server, all of them for that server start in threads; each test then takes its
+own result.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from compat_tests.peers import Peers
+
+THREADS = 16
+RESULT_SECONDS = 240
+
+
+class Overlap:
+    """Starts the marked scenarios of a run, a server at a time."""
+
+    def __init__(self, items: list[pytest.Item], peers: Peers) -> None:
+        self._items = [item for item in items if item.get_closest_marker("overlap")]
+        self._peers = peers
+        self._threads = ThreadPoolExecutor(THREADS, "scenario")
+        self._results: dict[str, Future[Any]] = {}
+
+    def result(self, item: pytest.Item) -> Any:
+        """Run the scenario of an item to its end; raises what it raised."""
+        if item.nodeid not in self._results:
+            kind, _ = _parameters(item)["peer"]
+            for other in self._items:
+                if _parameters(other)["peer"][0] == kind:
+                    self._results[other.nodeid] = self._threads.submit(self._run, other)
+        return self._results[item.nodeid].result(RESULT_SECONDS)
+
+    def close(self) -> None:
+        """Wait for what still runs, start nothing more."""
+        self._threads.shutdown(cancel_futures=True)
+
+    def _run(self, item: Any) -> None:
+        arguments = dict(_parameters(item))
+        kind, variant = arguments.pop("peer")
+        item.obj(peer=self._peers.peer(kind, variant), **arguments)
+
+
+def _parameters(item: Any) -> dict[str, Any]:
+    return dict(item.callspec.params)

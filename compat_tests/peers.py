@@ -1,0 +1,142 @@
+"""A server and a client brought together: what a scenario is given."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.driver import ClientError, Driver, LitePullConsumer, Producer, PullConsumer, PushConsumer
+from compat_tests.processes import wait_until
+from compat_tests.runtime import Runtime
+from compat_tests.servers import Server, Settings
+
+
+class Variant(NamedTuple):
+    """A client version and the JVM properties that change how it talks."""
+
+    version: str
+    properties: Mapping[str, str]
+
+
+VARIANTS = {
+    **{version: Variant(version, {}) for version in CLIENT_VERSIONS},
+    "binary": Variant(CURRENT, {"rocketmq.serialize.type": "ROCKETMQ"}),
+    "tls": Variant(CURRENT, {"tls.enable": "true"}),
+}
+"""Every client JVM of a run: both versions, the binary header form, and TLS."""
+
+KINDS = ("apache", "ours")
+
+
+class Peer:
+    """One client JVM beside one server. Names it gives are new in the whole run."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, server: Server, driver: Driver, variant: str) -> None:
+        self.server = server
+        self.driver = driver
+        self.variant = variant
+        self._lock = threading.Lock()
+        self._maker: Producer | None = None
+
+    def name(self, what: str) -> str:
+        """A new topic or group name."""
+        return re.sub("[^A-Za-z0-9_-]", "_", f"{what}_{self.variant}_{next(self._numbers)}")
+
+    def topic(self, what: str, queues: int = 4) -> str:
+        """A new topic with that many queues, known to clients."""
+        topic = self.name(what)
+        with self._lock:
+            if self._maker is None:
+                self._maker = self.producer()
+        self._maker.create_topic(topic, queues)
+        wait_until(lambda: self._queue_count(topic) == queues, 20, f"{topic} has a route")
+        return topic
+
+    def producer(self, group: str | None = None, **options: Any) -> Producer:
+        """A started producer."""
+        return Producer(self.driver, self.server.namesrv_address, group or self.name("producers"), **options)
+
+    def push(self, group: str, subscriptions: Mapping[str, str], **options: Any) -> PushConsumer:
+        """A started push consumer; reads from the first offset, concurrently, in a cluster, unless told."""
+        chosen = {
+            "listener": "concurrent",
+            "model": "CLUSTERING",
+            "from": "CONSUME_FROM_FIRST_OFFSET",
+            **options,
+        }
+        address = self.server.namesrv_address
+        return PushConsumer(self.driver, address, group, subscriptions=dict(subscriptions), **chosen)
+
+    def pull(self, group: str) -> PullConsumer:
+        """A started pull consumer."""
+        return PullConsumer(self.driver, self.server.namesrv_address, group)
+
+    def lite(self, group: str, **options: Any) -> LitePullConsumer:
+        """A started lite pull consumer."""
+        return LitePullConsumer(self.driver, self.server.namesrv_address, group, **options)
+
+    def _queue_count(self, topic: str) -> int:
+        assert self._maker is not None
+        try:
+            return len(self._maker.queues(topic))
+        except ClientError:
+            return 0
+
+
+class Peers:
+    """All servers and client JVMs of a run, started when first asked for, ended by ``close``."""
+
+    def __init__(self, runtime: Runtime, work: Path) -> None:
+        self.runtime = runtime
+        self.work = work
+        self._lock = threading.RLock()
+        self._servers: dict[str, Server] = {}
+        self._drivers: dict[str, Driver] = {}
+        self._peers: dict[tuple[str, str], Peer] = {}
+
+    def server(self, kind: str) -> Server:
+        """The server of a kind that scenarios share."""
+        with self._lock:
+            if kind not in self._servers:
+                self._servers[kind] = Server(kind, self.work).start()
+            return self._servers[kind]
+
+    def driver(self, variant: str) -> Driver:
+        """The client JVM of a variant."""
+        with self._lock:
+            if variant not in self._drivers:
+                version, properties = VARIANTS[variant]
+                self._drivers[variant] = Driver(self.runtime, version, properties)
+            return self._drivers[variant]
+
+    def peer(self, kind: str, variant: str) -> Peer:
+        """The shared server of a kind with the client JVM of a variant."""
+        with self._lock:
+            if (kind, variant) not in self._peers:
+                self._peers[kind, variant] = Peer(self.server(kind), self.driver(variant), variant)
+            return self._peers[kind, variant]
+
+    @contextmanager
+    def fresh(self, kind: str, settings: Settings | None = None) -> Iterator[Server]:
+        """A server of its own, for scenarios that end servers."""
+        with Server(kind, self.work, settings) as server:
+            yield server
+
+    def with_server(self, server: Server, variant: str) -> Peer:
+        """A peer on a server of its own."""
+        return Peer(server, self.driver(variant), variant)
+
+    def close(self) -> None:
+        """End all JVMs and servers."""
+        for driver in self._drivers.values():
+            driver.close()
+        for server in self._servers.values():
+            server.stop()

@@ -1,0 +1,94 @@
+"""Processes that the tests start, and end by their id."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+
+class Process(Protocol):
+    """A started peer program: its pipes, and how it ends."""
+
+    popen: subprocess.Popen[bytes]
+
+    def kill(self) -> None:
+        """End the program at once and wait for its end."""
+        ...
+
+
+class LocalProcess:
+    """A program on this machine."""
+
+    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+        self.popen = popen
+
+    def kill(self) -> None:
+        self.popen.kill()
+        self.popen.wait(30)
+
+
+def stop(popen: subprocess.Popen[bytes], grace: float = 20) -> None:
+    """Ask a program to end; after ``grace`` seconds make it end."""
+    if popen.poll() is None:
+        popen.send_signal(signal.SIGTERM)
+        try:
+            popen.wait(grace)
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            popen.wait(30)
+
+
+def start_logged(command: Sequence[str], log: Path, **options: object) -> subprocess.Popen[bytes]:
+    """Start a program with no input and both outputs appended to a log file."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            **options,  # type: ignore[call-overload]
+        )
+
+
+def wait_until(met: Callable[[], object], timeout: float, what: str, interval: float = 0.1) -> None:
+    """Wait until a condition holds; ``what`` names it in the failure."""
+    end = time.monotonic() + timeout
+    while not met():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {timeout} s: {what}")
+        time.sleep(interval)
+
+
+def free_ports(offsets: Sequence[int] = (0,)) -> int:
+    """A port P such that P + each offset is free on the loopback address now."""
+    for _ in range(100):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if all(_is_free(port + offset) for offset in offsets):
+            return port
+    raise RuntimeError("no free ports")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def accepts(address: str) -> bool:
+    """Whether somebody listens on ``host:port``."""
+    host, port = address.rsplit(":", 1)
+    try:
+        socket.create_connection((host, int(port)), 1).close()
+    except OSError:
+        return False
+    return True

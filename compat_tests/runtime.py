@@ -1,0 +1,66 @@
+"""Where the official clients run: in a container, or in a local JVM.
+
+``--runtime=docker|local|auto``. ``auto`` takes Docker when an engine runs or can be started, and
+otherwise the local JVM; under ``CI=true`` it does not fall back.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from compat_tests import containers
+from compat_tests.processes import LocalProcess, Process
+
+
+class Runtime(Protocol):
+    """Starts official clients."""
+
+    title: str
+
+    def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
+        """Start ``java ARGUMENTS`` with pipes for input and output; errors go to the client log."""
+        ...
+
+    def close(self) -> None:
+        """End what the runtime itself runs."""
+        ...
+
+
+class LocalRuntime:
+    """The JVM of this machine."""
+
+    title = "local JVM (no Docker engine)"
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+
+    def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
+        with (self._work / "clients.log").open("ab") as errors:
+            popen = subprocess.Popen(
+                ["java", f"-Duser.home={self._work}", *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env={**os.environ, **(env or {})},
+                cwd=self._work,
+            )
+        return LocalProcess(popen)
+
+    def close(self) -> None:
+        """Nothing runs but the clients, which their users end."""
+
+
+def choose(wish: str, work: Path) -> Runtime:
+    """The runtime asked for; ``work`` is the folder for the clients' logs and files."""
+    if wish == "local":
+        return LocalRuntime(work)
+    try:
+        return containers.DockerRuntime(work)
+    except containers.NoEngine:
+        if wish == "docker" or os.environ.get("CI") == "true":
+            raise
+        return LocalRuntime(work)

@@ -1,0 +1,221 @@
+"""The two servers that every scenario meets: Apache's own, and ours, behind one face.
+
+A :class:`Server` is a name server and a broker. It has ports, a home and a store of its own below a temporary
+folder, listens on the loopback address, and ends by process id. Mixed clusters are put together from
+:class:`Part` objects directly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from compat_tests.artifacts import OPENS, class_path
+from compat_tests.processes import accepts, free_ports, start_logged, stop, wait_until
+
+HOST = "127.0.0.1"
+BROKER_NAME = "broker-a"
+CLUSTER_NAME = "DefaultCluster"
+START_SECONDS = 60
+
+ROOT = Path(__file__).parent.parent
+
+Settings = Mapping[str, str]
+"""Broker settings by the standard's property names."""
+
+BASE_SETTINGS = {
+    "brokerName": BROKER_NAME,
+    "brokerClusterName": CLUSTER_NAME,
+    "autoCreateTopicEnable": "true",
+}
+
+APACHE_SETTINGS = {
+    "brokerIP1": HOST,
+    "bindAddress": HOST,
+    "mappedFileSizeCommitLog": "67108864",
+    "waitTimeMillsInSendQueue": "5000",
+}
+"""What only Apache's broker needs: small files, and patience on a machine with two busy cores."""
+
+
+class Part:
+    """One server process: how it is started, when it is up, how it ends."""
+
+    def __init__(
+        self, command: list[str], log: Path, up_text: str, addresses: list[str], env: Settings
+    ) -> None:
+        self._command = command
+        self._log = log
+        self._up_text = up_text
+        self._addresses = addresses
+        self._env = env
+        self._popen: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id; the part must have been started."""
+        assert self._popen is not None
+        return self._popen.pid
+
+    def start(self) -> None:
+        """Start the process and wait until it says that it is up and accepts connections."""
+        began = self._log.stat().st_size if self._log.exists() else 0
+        env = {**os.environ, **self._env}
+        self._popen = start_logged(self._command, self._log, env=env, cwd=self._log.parent)
+        try:
+            wait_until(lambda: self._is_up(began), START_SECONDS, f"{self._command[0]} is up")
+        except (TimeoutError, RuntimeError) as failure:
+            self.stop()
+            tail = self._log.read_text(errors="replace")[began:][-3000:]
+            raise RuntimeError(f"{failure}; its output ends:\n{tail}") from failure
+
+    def stop(self) -> None:
+        """End the process in good order; does nothing when it has ended."""
+        if self._popen is not None:
+            stop(self._popen)
+            self._popen = None
+
+    def kill9(self) -> None:
+        """End the process as a power failure of the process would."""
+        assert self._popen is not None
+        self._popen.send_signal(signal.SIGKILL)
+        self._popen.wait(30)
+        self._popen = None
+
+    def _is_up(self, began: int) -> bool:
+        assert self._popen is not None
+        if self._popen.poll() is not None:
+            raise RuntimeError(f"{self._command[0]} ended with exit code {self._popen.returncode}")
+        with self._log.open("rb") as log:
+            log.seek(began)
+            said = log.read().decode(errors="replace")
+        return self._up_text in said and all(accepts(address) for address in self._addresses)
+
+
+def apache_namesrv(folder: Path, port: int) -> Part:
+    """Apache's name server."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "namesrv.conf"
+    config.write_text(f"listenPort={port}\nbindAddress={HOST}\n")
+    command = _apache_command(folder, ["-Xms128m", "-Xmx256m"], "org.apache.rocketmq.namesrv.NamesrvStartup")
+    command += ["-c", str(config)]
+    return Part(command, folder / "namesrv.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
+
+
+def apache_broker(folder: Path, port: int, namesrv: str, settings: Settings) -> Part:
+    """Apache's broker; also takes the ports ``port - 2`` (fast) and ``port + 1`` (replication)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    store = folder / "store"
+    paths = {"storePathRootDir": str(store), "storePathCommitLog": str(store / "commitlog")}
+    chosen = {**BASE_SETTINGS, **APACHE_SETTINGS, "listenPort": str(port), **paths, **settings}
+    config = folder / "broker.conf"
+    config.write_text("".join(f"{name}={value}\n" for name, value in chosen.items()))
+    command = _apache_command(folder, ["-Xms512m", "-Xmx1g"], "org.apache.rocketmq.broker.BrokerStartup")
+    command += ["-c", str(config), "-n", namesrv]
+    return Part(command, folder / "broker.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
+
+
+def _apache_command(folder: Path, heap: list[str], main: str) -> list[str]:
+    options = [*heap, "-XX:+UseSerialGC", *OPENS, f"-Duser.home={folder}"]
+    return ["java", *options, "-cp", class_path("server"), main]
+
+
+def _apache_env(folder: Path) -> dict[str, str]:
+    return {"ROCKETMQ_HOME": str(folder)}
+
+
+def our_serve(folder: Path, namesrv_port: int, broker_port: int, settings: Settings) -> Part:
+    """Our name server and broker in one process."""
+    command = _our_command("serve", folder, {**BASE_SETTINGS, **settings})
+    command += ["--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port), "--advertise", HOST]
+    addresses = [f"{HOST}:{namesrv_port}", f"{HOST}:{broker_port}"]
+    return Part(command, folder / "serve.log", "ready", addresses, _our_env())
+
+
+def our_namesrv(folder: Path, port: int) -> Part:
+    """Our name server alone."""
+    command = [*_our_command("namesrv", folder, {}), "--port", str(port)]
+    return Part(command, folder / "namesrv.log", "ready", [f"{HOST}:{port}"], _our_env())
+
+
+def our_broker(folder: Path, port: int, namesrv: str, settings: Settings) -> Part:
+    """Our broker alone, registered with the given name server."""
+    command = _our_command("broker", folder, {**BASE_SETTINGS, **settings})
+    command += ["--port", str(port), "--namesrv", namesrv, "--advertise", HOST]
+    return Part(command, folder / "broker.log", "ready", [f"{HOST}:{port}"], _our_env())
+
+
+def _our_command(what: str, folder: Path, settings: Settings) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-c", "from gateway.cli.main import main; main()", what]
+    if what != "namesrv":
+        command += ["--data-dir", str(folder)]
+    for name, value in settings.items():
+        command += ["--set", f"{name}={value}"]
+    return command
+
+
+def _our_env() -> dict[str, str]:
+    return {"PYTHONPATH": str(ROOT)}
+
+
+class Server:
+    """A name server and a broker of one kind, ``apache`` or ``ours``."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, kind: str, work: Path, settings: Settings | None = None) -> None:
+        self.kind = kind
+        self.folder = work / f"{kind}-{next(self._numbers)}"
+        namesrv_port = free_ports()
+        broker_port = free_ports((-2, 0, 1))
+        self.namesrv_address = f"{HOST}:{namesrv_port}"
+        self.broker_address = f"{HOST}:{broker_port}"
+        self.broker_name = (settings or {}).get("brokerName", BROKER_NAME)
+        if kind == "apache":
+            self.store_dir = self.folder / "store"
+            self._parts = [
+                apache_namesrv(self.folder, namesrv_port),
+                apache_broker(self.folder, broker_port, self.namesrv_address, settings or {}),
+            ]
+        else:
+            self.store_dir = self.folder / "store"
+            self._parts = [our_serve(self.folder, namesrv_port, broker_port, settings or {})]
+
+    def start(self) -> Server:
+        """Start what does not run; returns itself."""
+        started: list[Part] = []
+        try:
+            for part in self._parts:
+                part.start()
+                started.append(part)
+        except BaseException:
+            for part in started:
+                part.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End everything in good order, the broker first."""
+        for part in reversed(self._parts):
+            part.stop()
+
+    def restart(self) -> None:
+        """End everything in good order and start it again on the same ports and store."""
+        self.stop()
+        self.start()
+
+    def kill9(self) -> None:
+        """Kill the broker, and what shares its fate; ``restart`` brings everything back."""
+        self._parts[-1].kill9()
+
+    def __enter__(self) -> Server:
+        return self.start()
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
