@@ -1,0 +1,123 @@
+"""The commit log: every record of every topic, one after another. The truth; all else is derived from it.
+
+A record never crosses a file border: where it does not fit with 8 bytes to spare, the file ends with a blank and
+the record opens the next file. Appending is `reserve(size)`, which gives the record's place, then `write(data)`,
+which moves `position`. A write that fails moves nothing, and what it left behind is made zero again.
+Standard: `CommitLog`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from engine.disk import File
+from engine.store.file_queue import FilePool, FileQueue, clear_tail
+from engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, store_timestamp
+
+
+class CommitLog:
+    """Appends and reads bytes. `position` is the offset after the last record (the greatest physical offset)."""
+
+    __slots__ = ("_end", "_file", "_start", "file_size", "files", "position")
+
+    def __init__(self, pool: FilePool, directory: str, file_size: int) -> None:
+        self.files = FileQueue(pool, directory, file_size)
+        self.file_size = file_size
+        self.position = 0
+        self._file: File | None = None
+        self._start = 0
+        self._end = 0
+
+    def open_at(self, position: int) -> None:
+        """Go on writing at `position`; what lies after it is forgotten."""
+        self.files.cut(position)
+        self.position = position
+        if self.files.starts and position < self.files.end:
+            self._start = self.files.starts[-1]
+            self._file = self.files.file(self._start)
+            self._end = self._start + self.file_size
+        else:
+            self._start = self._end = position
+            self._file = None
+
+    @property
+    def min_offset(self) -> int:
+        """The first offset still there. Standard: `getMinPhyOffset`."""
+        return self.files.starts[0] if self.files.starts else self.position
+
+    @property
+    def record_size_max(self) -> int:
+        """The largest record that any file can hold."""
+        return self.file_size - BLANK_SIZE
+
+    def reserve(self, size: int) -> int:
+        """Where a record (or the records of one batch, together) of `size` bytes will lie.
+
+        Rolls to the next file if needed; `OSError` when that cannot be made.
+        """
+        if self.position + size + BLANK_SIZE > self._end:
+            self._roll()
+        return self.position
+
+    def _roll(self) -> None:
+        start = self._end if self.position < self._end else self.position
+        file = self.files.create(start)
+        if self.position < self._end:
+            assert self._file is not None
+            self._file.write(self.position - self._start, blank(self._end - self.position))
+        self._file = file
+        self._start = self.position = start
+        self._end = start + self.file_size
+
+    def write(self, data: bytes) -> None:
+        """Write at the reserved position. Raises `OSError`, and then nothing has moved."""
+        file = self._file
+        assert file is not None
+        at = self.position - self._start
+        try:
+            file.write(at, data)
+        except OSError:
+            with contextlib.suppress(OSError):
+                clear_tail(file, at, self.file_size)
+            raise
+        self.position += len(data)
+
+    def read(self, offset: int, size: int) -> bytes | None:
+        """`size` bytes of one file, or None when they are not (or no longer) in the log."""
+        if offset + size > self.position or offset < 0:
+            return None
+        start = offset - offset % self.file_size
+        if start == self._start:
+            file = self._file
+            assert file is not None
+        elif not self.files.starts or start < self.files.starts[0] or offset + size > start + self.file_size:
+            return None
+        else:
+            file = self.files.file(start)
+        data = file.read(offset - start, size)
+        return data if len(data) == size else None
+
+    def record_at(self, offset: int) -> bytes | None:
+        """The record that starts at an offset, or None. The offset is believed to be a record's."""
+        start = self.read(offset, START.size)
+        if start is None:
+            return None
+        size, magic = START.unpack(start)
+        record = self.read(offset, size) if size > BLANK_SIZE else None
+        if record is None or int.from_bytes(record[28:36], "big") != offset:
+            return None
+        return record
+
+    def store_time(self, offset: int) -> int:
+        """Store time in ms of the record at an offset; -1 when there is none."""
+        head = self.read(offset, STORE_TIME_HEAD_SIZE)
+        return -1 if head is None else store_timestamp(head)
+
+    def next_file(self, offset: int) -> int:
+        """Where the file after the one with `offset` starts. Standard: `rollNextFile`."""
+        return offset + self.file_size - offset % self.file_size
+
+    def files_between(self, begin: int, end: int) -> list[File]:
+        """The open files that hold bytes of [begin, end)."""
+        first = self.files.start_of(begin)
+        return [self.files.file(start) for start in self.files.starts if first <= start < end]

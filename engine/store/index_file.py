@@ -1,0 +1,378 @@
+"""The index: which records have a key, by the hash of `topic#key`.
+
+One file:
+
+    header = begin-timestamp i8 [0]  end-timestamp i8 [8]  begin-offset i8 [16]  end-offset i8 [24]
+             used-slots i4 [32]  next-entry i4 [36]                                   (40 bytes)
+    slots  = slot-count * i4: number of the latest entry of the slot, 0 if none
+    entries = entry-count * (key-hash i4, physical-offset i8, seconds since begin i4, previous entry i4)
+
+Entry 0 is never used; an entry's slot is key-hash mod slot-count; entries of a slot form a chain to older ones.
+The standard's file has 5,000,000 slots and 20,000,000 entries: 420,000,040 bytes, sparse.
+
+Messages wait in `Index.pending` and are entered in groups. Slots are reached at random, so header and slots of the
+newest file are a window in memory (20 MB at most, given back when idle); entries are appended with one write a
+group; older files are read where needed. The entries alone are the truth: slots are rebuilt from them after an
+unclean stop. Standard: `IndexFile`, `IndexService`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from operator import mul
+
+from engine.disk import Disk, File, Window
+from engine.message import (
+    PROPERTY_KEYS,
+    PROPERTY_TAGS,
+    PROPERTY_UNIQ_KEY,
+    java_hash,
+)
+
+HEADER = struct.Struct(">qqqqii")
+HEADER_SIZE = HEADER.size
+SLOT = struct.Struct(">i")
+ENTRY = struct.Struct(">iqii")
+ENTRY_SIZE = ENTRY.size
+
+SECONDS_MAX = 0x7FFFFFFF
+_SCAN_ENTRIES = 8192
+_CODES_MAX = 4096
+
+_powers: dict[int, tuple[int, ...]] = {}
+
+
+def _weights(count: int) -> tuple[int, ...]:
+    weights = _powers.get(count)
+    if weights is None:
+        weights = tuple(pow(31, count - 1 - i, 1 << 32) for i in range(count))
+        if count <= 1024:
+            _powers[count] = weights
+    return weights
+
+
+class KeyHashes:
+    """Hashes of `topic#key` as the index uses them: never negative.
+
+    The part for the topic, and whole hashes of tags, are remembered; both tables are emptied when they are full.
+    """
+
+    def __init__(self) -> None:
+        self._topics: dict[str, int] = {}
+        self._tags: dict[tuple[str, str], int] = {}
+
+    def of_key(self, topic: str, key: str) -> int:
+        """Hash of `topic#key`. Standard: `IndexFile.indexKeyHashMethod`."""
+        prefix = self._topics.get(topic)
+        if prefix is None:
+            if len(self._topics) >= _CODES_MAX:
+                self._topics.clear()
+            prefix = self._topics[topic] = java_hash(topic + "#") & 0xFFFFFFFF
+        if key.isascii():
+            count = len(key)
+            value = (prefix * pow(31, count, 1 << 32) + sum(map(mul, key.encode(), _weights(count)))) & 0xFFFFFFFF
+        else:
+            value = java_hash(f"{topic}#{key}") & 0xFFFFFFFF
+        if value < 0x80000000:
+            return value
+        return 0x100000000 - value if value != 0x80000000 else 0
+
+    def of_tags(self, topic: str, tags: str) -> int:
+        """Hash of `topic#T#tags`."""
+        value = self._tags.get((topic, tags))
+        if value is None:
+            if len(self._tags) >= _CODES_MAX:
+                self._tags.clear()
+            value = self._tags[topic, tags] = self.of_key(topic, "T#" + tags)
+        return value
+
+
+class IndexFile:
+    """One file. `open_window` before entries are put; reading needs none."""
+
+    def __init__(self, disk: Disk, path: str, slot_count: int, entry_count: int, create: bool = False) -> None:
+        self.path = path
+        self.slot_count = slot_count
+        self.entry_count = entry_count
+        self.entries_at = HEADER_SIZE + 4 * slot_count
+        self._disk = disk
+        self.file: File = disk.open(path, create)
+        if create:
+            self.file.truncate(self.entries_at + ENTRY_SIZE * entry_count)
+        self._window: Window | None = None
+        (
+            self.begin_timestamp,
+            self.end_timestamp,
+            self.begin_offset,
+            self.end_offset,
+            self.used_slots,
+            self.next_entry,
+        ) = HEADER.unpack(self.file.read(0, HEADER_SIZE).ljust(HEADER_SIZE, b"\0"))
+        self.next_entry = max(1, self.next_entry)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further entry fits."""
+        return self.next_entry >= self.entry_count
+
+    def open_window(self) -> None:
+        """Make header and slots writable in memory."""
+        if self._window is None:
+            self._window = self.file.window(self.entries_at)
+
+    def close_window(self) -> None:
+        """End the window, when the file is full or the store stops."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def forget(self) -> None:
+        """Give the window's resident pages back."""
+        if self._window is not None:
+            self._window.forget()
+
+    def put(self, hashes: list[tuple[int, int, int]]) -> int:
+        """Enter (hash, physical offset, store time ms) until the file is full; returns how many were taken.
+
+        Raises `OSError` when the entries cannot be written; then the file is as it was.
+        """
+        self.open_window()
+        assert self._window is not None
+        buffer = self._window.buffer
+        count, slot_count, first = self.next_entry, self.slot_count, self.next_entry
+        taken = hashes[: self.entry_count - count]
+        if not taken:
+            return 0
+        begin = self.begin_timestamp if count > 1 else taken[0][2]
+        used = self.used_slots
+        entries: list[bytes] = []
+        changed: dict[int, int] = {}
+        for key_hash, offset, timestamp in taken:
+            at = HEADER_SIZE + key_hash % slot_count * 4
+            previous = changed.get(at)
+            if previous is None:
+                previous = SLOT.unpack_from(buffer, at)[0]
+                if previous <= 0 or previous >= first:
+                    previous = 0
+                    used += 1
+            seconds = (timestamp - begin) // 1000
+            if not 0 <= seconds <= SECONDS_MAX:
+                seconds = 0 if seconds < 0 else SECONDS_MAX
+            entries.append(ENTRY.pack(key_hash, offset, seconds, previous))
+            changed[at] = count
+            count += 1
+        self.file.write(self.entries_at + first * ENTRY_SIZE, b"".join(entries))
+        for at, number in changed.items():
+            SLOT.pack_into(buffer, at, number)
+        if first == 1:
+            self.begin_timestamp = begin
+            self.begin_offset = taken[0][1]
+        self.end_timestamp = taken[-1][2]
+        self.end_offset = taken[-1][1]
+        self.used_slots = used
+        self.next_entry = count
+        self._write_header()
+        return len(taken)
+
+    def _write_header(self) -> None:
+        assert self._window is not None
+        HEADER.pack_into(
+            self._window.buffer,
+            0,
+            self.begin_timestamp,
+            self.end_timestamp,
+            self.begin_offset,
+            self.end_offset,
+            self.used_slots,
+            self.next_entry,
+        )
+
+    def may_have(self, begin: int, end: int) -> bool:
+        """Whether the file has entries of [begin, end] ms. Standard: `IndexFile.isTimeMatched`."""
+        return begin <= self.end_timestamp and end >= self.begin_timestamp
+
+    def find(self, key_hash: int, begin: int, end: int, limit: int) -> list[int]:
+        """Physical offsets of the newest entries with this hash and a time in [begin, end] (whole seconds)."""
+        found: list[int] = []
+        data = self.file.read(HEADER_SIZE + key_hash % self.slot_count * 4, 4)
+        number = SLOT.unpack(data)[0]
+        while 0 < number < self.next_entry and len(found) < limit:
+            entry = self.file.read(self.entries_at + number * ENTRY_SIZE, ENTRY_SIZE)
+            read_hash, offset, seconds, previous = ENTRY.unpack(entry)
+            if seconds < 0:
+                break
+            time = self.begin_timestamp + seconds * 1000
+            if read_hash == key_hash and begin <= time <= end:
+                found.append(offset)
+            if previous >= number or time < begin:
+                break
+            number = previous
+        return found
+
+    def _entries(self) -> Iterator[tuple[int, int, int, int]]:
+        number = 1
+        while number < self.entry_count:
+            count = min(_SCAN_ENTRIES, self.entry_count - number)
+            yield from ENTRY.iter_unpack(self.file.read(self.entries_at + number * ENTRY_SIZE, count * ENTRY_SIZE))
+            number += count
+
+    def rebuild(self, below: int) -> None:
+        """Keep the entries whose records lie below a physical offset and make slots and header anew from them."""
+        slots = bytearray(4 * self.slot_count)
+        used, number, last_offset, last_seconds = 0, 1, -1, 0
+        chains: list[bytes] = []
+        written = 1
+        for key_hash, offset, seconds, _ in self._entries():
+            if not max(0, last_offset) <= offset < below or key_hash < 0 or seconds < 0:
+                break
+            if number > 1 and not (offset or key_hash):
+                break
+            at = key_hash % self.slot_count * 4
+            previous = SLOT.unpack_from(slots, at)[0]
+            used += previous == 0
+            SLOT.pack_into(slots, at, number)
+            chains.append(ENTRY.pack(key_hash, offset, seconds, previous))
+            last_offset, last_seconds = offset, seconds
+            number += 1
+            if len(chains) == _SCAN_ENTRIES:
+                self.file.write(self.entries_at + written * ENTRY_SIZE, b"".join(chains))
+                written = number
+                chains = []
+        self.file.write(self.entries_at + written * ENTRY_SIZE, b"".join(chains))
+        self.next_entry = number
+        self.used_slots = used
+        self.end_offset = max(0, last_offset)
+        self.end_timestamp = self.begin_timestamp + last_seconds * 1000
+        self.open_window()
+        assert self._window is not None
+        self._window.buffer[HEADER_SIZE : self.entries_at] = bytes(slots)
+        self._write_header()
+
+
+class Index:
+    """The files, oldest first, and the messages that wait to be entered.
+
+    `pending` holds (topic, properties, physical offset, store time ms) of dispatched messages.
+    """
+
+    def __init__(self, disk: Disk, directory: str, slot_count: int, entry_count: int) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.slot_count = slot_count
+        self.entry_count = entry_count
+        self.files: list[IndexFile] = []
+        self.pending: list[tuple[str, dict[str, str], int, int]] = []
+        self.filled: list[IndexFile] = []
+        self.hashes = KeyHashes()
+        self.idle = True
+
+    def load(self, clean: bool, safe_timestamp: int, below: int) -> None:
+        """Find the files. After an unclean stop those past `safe_timestamp` (ms) are rebuilt from their entries,
+        as far as the records lie below a physical offset; the records after it are dispatched again."""
+        size = HEADER_SIZE + 4 * self.slot_count + ENTRY_SIZE * self.entry_count
+        for name in self.disk.listdir(self.directory):
+            path = f"{self.directory}/{name}"
+            if not name.isdigit():
+                continue
+            if self.disk.size(path) != size:
+                self.disk.unlink(path)
+                continue
+            file = IndexFile(self.disk, path, self.slot_count, self.entry_count)
+            if not clean and (file.end_timestamp > safe_timestamp or file.end_offset >= below):
+                if file.begin_timestamp > 0 and file.begin_offset < below:
+                    file.rebuild(below)
+                else:
+                    file.next_entry = 1
+            if file.next_entry == 1:
+                file.close_window()
+                self.disk.unlink(path)
+                continue
+            self.files.append(file)
+        for file in self.files[:-1]:
+            file.close_window()
+
+    def _hashes_of(self, topic: str, properties: dict[str, str]) -> Iterator[int]:
+        unique = properties.get(PROPERTY_UNIQ_KEY)
+        if unique:
+            yield self.hashes.of_key(topic, unique)
+        keys = properties.get(PROPERTY_KEYS)
+        if keys:
+            for key in keys.split(" "):
+                if key:
+                    yield self.hashes.of_key(topic, key)
+        tags = properties.get(PROPERTY_TAGS)
+        if tags:
+            yield self.hashes.of_tags(topic, tags)
+
+    def apply(self, now: int) -> None:
+        """Enter what waits. Raises `OSError`; what was not entered then waits on."""
+        pending = self.pending
+        if not pending:
+            return
+        self.idle = False
+        last = self.files[-1].end_offset if self.files else -1
+        hashes = [
+            (key_hash, offset, timestamp)
+            for topic, properties, offset, timestamp in pending
+            if offset >= last
+            for key_hash in self._hashes_of(topic, properties)
+        ]
+        while hashes:
+            file = self.files[-1] if self.files and not self.files[-1].is_full else self._new_file(now)
+            hashes = hashes[file.put(hashes) :]
+        pending.clear()
+
+    def _new_file(self, now: int) -> IndexFile:
+        if self.files:
+            self.files[-1].close_window()
+            self.filled.append(self.files[-1])
+        self.disk.makedirs(self.directory)
+        name = self._name(now)
+        while self.files and f"{self.directory}/{name}" <= self.files[-1].path:
+            now += 1
+            name = self._name(now)
+        file = IndexFile(self.disk, f"{self.directory}/{name}", self.slot_count, self.entry_count, create=True)
+        self.files.append(file)
+        return file
+
+    @staticmethod
+    def _name(now: int) -> str:
+        from datetime import datetime
+
+        return datetime.fromtimestamp(now / 1000).strftime("%Y%m%d%H%M%S") + f"{now % 1000:03d}"
+
+    def find(self, key_hash: int, begin: int, end: int, limit: int) -> list[int]:
+        """Physical offsets, newest first. Standard: `IndexService.queryOffset`."""
+        found: list[int] = []
+        for file in reversed(self.files):
+            if file.may_have(begin, end):
+                found += file.find(key_hash, begin, end, limit - len(found))
+            if file.begin_timestamp < begin or len(found) >= limit:
+                break
+        return found
+
+    def forget_when_idle(self) -> None:
+        """Give the window's pages back if nothing was entered since the last call."""
+        if self.idle and self.files:
+            self.files[-1].forget()
+        self.idle = True
+
+    def drop_before(self, min_physical_offset: int) -> int:
+        """Delete files (never the last) whose records have all gone; returns how many.
+
+        Standard: `IndexService.deleteExpiredFile`.
+        """
+        count = 0
+        while count < len(self.files) - 1 and self.files[count].end_offset < min_physical_offset:
+            count += 1
+        for file in self.files[:count]:
+            self.disk.unlink(file.path)
+        self.filled = [file for file in self.filled if file not in self.files[:count]]
+        del self.files[:count]
+        return count
+
+    def close(self) -> None:
+        """End the window."""
+        for file in self.files:
+            file.close_window()

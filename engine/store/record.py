@@ -1,0 +1,259 @@
+"""A stored record: one message in the commit log, and byte for byte what a pull reply carries.
+
+Grammar (integers big-endian, signed; offsets in brackets for IPv4 hosts):
+
+    record      = size i4 [0] magic i4 [4] body-crc i4 [8] queue-id i4 [12] flag i4 [16]
+                  queue-offset i8 [20] physical-offset i8 [28] sys-flag i4 [36]
+                  born-timestamp i8 [40] born-host [48] store-timestamp i8 [56] store-host [64]
+                  reconsume-times i4 [72] prepared-transaction-offset i8 [76]
+                  body-length i4 [84] body [88] topic properties
+    magic       = 0xDAA320A7 (version 1) | 0xDAA320AB (version 2)
+    host        = 4 address bytes, or 16 if the sys-flag bit 4 (born) or 5 (store) is set; then port i4
+    topic       = length i1 (version 1) | length i2 (version 2); UTF-8 text
+    properties  = length i2; (name 0x01 value 0x02)*
+    blank       = size i4, magic i4 0xCBD43194: nothing more in this file, go on in the next
+    element     = size i4, magic i4, crc i4, flag i4, body-length i4, body, properties     (of a client's batch)
+
+A record at a position is valid if and only if
+ 1. at least 4 bytes are there and size bytes are there, and the magic is one of the two;
+ 2. the lengths inside add up to size exactly, none negative;
+ 3. physical-offset is the position;
+ 4. CRC32(body) & 0x7FFFFFFF = body-crc (if asked to check; 0 for an empty body either way).
+Anything else ends the log.
+
+A version 2 record differs in the width of the topic length only and is written for topics of more than 127
+characters. Standard: `CommitLog`, `MessageExtEncoder`, `MessageDecoder`, `MessageVersion`.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+from zlib import crc32
+
+from engine.errors import MessageIllegal
+from engine.message import Message, StoredMessage, SysFlag, parse_properties
+
+MAGIC = 0xDAA320A7 - (1 << 32)
+MAGIC_V2 = 0xDAA320AB - (1 << 32)
+BLANK_MAGIC = 0xCBD43194 - (1 << 32)
+BLANK_SIZE = 8
+PROPERTIES_LENGTH_MAX = 32767
+TOPIC_LENGTH_MAX_V1 = 127
+
+_HOST_V6_FLAGS = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
+_HEADS = {
+    0: struct.Struct(">iiiiiqqiq8sq8siqi"),
+    SysFlag.BORN_HOST_V6: struct.Struct(">iiiiiqqiq20sq8siqi"),
+    SysFlag.STORE_HOST_V6: struct.Struct(">iiiiiqqiq8sq20siqi"),
+    _HOST_V6_FLAGS: struct.Struct(">iiiiiqqiq20sq20siqi"),
+}
+_PLAIN_HEAD = _HEADS[0]
+HEAD_SIZE = _PLAIN_HEAD.size
+assert HEAD_SIZE == 88
+
+START = struct.Struct(">ii")
+"""Size and magic, the first two words of a record or blank."""
+_I2 = struct.Struct(">h")
+_SYS_FLAG = struct.Struct(">i")
+_I8 = struct.Struct(">q")
+_ELEMENT = struct.Struct(">iiiii")
+SYS_FLAG_AT = 36
+BORN_HOST_AT = 48
+
+STORE_TIME_HEAD_SIZE = 76
+"""Bytes from a record's start that are enough for `store_timestamp`."""
+
+
+class Invalid(NamedTuple):
+    """Why the bytes at a position are no record."""
+
+    what: str
+
+
+def sys_flag_for(message: Message) -> int:
+    """The message's sys flag with the bits that say how long its hosts are."""
+    flag = message.sys_flag & ~_HOST_V6_FLAGS
+    if len(message.born_host) == 20:
+        flag |= SysFlag.BORN_HOST_V6
+    if len(message.store_host) == 20:
+        flag |= SysFlag.STORE_HOST_V6
+    return flag
+
+
+def topic_field(topic: str, long_topics: bool) -> tuple[int, bytes]:
+    """Magic and topic field for a topic. Raises `MessageIllegal` where no version can hold it."""
+    text = topic.encode()
+    if long_topics and len(topic) > TOPIC_LENGTH_MAX_V1:
+        if len(text) > 32767:
+            raise MessageIllegal(f"the topic has {len(text)} bytes")
+        return MAGIC_V2, _I2.pack(len(text)) + text
+    if not 0 < len(text) <= TOPIC_LENGTH_MAX_V1:
+        raise MessageIllegal(f"the topic has {len(text)} bytes")
+    return MAGIC, bytes((len(text),)) + text
+
+
+def record_size(sys_flag: int, body_length: int, topic_field_length: int, properties_length: int) -> int:
+    """Bytes a record takes in the log."""
+    return _HEADS[sys_flag & _HOST_V6_FLAGS].size + body_length + topic_field_length + 2 + properties_length
+
+
+def encode(
+    message: Message,
+    body: bytes,
+    properties: bytes,
+    topic: tuple[int, bytes],
+    size: int,
+    sys_flag: int,
+    flag: int,
+    queue_offset: int,
+    physical_offset: int,
+    store_timestamp: int,
+) -> bytes:
+    """The record. `topic` is from `topic_field`, `size` from `record_size`, `sys_flag` from `sys_flag_for`;
+    body, flag and properties may be those of a batch element."""
+    return b"".join(
+        (
+            _HEADS[sys_flag & _HOST_V6_FLAGS].pack(
+                size,
+                topic[0],
+                crc32(body) & 0x7FFFFFFF,
+                message.queue_id,
+                flag,
+                queue_offset,
+                physical_offset,
+                sys_flag,
+                message.born_timestamp,
+                message.born_host,
+                store_timestamp,
+                message.store_host,
+                message.reconsume_times,
+                message.prepared_transaction_offset,
+                len(body),
+            ),
+            body,
+            topic[1],
+            _I2.pack(len(properties)),
+            properties,
+        )
+    )
+
+
+def blank(size: int) -> bytes:
+    """The blank that ends a file with `size` bytes left."""
+    return START.pack(size, BLANK_MAGIC)
+
+
+def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
+    """The message of a record that is known to be valid."""
+    sys_flag = _SYS_FLAG.unpack_from(data, at + SYS_FLAG_AT)[0]
+    head = _HEADS[sys_flag & _HOST_V6_FLAGS]
+    fields = head.unpack_from(data, at)
+    body_at = at + head.size
+    topic_at = body_at + fields[14]
+    if fields[1] == MAGIC:
+        topic_length = data[topic_at]
+        topic_at += 1
+    else:
+        topic_length = _I2.unpack_from(data, topic_at)[0]
+        topic_at += 2
+    properties_at = topic_at + topic_length
+    properties_end = properties_at + 2 + _I2.unpack_from(data, properties_at)[0]
+    message = StoredMessage(
+        str(data[topic_at:properties_at], "utf-8", "replace"),
+        fields[3],
+        bytes(data[body_at : body_at + fields[14]]),
+        parse_properties(str(data[properties_at + 2 : properties_end], "utf-8", "replace")),
+        fields[8],
+        fields[9],
+        fields[11],
+        fields[4],
+        sys_flag,
+        fields[12],
+        fields[13],
+    )
+    message.size = fields[0]
+    message.body_crc = fields[2]
+    message.queue_offset = fields[5]
+    message.physical_offset = fields[6]
+    message.store_timestamp = fields[10]
+    return message
+
+
+def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -> int | Invalid:
+    """Size of the valid record at `at`, which lies at `position` of the log; 0 for a blank; else why it is none.
+
+    Sizes are judged by what `data` holds: a record cut off by its end is invalid.
+    """
+    room = len(data) - at
+    if room < BLANK_SIZE:
+        return Invalid(f"only {room} bytes are left")
+    size, magic = START.unpack_from(data, at)
+    if magic == BLANK_MAGIC:
+        return 0
+    if magic not in (MAGIC, MAGIC_V2):
+        return Invalid(f"the magic is 0x{magic & 0xFFFFFFFF:08X}")
+    if not HEAD_SIZE < size <= room:
+        return Invalid(f"the size is {size} with {room} bytes there")
+    head = _HEADS[_SYS_FLAG.unpack_from(data, at + SYS_FLAG_AT)[0] & _HOST_V6_FLAGS]
+    end = at + size
+    body_at = at + head.size
+    if body_at + 3 > end:
+        return Invalid(f"the size is {size}")
+    fields = head.unpack_from(data, at)
+    width = 1 if magic == MAGIC else 2
+    topic_at = body_at + fields[14]
+    if fields[14] < 0 or topic_at + width + 2 > end:
+        return Invalid(f"the body length is {fields[14]}")
+    topic_length = data[topic_at] if width == 1 else _I2.unpack_from(data, topic_at)[0]
+    properties_at = topic_at + width + topic_length
+    if topic_length < 0 or (width == 1 and topic_length > TOPIC_LENGTH_MAX_V1) or properties_at + 2 > end:
+        return Invalid(f"the topic length is {topic_length}")
+    properties_length = _I2.unpack_from(data, properties_at)[0]
+    if properties_length < 0 or properties_at + 2 + properties_length != end:
+        return Invalid(f"the lengths inside do not add up to {size}")
+    if fields[6] != position:
+        return Invalid(f"the physical offset is {fields[6]}")
+    if check_crc and crc32(data[body_at:topic_at]) & 0x7FFFFFFF != fields[2]:
+        return Invalid("the body does not match its CRC")
+    return int(size)
+
+
+def store_timestamp(head: bytes) -> int:
+    """Store time in ms from the first `STORE_TIME_HEAD_SIZE` bytes of a record."""
+    born_v6 = _SYS_FLAG.unpack_from(head, SYS_FLAG_AT)[0] & SysFlag.BORN_HOST_V6
+    return int(_I8.unpack_from(head, BORN_HOST_AT + (20 if born_v6 else 8))[0])
+
+
+class Element(NamedTuple):
+    """One message of a client's batch; topic, queue and times are those of the request."""
+
+    flag: int
+    body: bytes
+    properties: bytes
+
+
+def split_batch(elements: bytes) -> list[Element]:
+    """Cut a batch body into its messages. Raises `MessageIllegal` for bytes that do not add up.
+
+    Standard: `MessageExtEncoder.encode(MessageExtBatch)`; elements keep exactly their own properties.
+    """
+    found = []
+    at, total = 0, len(elements)
+    while at < total:
+        if total - at < _ELEMENT.size:
+            raise MessageIllegal(f"a batch element has only {total - at} bytes")
+        size, _magic, _crc, flag, body_length = _ELEMENT.unpack_from(elements, at)
+        body_at = at + _ELEMENT.size
+        properties_at = body_at + body_length
+        end = at + size
+        if body_length < 0 or end > total or properties_at + 2 > end:
+            raise MessageIllegal(f"a batch element of {size} bytes has a body of {body_length}")
+        properties_length = _I2.unpack_from(elements, properties_at)[0]
+        if properties_length < 0 or properties_at + 2 + properties_length != end:
+            raise MessageIllegal(f"a batch element of {size} bytes has properties of {properties_length}")
+        found.append(Element(flag, elements[body_at:properties_at], elements[properties_at + 2 : end]))
+        at = end
+    if not found:
+        raise MessageIllegal("the batch is empty")
+    return found
