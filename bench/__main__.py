@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench.measure import machine
+from bench.measure import machine, suspended
 from bench.report import Comparison, page, print_table
 from bench.rows import ROWS, Row, choose
 from bench.run import run_row
@@ -24,7 +24,9 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
     for pair in range(pairs):
         # Whoever goes first may find a cooler machine: take turns.
         for kind in SERVERS if pair % 2 == 0 else reversed(SERVERS):
-            sample = run_row(row, servers[kind], pair)
+            other = servers["ours" if kind == "apache" else "apache"]
+            with suspended(other.pids):
+                sample = run_row(row, servers[kind], pair)
             getattr(comparison, kind).append(sample)
             console.print(
                 f"{row.name:10} {kind:7} {sample.per_second:12,.0f}/s  "

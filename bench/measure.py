@@ -1,6 +1,7 @@
 """CPU time and memory of a server's processes, taken from the operating system."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psutil
@@ -23,6 +24,18 @@ def usage(pids: Sequence[int]) -> Usage:
         cpu += times.user + times.system
         resident += process.memory_info().rss
     return Usage(cpu, resident)
+
+
+@contextmanager
+def suspended(pids: Sequence[int]) -> Iterator[None]:
+    """Keep processes from running meanwhile: a JVM at rest takes a tenth of a core."""
+    for pid in pids:
+        psutil.Process(pid).suspend()
+    try:
+        yield
+    finally:
+        for pid in pids:
+            psutil.Process(pid).resume()
 
 
 def machine() -> str:

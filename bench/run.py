@@ -1,4 +1,4 @@
-"""One row on one running server: start the official client's load, read its marks, take the server's usage."""
+"""One row on one running server: start the load, read its marks, take the server's usage."""
 
 import json
 import subprocess
