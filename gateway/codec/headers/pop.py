@@ -1,0 +1,122 @@
+"""Pop consumption: the broker hands out messages of all queues and wants each one acknowledged.
+
+Standard: the classes of the same names.
+"""
+
+from gateway.codec.codes import RequestCode
+from gateway.codec.fields import Bool, Header, Int, Long, TopicRequestHeader
+
+
+class PopMessageRequestHeader(TopicRequestHeader, code=RequestCode.POP_MESSAGE):
+    """A consumer asks for messages of a queue, or of any (-1), which are then invisible for a while."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+    max_msg_nums: Int
+    invisible_time: Long  # ms
+    poll_time: Long  # ms to wait
+    born_time: Long  # ms since the epoch, by the client's clock
+    init_mode: Int
+    exp_type: str | None = None
+    exp: str | None = None
+    order: Bool = False
+    attempt_id: str | None = None
+
+
+class PopMessageResponseHeader(Header):
+    """What was handed out; the three texts give start offsets, offsets and delivery counts by queue."""
+
+    pop_time: Long  # ms since the epoch
+    invisible_time: Long  # ms
+    revive_qid: Int
+    rest_num: Long
+    start_offset_info: str | None = None
+    msg_offset_info: str | None = None
+    order_count_info: str | None = None
+
+
+class AckMessageRequestHeader(TopicRequestHeader, code=RequestCode.ACK_MESSAGE):
+    """The message at `offset` was consumed; `extra_info` is what the pop gave with it."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+    extra_info: str
+    offset: Long
+    lite_topic: str | None = None
+
+
+class ChangeInvisibleTimeRequestHeader(TopicRequestHeader, code=RequestCode.CHANGE_MESSAGE_INVISIBLETIME):
+    """The message at `offset` is to stay invisible for another while."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+    extra_info: str
+    offset: Long
+    invisible_time: Long  # ms
+    lite_topic: str | None = None
+    suspend: Bool = False
+
+
+class ChangeInvisibleTimeResponseHeader(Header):
+    """The new hand-out."""
+
+    pop_time: Long  # ms since the epoch
+    invisible_time: Long  # ms
+    revive_qid: Int
+
+
+class PeekMessageRequestHeader(TopicRequestHeader, code=RequestCode.PEEK_MESSAGE):
+    """Messages a pop would give, without taking them."""
+
+    topic: str
+    queue_id: Int
+    max_msg_nums: Int
+    consumer_group: str
+
+
+class NotificationRequestHeader(TopicRequestHeader, code=RequestCode.NOTIFICATION):
+    """Tell me when a pop would find something."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+    poll_time: Long  # ms to wait
+    born_time: Long = 0  # ms since the epoch, by the client's clock
+    order: Bool = False
+    attempt_id: str | None = None
+    exp_type: str | None = None
+    exp: str | None = None
+
+
+class NotificationResponseHeader(Header):
+    """Whether it would."""
+
+    has_msg: Bool
+    polling_full: Bool = False
+
+
+class PollingInfoRequestHeader(TopicRequestHeader, code=RequestCode.POLLING_INFO):
+    """How many pops wait."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+
+
+class PollingInfoResponseHeader(Header):
+    """The number of waiting pops."""
+
+    polling_num: Int
+
+
+class StatisticsMessagesRequestHeader(TopicRequestHeader):
+    """Counts of messages of a queue between two times."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+    from_time: Long = 0  # ms since the epoch
+    to_time: Long = 0  # ms since the epoch

@@ -1,0 +1,113 @@
+"""Sending: plain and batch messages, replies, messages handed back, recalls.
+
+The one-letter header of SEND_MESSAGE_V2 is the same header in another spelling, so there is one class for
+what a message brings with it.
+
+Standard: the classes of the same names.
+"""
+
+from gateway.codec.codes import RequestCode
+from gateway.codec.fields import Bool, Header, Int, Long, RpcRequestHeader, TopicRequestHeader
+
+
+class SendMessageRequestHeader(
+    TopicRequestHeader, code=(RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE)
+):
+    """What a producer says about the message, or the batch of messages, in the body."""
+
+    producer_group: str
+    topic: str
+    default_topic: str  # the topic a new one is copied from
+    default_topic_queue_nums: Int
+    queue_id: Int
+    sys_flag: Int  # bits of `engine.message.SysFlag`
+    born_timestamp: Long  # ms since the epoch
+    flag: Int
+    properties: str | None = None  # name \x01 value \x02 ...
+    reconsume_times: Int | None = None
+    unit_mode: Bool | None = None
+    batch: Bool | None = None
+    max_reconsume_times: Int | None = None
+
+
+# Standard: `SendMessageRequestHeaderV2`, whose fields have no other names than these.
+_ONE_LETTER = {
+    "producer_group": "a",
+    "topic": "b",
+    "default_topic": "c",
+    "default_topic_queue_nums": "d",
+    "queue_id": "e",
+    "sys_flag": "f",
+    "born_timestamp": "g",
+    "flag": "h",
+    "properties": "i",
+    "reconsume_times": "j",
+    "unit_mode": "k",
+    "max_reconsume_times": "l",
+    "batch": "m",
+    "bname": "n",
+}
+
+
+class SendMessageRequestHeaderV2(
+    SendMessageRequestHeader,
+    code=(RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2),
+    spelling=_ONE_LETTER,
+):
+    """SendMessageRequestHeader with one letter a name; `bname` is `n` here."""
+
+
+class SendMessageResponseHeader(Header):
+    """Where the message was put; of a batch, all ids joined by commas and the first offset."""
+
+    msg_id: str
+    queue_id: Int
+    queue_offset: Long
+    transaction_id: str | None = None
+    batch_uniq_id: str | None = None
+    recall_handle: str | None = None
+
+
+class ConsumerSendMsgBackRequestHeader(RpcRequestHeader, code=RequestCode.CONSUMER_SEND_MSG_BACK):
+    """A consumer could not consume the message at `offset` and wants it again later."""
+
+    offset: Long  # physical offset
+    group: str
+    delay_level: Int  # 0: by the number of tries, below 0: dead letter queue
+    origin_msg_id: str | None = None
+    origin_topic: str | None = None
+    unit_mode: Bool = False
+    max_reconsume_times: Int | None = None
+
+
+class ReplyMessageRequestHeader(TopicRequestHeader, code=RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT):
+    """The broker brings a requester the reply that is in the body."""
+
+    producer_group: str
+    topic: str
+    default_topic: str  # the topic a new one is copied from
+    default_topic_queue_nums: Int
+    queue_id: Int
+    sys_flag: Int
+    born_timestamp: Long  # ms since the epoch
+    flag: Int
+    properties: str | None = None  # name \x01 value \x02 ...
+    reconsume_times: Int | None = None
+    unit_mode: Bool = False
+    born_host: str
+    store_host: str
+    store_timestamp: Long  # ms since the epoch
+
+
+class RecallMessageRequestHeader(TopicRequestHeader, code=RequestCode.RECALL_MESSAGE):
+    """Take back a timed message that was not delivered yet."""
+
+    producer_group: str | None = None
+    topic: str
+    recall_handle: str
+
+
+class RecallMessageResponseHeader(Header):
+    """The key of the message that was taken back."""
+
+    msg_id: str

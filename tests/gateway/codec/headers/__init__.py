@@ -1,0 +1,1 @@
+"""The headers: what the standard has, and what we pinned."""
