@@ -322,20 +322,31 @@ V5_5_0 = 513
 
 CURRENT_VERSION = V5_5_0
 
-_V4_0_0_SNAPSHOT = V4_0_0 - 1
-_NAMES_BEFORE_4 = {V3_0_6_SNAPSHOT: "V3_0_6_SNAPSHOT", V3_1_8_SNAPSHOT: "V3_1_8_SNAPSHOT", V3_4_9: "V3_4_9"}
+
+def _version_names() -> list[str]:
+    """Names by ordinal: from 3.0.1 on, every patch has a snapshot and then a release."""
+    names = [
+        "V3_0_0_SNAPSHOT",
+        "V3_0_0_ALPHA1",
+        *(f"V3_0_0_BETA{number}" for number in range(1, 6)),
+        *(f"V3_0_0_BETA{number}{kind}" for number in range(6, 10) for kind in ("_SNAPSHOT", "")),
+        "V3_0_0_FINAL",
+    ]
+    # Which patches a minor version has: of 3.3 to 3.9 the first one was never counted.
+    patches = {(3, 0): range(1, 16), (3, 1): range(10), (3, 2): range(10)}
+    patches |= {(3, minor): range(1, 10) for minor in range(3, 10)}
+    patches |= {(major, minor): range(10) for major in (4, 5) for minor in range(10)}
+    for (major, minor), numbers in patches.items():
+        names += [f"V{major}_{minor}_{patch}{kind}" for patch in numbers for kind in ("_SNAPSHOT", "")]
+    return [*names, "HIGHER_VERSION"]
+
+
+_VERSION_NAMES = _version_names()
 
 
 def version_name(ordinal: int) -> str:
-    """The name of a version ordinal, as in `V5_5_0`. Standard: `MQVersion.getVersionDesc`.
+    """The name of a version ordinal, as in `V5_5_0`; HIGHER_VERSION for what is not numbered yet.
 
-    From 4.0.0 on every minor has ten patches and every patch a snapshot and a release, so the name is
-    arithmetic; of the older ones only those named here are known, the others are called `V3_ORDINAL_n`.
+    Standard: `MQVersion.getVersionDesc`.
     """
-    if ordinal < _V4_0_0_SNAPSHOT:
-        return _NAMES_BEFORE_4.get(ordinal, f"V3_ORDINAL_{ordinal}")
-    patches, is_release = divmod(ordinal - _V4_0_0_SNAPSHOT, 2)
-    major, rest = divmod(patches, 100)
-    minor, patch = divmod(rest, 10)
-    name = f"V{major + 4}_{minor}_{patch}"
-    return name if is_release else name + "_SNAPSHOT"
+    return _VERSION_NAMES[ordinal] if 0 <= ordinal < len(_VERSION_NAMES) else _VERSION_NAMES[-1]
