@@ -1,0 +1,322 @@
+"""Properties of the standard that are read, kept and shown, but change nothing; grouped by reason.
+
+Moving one into effect means declaring it in an option class and dropping it here.
+"""
+
+from engine.options.option import accepted
+from engine.options.reasons import (
+    CLIENT_SIDE,
+    LOGGING,
+    NO_ACL,
+    NO_COLD,
+    NO_COMPACTION,
+    NO_CONTROLLER,
+    NO_JVM,
+    NO_LMQ,
+    NO_LOOKUP,
+    NO_METRICS,
+    NO_POP,
+    NO_REPLICAS,
+    NO_ROCKSDB,
+    NO_SQL,
+    NO_STATIC_TOPICS,
+    NO_TIMER,
+    NO_TRANSACTIONS,
+    ONE_LOOP,
+    PLAIN_FILES,
+)
+
+BROKER_ACCEPTED = (
+    *accepted(
+        ONE_LOOP,
+        """
+        sendMessageThreadPoolNums=4 putMessageFutureThreadPoolNums=4 pullMessageThreadPoolNums=24
+        litePullMessageThreadPoolNums=24 ackMessageThreadPoolNums=16 processReplyMessageThreadPoolNums=24
+        queryMessageThreadPoolNums=12 adminBrokerThreadPoolNums=16 clientManageThreadPoolNums=32
+        consumerManageThreadPoolNums=32 loadBalanceProcessorThreadPoolNums=32 heartbeatThreadPoolNums=4
+        recoverThreadPoolNums=32 endTransactionThreadPoolNums=16 recoverConcurrently=false
+        sendThreadPoolQueueCapacity=10000 putThreadPoolQueueCapacity=10000
+        pullThreadPoolQueueCapacity=100000 litePullThreadPoolQueueCapacity=100000
+        ackThreadPoolQueueCapacity=100000 replyThreadPoolQueueCapacity=10000
+        queryThreadPoolQueueCapacity=20000 clientManagerThreadPoolQueueCapacity=1000000
+        consumerManagerThreadPoolQueueCapacity=1000000 heartbeatThreadPoolQueueCapacity=50000
+        endTransactionPoolQueueCapacity=100000 adminBrokerThreadPoolQueueCapacity=10000
+        loadBalanceThreadPoolQueueCapacity=100000 highSpeedMode=false asyncSendEnable=true
+        enableFastChannelEventProcess=false enableNetWorkFlowControl=false
+        """,
+    ),
+    *accepted(
+        NO_POP,
+        """
+        popPollingSize=1024 popPollingMapSize=100000 popPollingMapExpireTimeSeconds=600
+        maxPopPollingSize=100000 reviveQueueNum=8 reviveInterval=1000 reviveMaxSlow=3
+        reviveScanTime=10000 enableSkipLongAwaitingAck=false reviveAckWaitMs=180000 enablePopLog=false
+        enablePopBufferMerge=false popCkStayBufferTime=10000 popCkStayBufferTimeOut=3000
+        popCkMaxBufferSize=200000 popCkOffsetMaxQueueSize=20000 enablePopBatchAck=false
+        popLongPollingForceNotifyInterval=800 enableNotifyBeforePopCalculateLag=true
+        enableNotifyAfterPopOrderLockRelease=true initPopOffsetByCheckMsgInMem=true
+        retrieveMessageFromPopRetryTopicV1=true enableRetryTopicV2=false popFromRetryProbability=20
+        popFromRetryProbabilityForPriority=0 priorityOrderAsc=true popConsumerFSServiceInit=true
+        popConsumerKVServiceLog=false popConsumerKVServiceInit=false popConsumerKVServiceEnable=false
+        popReviveMaxReturnSizePerRead=16384 popReviveConcurrency=32 popReviveMaxAttemptTimes=16
+        popReviveSkipIfGroupAbsent=true useSeparateRetryQueue=false useMessageFilterForNotification=true
+        maxMessageFilterNumForNotification=64 popResponseReturnActualRetryTopic=false
+        popInflightMessageThreshold=10000 enablePopMessageThreshold=false
+        skipWhenCKRePutReachMaxTimes=false appendAckAsync=false appendCkAsync=false
+        defaultMessageRequestMode=PULL defaultPopShareQueueNum=-1 serverLoadBalancerEnable=true
+        loadBalancePollNameServerInterval=30000
+        """,
+    ),
+    *accepted(
+        NO_LMQ,
+        """
+        enableLmqStats=false enableLiteEventMode=true liteEventCheckInterval=10000
+        liteTtlCheckInterval=120000 minLiteTTl=900000 liteSubscriptionCheckInterval=120000
+        liteSubscriptionCheckTimeoutMills=180000 maxLiteSubscriptionCount=100000 enableLitePopLog=false
+        maxClientEventCount=100 liteEventFullDispatchDelayTime=10000
+        liteEventFullDispatchDelayTimeForWildcardGroup=10000 liteLagLatencyCollectEnable=false
+        liteLagLatencyMetricsEnable=false liteLagCountMetricsEnable=false liteLagLatencyTopK=50
+        """,
+    ),
+    *accepted(
+        NO_METRICS,
+        """
+        metricsOtelCardinalityLimit=50000 metricsGrpcExporterTarget= metricsGrpcExporterHeader=
+        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
+        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
+        metricsLabel= metricsExportBatchMaxDataPoints=1000 metricsInDelta=false
+        enableRemotingMetrics=true enableMessageStoreMetrics=true enablePopMetrics=true
+        enableConnectionMetrics=true enableTransactionMetrics=true enableStatsMetrics=true
+        enableRequestMetrics=true enableLagAndDlqMetrics=true estimateAccumulation=true
+        commercialBaseCount=1 commercialSizePerMsg=4096 accountStatsPrintZeroValues=true
+        maxStatsIdleTimeInMinutes=-1
+        """,
+    ),
+    *accepted(
+        NO_CONTROLLER,
+        """
+        fetchControllerAddrByDnsLookup=false syncBrokerMetadataPeriod=5000 checkSyncStateSetPeriod=5000
+        syncControllerMetadataPeriod=10000 controllerHeartBeatTimeoutMills=10000
+        brokerElectionPriority=2147483647
+        """,
+    ),
+    *accepted(
+        NO_REPLICAS,
+        "enableRemoteEscape=false skipPreOnline=false syncBrokerMemberGroupPeriod=1000 "
+        "cleanOfflineBrokerInterval=30000",
+    ),
+    *accepted(
+        NO_COLD,
+        "coldCtrStrategyEnable=false usePIDColdCtrStrategy=true cgColdReadThreshold=3145728 "
+        "globalColdReadThreshold=104857600",
+    ),
+    *accepted(
+        NO_ROCKSDB,
+        "configManagerVersion=v1 useSingleRocksDBForAllConfigs=false "
+        "persistConsumerOffsetIncrementally=false flushConsumerOffsetHistoryInterval=60000",
+    ),
+    *accepted(
+        NO_TRANSACTIONS,
+        "transactionCheckRocksdbCoreThreads=2 transactionCheckRocksdbMaxThreads=5 "
+        "transactionCheckRocksdbQueueCapacity=2000",
+    ),
+    *accepted(NO_LOOKUP, "fetchNamesrvAddrInterval=10000 updateNameServerAddrPeriod=120000"),
+    *accepted(LOGGING, "isolateLogEnable=false printChannelGroups=false printChannelGroupsMinNum=5"),
+    *accepted(NO_SQL, "filterDataCleanTimeSpan=86400000"),
+    *accepted(NO_TIMER, "allowRecallWhenBrokerNotWriteable=true"),
+    *accepted(NO_STATIC_TOPICS, "useStaticSubscription=false"),
+    *accepted("broadcasting clients keep their own offsets", "broadcastOffsetExpireMaxSecond=300"),
+    *accepted("there are no plug-ins", "messageStorePlugIn="),
+    *accepted(
+        NO_ACL,
+        """
+        configName= clusterName= authConfigPath= authenticationProvider= authenticationMetadataProvider=
+        authenticationStrategy= authenticationWhitelist= authorizationProvider=
+        authorizationMetadataProvider= authorizationStrategy= authorizationWhitelist=
+        userCacheMaxNum=1000 userCacheExpiredSecond=600 userCacheRefreshSecond=60 aclCacheMaxNum=1000
+        aclCacheExpiredSecond=600 aclCacheRefreshSecond=60 statefulAuthenticationCacheMaxNum=10000
+        statefulAuthenticationCacheExpiredSecond=60 statefulAuthorizationCacheMaxNum=10000
+        statefulAuthorizationCacheExpiredSecond=60
+        """,
+    ),
+)
+
+STORE_ACCEPTED = (
+    *accepted(
+        PLAIN_FILES,
+        """
+        commitIntervalCommitLog=200 commitCommitLogLeastPages=4 commitCommitLogThoroughInterval=200
+        transientStorePoolEnable=false transientStorePoolSize=5 fastFailIfNoBufferInStorePool=false
+        wakeCommitWhenPutMessage=true warmMapedFileEnable=false flushLeastPagesWhenWarmMapedFile=4096
+        writeWithoutMmap=false mappedFileSwapEnable=true commitLogForceSwapMapInterval=43200000
+        commitLogSwapMapInterval=3600000 commitLogSwapMapReserveFileNum=100
+        logicQueueForceSwapMapInterval=43200000 logicQueueSwapMapInterval=3600000
+        cleanSwapedMapInterval=300000 logicQueueSwapMapReserveFileNum=20 sharedByteBufferNum=16
+        putConsumeQueueDataByFileChannel=true destroyMapedFileIntervalForcibly=120000
+        redeleteHangedFileInterval=120000 osPageCacheBusyTimeOutMills=1000
+        enableRunningFlagsInFlush=false
+        """,
+    ),
+    *accepted(
+        ONE_LOOP,
+        """
+        useReentrantLockWhenPutMessage=true debugLockEnable=false topicQueueLockNum=32
+        spinLockCollisionRetreatOptimalDegree=1000 useABSLock=false dispatchFromSenderThread=false
+        dispatchCqThreads=10 dispatchCqCacheNum=4096 enableAsyncReput=true recheckReputOffsetFromCq=false
+        enableBuildConsumeQueueConcurrently=false batchDispatchRequestThreadPoolNums=16
+        maxAsyncPutMessageRequests=5000 putMsgIndexHightWater=600000 enableScheduleAsyncDeliver=false
+        scheduleAsyncDeliverMaxPendingLimit=2000 scheduleAsyncDeliverMaxResendNum2Blocked=3
+        """,
+    ),
+    *accepted(
+        NO_ROCKSDB,
+        """
+        iteratorWhenUseRocksdbConsumeQueue=true cleanRocksDBDirtyCQIntervalMin=60
+        statRocksDBCQIntervalSec=10 memTableFlushIntervalMs=3600000 realTimePersistRocksDBConfig=true
+        enableRocksDBLog=false rocksdbCQDoubleWriteEnable=false
+        combineCQLoadingCQTypes=default;defaultRocksDB combineCQPreferCQType=default
+        combineAssignOffsetCQType=default combineCQEnableCheckSelf=false
+        combineCQMaxExtraSearchCommitLogFiles=3 combineCQUseRocksdbForLmq=false
+        bottomMostCompressionTypeForConsumeQueueStore=zstd rocksdbCompressionType=lz4
+        rocksdbFlushWalFrequency=1024 rocksdbWalFileRollingThreshold=1073741824
+        useSeparateStorePathForRocksdbCQ=false enableLogConsumeQueueRepeatedlyBuildWhenRecover=false
+        indexRocksDBEnable=false maxRocksDBIndexQueryDays=7 transRocksDBEnable=false
+        transWriteOriginTransHalfEnable=true
+        """,
+    ),
+    *accepted(
+        NO_TIMER,
+        """
+        timerWheelEnable=true timerPrecisionMs=1000 timerRollWindowSlot=172800 timerMaxDelaySec=259200
+        timerFlushIntervalMs=1000 timerGetMessageThreadNum=3 timerPutMessageThreadNum=3
+        timerEnableDisruptor=false timerEnableCheckMetrics=true timerInterceptDelayLevel=false
+        timerWheelSnapshotFlush=false disappearTimeAfterStart=-1 timerStopEnqueue=false
+        timerCheckMetricsWhen=05 timerSkipUnknownError=false timerWarmEnable=false timerStopDequeue=false
+        timerEnableRetryUntilSuccess=false timerCongestNumEachSlot=2147483647
+        timerMetricSmallThreshold=1000000 timerProgressLogIntervalMs=10000
+        timerWheelSnapshotIntervalMs=10000 timerRocksDBEnable=false timerRocksDBStopScan=false
+        timerRocksDBPrecisionMs=1000 timerRocksDBRollMaxTps=8000.0 timerRocksDBTimeExpiredMaxTps=200000.0
+        timerRocksDBRollIntervalHours=1 timerRocksDBRollRangeHours=2 timerRecallToTimeWheelEnable=true
+        timerRecallToTimelineEnable=true timerReputServiceCorePoolSize=6 timerReputServiceMaxPoolSize=6
+        timerReputServiceQueueCapacity=10000 mappedFileSizeTimerLog=104857600
+        appendTopicForTimerDeleteKey=false
+        """,
+    ),
+    *accepted(
+        NO_COMPACTION,
+        """
+        enableCompaction=true compactionMappedFileSize=104857600 compactionCqMappedFileSize=10485760
+        compactionScheduleInternal=900000 maxOffsetMapSize=104857600 compactionThreadNum=6
+        """,
+    ),
+    *accepted(
+        NO_LMQ,
+        "enableLmq=false enableMultiDispatch=false maxLmqConsumeQueueNum=20000 enableLmqQuota=false",
+    ),
+    *accepted(
+        NO_SQL,
+        "enableConsumeQueueExt=false mappedFileSizeConsumeQueueExt=50331648 bitMapLengthConsumeQueueExt=64",
+    ),
+    *accepted(
+        NO_COLD,
+        """
+        coldDataFlowControlEnable=false coldDataScanEnable=false dataReadAheadEnable=true
+        timerColdDataCheckIntervalMs=60000 sampleSteps=32 sampleCountThreshold=5000
+        accessMessageInMemoryHotRatio=26
+        """,
+    ),
+    *accepted(
+        NO_REPLICAS,
+        """
+        storePathEpochFile= storePathBrokerIdentity= haSendHeartbeatInterval=5000
+        haHousekeepingInterval=20000 haTransferBatchSize=32768 haMasterAddress=
+        haMaxGapNotInSync=268435456 slaveTimeout=3000 putMessageTimeout=8000 offsetCheckInSlave=false
+        duplicationEnable=false totalReplicas=1 minInSyncReplicas=1 allAckInSyncStateSet=false
+        enableAutoInSyncReplicas=false haFlowControlEnable=false maxHaTransferByteInSecond=104857600
+        haMaxTimeSlaveNotCatchup=15000 syncMasterFlushOffsetWhenStartup=false maxChecksumRange=1073741824
+        maxSlaveResendLength=268435456 syncFromLastFile=false asyncLearner=false
+        """,
+    ),
+    *accepted(
+        "there is no DLedger log",
+        "storePathDLedgerCommitLog= dLegerGroup= dLegerPeers= dLegerSelfId= preferredLeaderId= "
+        "enableBatchPush=false",
+    ),
+    *accepted(
+        "batch consume queues are not served",
+        "mapperFileSizeBatchConsumeQueue=13800000 searchBcqByCacheEnable=true maxMsgsNumBatch=64",
+    ),
+    *accepted(
+        "version 5 derives it from storePathRootDir",
+        "storePathConsumeQueue= storePathIndex= storeCheckpoint= abortFile=",
+    ),
+    *accepted(
+        "recovery goes back as far as the checkpoint says",
+        "maxRecoveryCommitlogFiles=30 commitLogRecoverMaxNum=10 checkCommitLogOffsetOnRecover=false "
+        "enableAcceleratedRecovery=false",
+    ),
+    *accepted(
+        "records carry the checksum of their body only", "enabledAppendPropCRC=false forceVerifyPropCRC=false"
+    ),
+    *accepted(
+        "the store does this in its own way",
+        """
+        replicasPerDiskPartition=1 logicalDiskSpaceCleanForciblyThreshold=0.8 maxBatchDeleteFilesNum=50
+        travelCqFileNumWhenGetMessage=1 correctLogicMinOffsetSleepInterval=1
+        correctLogicMinOffsetForceInterval=300000 maxConsumeQueueScan=20000 readUnCommitted=false
+        enableCleanExpiredOffset=false wakeFlushWhenPutMessage=false autoMessageVersionOnTopicLen=true
+        messageIndexSafe=false diskFallRecorded=true enableScheduleMessageStats=true
+        """,
+    ),
+)
+
+REMOTING_ACCEPTED = (
+    *accepted(
+        ONE_LOOP,
+        """
+        serverWorkerThreads=8 serverCallbackExecutorThreads=0 serverSelectorThreads=3
+        serverNettyWorkerGroupEnable=true clientWorkerThreads=4 clientCallbackExecutorThreads=2
+        disableCallbackExecutor=false disableNettyWorkerGroup=false
+        """,
+    ),
+    *accepted(
+        NO_JVM,
+        "serverPooledByteBufAllocatorEnable=true clientPooledByteBufAllocatorEnable=false "
+        "useEpollNativeSelector=false",
+    ),
+    *accepted(
+        CLIENT_SIDE,
+        """
+        channelNotActiveInterval=60000 isScanAvailableNameSrv=true socksProxyConfig={}
+        clientCloseSocketIfTimeout=true maxReconnectIntervalTimeSeconds=60 enableReconnectForGoAway=true
+        """,
+    ),
+)
+
+NAMESRV_ACCEPTED = (
+    *accepted(
+        ONE_LOOP,
+        """
+        clientRequestThreadPoolNums=8 defaultThreadPoolNums=16 clientRequestThreadPoolQueueCapacity=50000
+        defaultThreadPoolQueueCapacity=10000 unRegisterBrokerQueueCapacity=3000
+        """,
+    ),
+    *accepted(
+        NO_CONTROLLER,
+        """
+        controllerType=DLedger controllerThreadPoolNums=16 controllerRequestThreadPoolQueueCapacity=50000
+        controllerDLegerGroup= controllerDLegerPeers= controllerDLegerSelfId= controllerStorePath=
+        mappedFileSize=1073741824 electMasterMaxRetryCount=3 enableElectUncleanMaster=false
+        isProcessReadEvent=false notifyBrokerRoleChanged=true scanInactiveMasterInterval=5000
+        """,
+    ),
+    *accepted(
+        NO_METRICS,
+        """
+        metricsExporterType=DISABLE metricsGrpcExporterTarget= metricsGrpcExporterHeader=
+        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
+        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
+        metricsLabel= metricsInDelta=false
+        """,
+    ),
+)

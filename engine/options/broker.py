@@ -1,0 +1,314 @@
+"""Settings of a broker: who it is, what it allows, how it talks to clients and name servers.
+
+Standard: `BrokerConfig`. Properties that only size what a server on one loop does not have are in
+`engine.options.accepted`.
+"""
+
+from dataclasses import dataclass
+
+from engine.options.accepted import BROKER_ACCEPTED
+from engine.options.option import LONG_MAX, option
+from engine.options.option_set import Options
+from engine.options.reasons import (
+    NO_ACL,
+    NO_CONTROLLER,
+    NO_LOOKUP,
+    NO_METRICS,
+    NO_POP,
+    NO_REPLICAS,
+    NO_SQL,
+    NO_TRANSACTIONS,
+    OPEN_BROKER,
+)
+
+
+@dataclass(kw_only=True)
+class IdentityOptions(Options):
+    """Names and addresses of a broker."""
+
+    broker_cluster_name: str = option("DefaultCluster", "Cluster the broker belongs to.")
+    broker_name: str = option("", "Name shared by a master and its slaves; empty: the host's name.")
+    broker_id: int = option(0, "0 for a master, more for a slave, -1 while unknown.", low=-1, high=LONG_MAX)
+    broker_ip1: str = option(
+        "", "Address clients are told to connect to; empty: the first local one.", name="brokerIP1"
+    )
+    broker_ip2: str = option(
+        "", "Address slaves are told to connect to; empty: as brokerIP1.", name="brokerIP2"
+    )
+    listen_port: int = option(10911, "Port for clients.", high=65535)
+    namesrv_addr: str = option("", "Name servers as host:port, separated by semicolons.")
+    rocketmq_home: str = option("", "Installation folder; nothing is read from it.")
+    broker_config_path: str = option("", "The file these settings came from.")
+    region_id: str = option("DefaultRegion", "Region written into every message.")
+    broker_permission: int = option(6, "What clients may do: 4 read, 2 write, 6 both.", high=7)
+    config_black_list: str = option(
+        "configBlackList;brokerConfigPath",
+        "Properties that requests may not change, separated by semicolons.",
+    )
+    start_accept_send_request_time_stamp: int = option(
+        0, "Sends before this time are refused.", unit="ms since the epoch", high=LONG_MAX
+    )
+
+
+@dataclass(kw_only=True)
+class RegistrationOptions(Options):
+    """How the broker tells name servers about itself."""
+
+    register_name_server_period: int = option(
+        30000, "Time between registrations; kept within 10 to 60 s.", unit="ms", low=1
+    )
+    register_broker_timeout_mills: int = option(24000, "Wait for a name server's answer.", unit="ms", low=1)
+    force_register: bool = option(True, "Register even when name servers know all topics already.")
+    compressed_register: bool = option(False, "Deflate the registration's body.")
+    enable_single_topic_register: bool = option(False, "Tell of a new topic alone, not of all topics.")
+    enable_split_registration: bool = option(False, "Spread topics over several registrations.")
+    split_registration_size: int = option(800, "Topics in one registration when they are spread.", low=1)
+    broker_heartbeat_interval: int = option(1000, "Time between light heartbeats.", unit="ms", low=1)
+    broker_not_active_timeout_millis: int = option(
+        10000, "Silence after which name servers forget the broker, where it asks for that.", unit="ms", low=1
+    )
+    send_heartbeat_timeout_millis: int = option(1000, "Wait for the answer to a light heartbeat.", unit="ms")
+    compatible_with_old_name_srv: bool = option(True, "Talk to name servers of version 4.")
+    fetch_namesrv_addr_by_address_server: bool = option(
+        False, "Ask a web address for the name servers.", no_effect=NO_LOOKUP
+    )
+    fetch_name_srv_addr_by_dns_lookup: bool = option(
+        False, "Read namesrvAddr as a name to look up again and again.", no_effect=NO_LOOKUP
+    )
+
+
+@dataclass(kw_only=True)
+class TopicOptions(Options):
+    """What topics and groups exist without being created by hand."""
+
+    auto_create_topic_enable: bool = option(True, "Create unknown topics on the first send.")
+    auto_create_subscription_group: bool = option(True, "Create unknown consumer groups on first use.")
+    default_topic_queue_nums: int = option(8, "Queues of a topic made on the first send, at most.", low=1)
+    cluster_topic_enable: bool = option(True, "Let a topic named like the cluster be written to.")
+    broker_topic_enable: bool = option(True, "Let a topic named like the broker be written to.")
+    validate_system_topic_when_update_topic: bool = option(True, "Refuse to change reserved topics.")
+    trace_topic_enable: bool = option(False, "Create the topic for message traces.")
+    msg_trace_topic_name: str = option("RMQ_SYS_TRACE_TOPIC", "Name of the topic for message traces.")
+    trace_on: bool = option(True, "Tell clients that they may send traces.")
+    enable_mixed_message_type: bool = option(False, "Allow topics of the message type MIXED.")
+    clear_retry_topic_when_delete_topic: bool = option(
+        True, "Delete POP retry topics with their topic.", no_effect=NO_POP
+    )
+    enable_create_sys_group: bool = option(True, "Create the reserved consumer groups at start.")
+    enable_split_metadata: bool = option(True, "Answer requests for all topics or groups page by page.")
+    split_metadata_size: int = option(2000, "Topics or groups on such a page.", low=1)
+    max_topics: int = option(
+        100000, "Topics a broker keeps; more are not created on a send.", low=1, ours=True
+    )
+    max_groups: int = option(
+        100000, "Consumer groups a broker keeps; more are not created on use.", low=1, ours=True
+    )
+    max_queues_per_topic: int = option(16384, "Queues a topic may be given by a request.", low=1, ours=True)
+    max_attributes_per_topic: int = option(64, "Attributes a topic or group may carry.", ours=True)
+
+
+@dataclass(kw_only=True)
+class FlowOptions(Options):
+    """When requests are refused so that the rest is served in time."""
+
+    broker_fast_failure_enable: bool = option(True, "Refuse requests that would wait too long.")
+    wait_time_mills_in_send_queue: int = option(200, "Longest wait of a send.", unit="ms")
+    wait_time_mills_in_pull_queue: int = option(5000, "Longest wait of a pull.", unit="ms")
+    wait_time_mills_in_lite_pull_queue: int = option(5000, "Longest wait of a lite pull.", unit="ms")
+    wait_time_mills_in_heartbeat_queue: int = option(31000, "Longest wait of a heartbeat.", unit="ms")
+    wait_time_mills_in_transaction_queue: int = option(
+        3000, "Longest wait of a transaction's end.", unit="ms", no_effect=NO_TRANSACTIONS
+    )
+    wait_time_mills_in_ack_queue: int = option(3000, "Longest wait of an ack.", unit="ms", no_effect=NO_POP)
+    wait_time_mills_in_admin_broker_queue: int = option(5000, "Longest wait of administration.", unit="ms")
+    disable_consume_if_consumer_read_slowly: bool = option(
+        False, "Close the door to groups that fall far behind."
+    )
+    consumer_fallbehind_threshold: int = option(
+        16 * 1024**3, "How far behind is far.", unit="bytes", high=LONG_MAX
+    )
+    max_sends_waiting_for_flush: int = option(
+        100000, "Sends that may wait for their message to be on disk; more are refused.", low=1, ours=True
+    )
+    forward_timeout: int = option(3000, "Wait for an answer of a client or broker we asked.", unit="ms")
+
+
+@dataclass(kw_only=True)
+class PullOptions(Options):
+    """Pulls, their waiting, and offsets."""
+
+    long_polling_enable: bool = option(
+        True, "Let a pull that finds nothing wait as long as its client wants."
+    )
+    short_polling_time_mills: int = option(1000, "How long it waits otherwise.", unit="ms")
+    lite_pull_message_enable: bool = option(True, "Serve lite pulls.")
+    reject_pull_consumer_enable: bool = option(False, "Refuse consumers that pull by themselves.")
+    slave_read_enable: bool = option(
+        False, "Suggest slaves to consumers that are far behind.", no_effect=NO_REPLICAS
+    )
+    transfer_msg_by_heap: bool = option(
+        True, "Copy messages rather than send them from the page cache.", no_effect="they are always copied"
+    )
+    flush_consumer_offset_interval: int = option(
+        5000, "Time between writes of consumer offsets.", unit="ms", low=1
+    )
+    consumer_offset_update_version_step: int = option(
+        500, "Commits after which the offset table's version is raised.", low=1
+    )
+    delay_offset_update_version_step: int = option(
+        200, "Deliveries after which the delay offset table's version is raised.", low=1
+    )
+    use_server_side_reset_offset: bool = option(True, "Reset offsets here rather than in the clients.")
+    enable_broadcast_offset_store: bool = option(
+        True, "Keep offsets of broadcasting clients.", no_effect="broadcasting clients keep their own offsets"
+    )
+    broadcast_offset_expire_second: int = option(
+        120, "Life of such an offset.", unit="s", no_effect="broadcasting clients keep their own offsets"
+    )
+    max_held_pulls: int = option(200000, "Pulls that may wait at once.", low=1, ours=True)
+    max_held_pulls_per_queue: int = option(20000, "Pulls that may wait on one queue.", low=1, ours=True)
+    max_offsets: int = option(
+        2000000, "Consumer offsets kept; commits for more are refused.", low=1, ours=True
+    )
+
+
+@dataclass(kw_only=True)
+class ClientOptions(Options):
+    """Producers and consumers that are connected."""
+
+    notify_consumer_ids_changed_enable: bool = option(True, "Tell a group's members when one comes or goes.")
+    real_time_notify_consumer_change: bool = option(True, "Tell at once, not only at the next heartbeat.")
+    channel_expired_timeout: int = option(
+        120000, "Silence after which a client is forgotten.", unit="ms", low=1
+    )
+    subscription_expired_timeout: int = option(
+        600000, "Age after which a subscription nobody renewed is forgotten.", unit="ms", low=1
+    )
+    enable_register_producer: bool = option(True, "Keep a table of producers.")
+    lock_in_strict_mode: bool = option(
+        False, "Ask the replicas too before a queue is locked.", no_effect=NO_REPLICAS
+    )
+    store_reply_message_enable: bool = option(True, "Store replies as well as passing them on.")
+    max_heartbeat_body_size: int = option(
+        4 * 1024**2, "Length of a heartbeat's body.", unit="bytes", low=1, ours=True
+    )
+    max_groups_per_client: int = option(1000, "Groups one client may belong to.", low=1, ours=True)
+    max_subscriptions_per_group: int = option(1000, "Topics one group may subscribe to.", low=1, ours=True)
+    max_clients_per_group: int = option(20000, "Clients one group may have.", low=1, ours=True)
+    max_groups_online: int = option(
+        100000, "Producer and consumer groups with a client connected.", low=1, ours=True
+    )
+    max_queue_locks_per_group: int = option(100000, "Queues one group may lock.", low=1, ours=True)
+    max_requests_to_clients: int = option(
+        10000, "Requests to clients that may await an answer.", low=1, ours=True
+    )
+
+
+@dataclass(kw_only=True)
+class StatisticsOptions(Options):
+    """What is counted and shown."""
+
+    account_stats_enable: bool = option(True, "Count by account.", no_effect="nothing is counted by account")
+    enable_detail_stat: bool = option(True, "Count by topic, group and queue.")
+    auto_delete_unused_stats: bool = option(True, "Drop a topic's or group's counts with it.")
+    max_stats_keys: int = option(
+        200000, "Counted pairs of topic and group; more are counted in total only.", low=1, ours=True
+    )
+
+
+@dataclass(kw_only=True)
+class FilterOptions(Options):
+    """Filters by property."""
+
+    enable_property_filter: bool = option(False, "Allow SQL92 expressions.", no_effect=NO_SQL)
+    enable_calc_filter_bit_map: bool = option(False, "Match expressions when storing.", no_effect=NO_SQL)
+    expect_consumer_num_use_filter: int = option(32, "Expected number of filters.", no_effect=NO_SQL)
+    max_error_rate_of_bloom_filter: int = option(20, "Percentage of false matches.", no_effect=NO_SQL)
+    filter_support_retry: bool = option(False, "Filter retried messages too.", no_effect=NO_SQL)
+    max_tags_per_subscription: int = option(1000, "Tags one subscription may name.", low=1, ours=True)
+
+
+@dataclass(kw_only=True)
+class TransactionOptions(Options):
+    """Transactional messages."""
+
+    reject_transaction_message: bool = option(
+        False, "Refuse transactional messages.", no_effect=NO_TRANSACTIONS
+    )
+    transaction_time_out: int = option(
+        6000, "Age at which an open transaction is first asked about.", unit="ms", no_effect=NO_TRANSACTIONS
+    )
+    transaction_check_max: int = option(15, "How often it is asked about.", no_effect=NO_TRANSACTIONS)
+    transaction_check_interval: int = option(
+        30000, "Time between rounds of asking.", unit="ms", no_effect=NO_TRANSACTIONS
+    )
+    transaction_op_msg_max_size: int = option(
+        4096, "Length of a message that lists ended transactions.", unit="bytes", no_effect=NO_TRANSACTIONS
+    )
+    transaction_op_batch_interval: int = option(
+        3000, "Time over which ended transactions are collected.", unit="ms", no_effect=NO_TRANSACTIONS
+    )
+    transaction_metric_flush_interval: int = option(
+        10000, "Time between writes of the counts.", unit="ms", no_effect=NO_TRANSACTIONS
+    )
+    recall_message_enable: bool = option(
+        False, "Let senders call back timer messages.", no_effect="no timers"
+    )
+
+
+@dataclass(kw_only=True)
+class SecurityOptions(Options):
+    """Who may do what. Standard: `AuthConfig` and version 4's `aclEnable`."""
+
+    acl_enable: bool = option(
+        False, "Access control of version 4.", no_effect=NO_ACL, unavailable={"true": OPEN_BROKER}
+    )
+    authentication_enabled: bool = option(
+        False, "Ask clients who they are.", no_effect=NO_ACL, unavailable={"true": OPEN_BROKER}
+    )
+    authorization_enabled: bool = option(
+        False, "Check what clients may do.", no_effect=NO_ACL, unavailable={"true": OPEN_BROKER}
+    )
+    init_authentication_user: str = option("", "First user, as JSON.", no_effect=NO_ACL, secret=True)
+    inner_client_authentication_credentials: str = option(
+        "", "What the broker itself signs with, as JSON.", no_effect=NO_ACL, secret=True
+    )
+    migrate_auth_from_v1_enabled: bool = option(
+        False, "Take over version 4's rules.", name="migrateAuthFromV1Enabled", no_effect=NO_ACL
+    )
+
+
+@dataclass(kw_only=True)
+class RoleOptions(Options):
+    """Replicas and their controller."""
+
+    enable_controller_mode: bool = option(
+        False,
+        "Let a controller choose the master.",
+        no_effect=NO_CONTROLLER,
+        unavailable={"true": NO_CONTROLLER},
+    )
+    controller_addr: str = option("", "Controllers as host:port.", no_effect=NO_CONTROLLER)
+    enable_slave_acting_master: bool = option(
+        False, "Let a slave stand in for its master.", no_effect=NO_REPLICAS
+    )
+    metrics_exporter_type: str = option("DISABLE", "How metrics leave the broker.", no_effect=NO_METRICS)
+
+
+@dataclass(kw_only=True)
+class BrokerOptions(
+    RoleOptions,
+    SecurityOptions,
+    TransactionOptions,
+    FilterOptions,
+    StatisticsOptions,
+    ClientOptions,
+    PullOptions,
+    FlowOptions,
+    TopicOptions,
+    RegistrationOptions,
+    IdentityOptions,
+):
+    """All settings of a broker but those of its store and its connections."""
+
+    also_accepted = BROKER_ACCEPTED

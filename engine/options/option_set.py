@@ -1,0 +1,224 @@
+"""The options of one server: several option objects that one file, the environment and flags feed.
+
+A property that several objects declare (`listenPort`, `writeBufferHighWaterMark`) is set in all of
+them, as the standard does.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from engine.errors import ConfigError
+from engine.options.option import BadValue, Option, Value, closest, format_value, options_of
+from engine.options.properties import Setting, format_properties_text
+
+HIDDEN = "******"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with one setting, where it stands, and what would be right.
+
+    An error means that the setting cannot be used; a warning that it does nothing or is outdated.
+    """
+
+    key: str
+    value: str
+    what: str
+    suggestion: str = ""
+    file: str = ""
+    line: int = 0
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: " if self.file else ""
+        remedy = f"; {self.suggestion}" if self.suggestion else ""
+        return f"{place}{self.key}={self.value}: {self.what}{remedy}"
+
+
+class Effective(NamedTuple):
+    """A property as it stands: its text, where that came from, and what to know about it."""
+
+    name: str
+    value: str
+    origin: str
+    note: str
+
+
+class Options:
+    """Base of the option classes: `also_accepted` are properties that are only accepted and shown."""
+
+    also_accepted: ClassVar[tuple[Option, ...]] = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse attributes that were never declared: a misspelt one would do nothing."""
+        if name not in type(self).__dataclass_fields__:  # type: ignore[attr-defined]
+            raise AttributeError(f"{type(self).__name__} has no option {name}")
+        super().__setattr__(name, value)
+
+
+class _Place(NamedTuple):
+    """Where a property's value lives: attributes of objects, or nowhere but in the set itself."""
+
+    option: Option
+    targets: list[Options]
+
+
+class OptionSet:
+    """Options objects as one table of properties; see `apply`, `get`, `set` and `effective`.
+
+    What the objects hold when they are given is the default of every property.
+    """
+
+    def __init__(self, *objects: Options) -> None:
+        self._places: dict[str, _Place] = {}
+        self._old_names: dict[str, str] = {}
+        self._loose: dict[str, Value] = {}
+        self._origins: dict[str, str] = {}
+        for target in objects:
+            for option in options_of(type(target)):
+                self._places.setdefault(option.name, _Place(option, [])).targets.append(target)
+                self._old_names.update(dict.fromkeys(option.old_names, option.name))
+        # After all declared ones: a property that one object has must not be shadowed by a bare name.
+        for target in objects:
+            for option in target.also_accepted:
+                if option.name not in self._places:
+                    self._places[option.name] = _Place(option, [])
+                    self._loose[option.name] = option.default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def names(self) -> list[str]:
+        """Every property's name."""
+        return list(self._places)
+
+    def option(self, name: str) -> Option:
+        """The declaration of a property. Raises `KeyError`."""
+        return self._places[name].option
+
+    def get(self, name: str) -> Value:
+        """The value of a property. Raises `KeyError` for a name that is none."""
+        place = self._places[name]
+        if not place.targets:
+            return self._loose[name]
+        value: Value = getattr(place.targets[0], place.option.attribute)
+        return value
+
+    def origin(self, name: str) -> str:
+        """Where the value came from: `default`, a file and line, a variable, a flag."""
+        return self._origins.get(name, "default")
+
+    def set(self, name: str, text: str, origin: str = "update") -> Value:
+        """Check and set one property from its text; gives the new value. Raises `ConfigError`."""
+        problems = self.apply([Setting(name, text, 0, origin)], unknown="error")
+        errors = [problem for problem in problems if problem.severity == "error"]
+        if errors:
+            raise ConfigError(str(errors[0]))
+        return self.get(self._old_names.get(name, name))
+
+    def assume(self, name: str, value: Value, origin: str) -> None:
+        """Give a property that nobody has set a value found out at start, such as the host's name."""
+        if name not in self._origins:
+            self._store(name, value, origin)
+
+    def apply(
+        self, settings: Iterable[Setting], *, unknown: Literal["error", "warning"] = "warning"
+    ) -> list[Problem]:
+        """Check and set properties, later ones over earlier ones; gives everything worth saying.
+
+        A setting that is an error leaves its property as it was. `unknown` is the severity of a key
+        that no property has.
+        """
+        problems = []
+        for setting in settings:
+            problem = self._apply_one(setting, unknown)
+            if problem is not None:
+                problems.append(problem)
+        return problems
+
+    def check(self, settings: Sequence[Setting]) -> list[Problem]:
+        """The errors that `apply` would find, without setting anything."""
+        problems = []
+        for setting in settings:
+            name = self._old_names.get(setting.key, setting.key)
+            if name not in self._places:
+                problems.append(self._unknown(setting, "error"))
+                continue
+            try:
+                self._places[name].option.parse(setting.value)
+            except BadValue as bad:
+                problems.append(_bad_value(setting, bad))
+        return problems
+
+    def effective(self) -> list[Effective]:
+        """Every property with its value and origin, in the order of declaration; secrets are hidden."""
+        return [
+            Effective(name, self._shown(place.option, hide=True), self.origin(name), _note(place.option))
+            for name, place in self._places.items()
+        ]
+
+    def as_properties(self, *, hide_secrets: bool = True, ours: bool = True) -> str:
+        """Properties text of all values, sorted by name; without `ours` it is what Apache's server knows."""
+        return format_properties_text(
+            {
+                name: self._shown(place.option, hide=hide_secrets)
+                for name, place in sorted(self._places.items())
+                if ours or not place.option.ours
+            }
+        )
+
+    def _shown(self, option: Option, hide: bool) -> str:
+        text = format_value(self.get(option.name))
+        return HIDDEN if hide and option.secret and text else text
+
+    def _apply_one(self, setting: Setting, unknown: Literal["error", "warning"]) -> Problem | None:
+        name = self._old_names.get(setting.key, setting.key)
+        place = self._places.get(name)
+        if place is None:
+            return self._unknown(setting, unknown)
+        try:
+            value = place.option.parse(setting.value)
+        except BadValue as bad:
+            return _bad_value(setting, bad)
+        self._store(name, value, f"{setting.source}:{setting.line}" if setting.line else setting.source)
+        if name != setting.key:
+            return _warning(setting, "an old name, honoured", f"write {name}={setting.value.strip()}")
+        if place.option.no_effect and value != place.option.default:
+            return _warning(setting, f"has no effect: {place.option.no_effect}")
+        return None
+
+    def _store(self, name: str, value: Value, origin: str) -> None:
+        place = self._places[name]
+        for target in place.targets:
+            setattr(target, place.option.attribute, value)
+        if not place.targets:
+            self._loose[name] = value
+        self._origins[name] = origin
+
+    def _unknown(self, setting: Setting, severity: Literal["error", "warning"]) -> Problem:
+        near = closest(setting.key, [*self._places, *self._old_names])
+        return Problem(
+            setting.key,
+            setting.value,
+            "no such property",
+            f"did you mean {near}?" if near else "",
+            setting.source,
+            setting.line,
+            severity,
+        )
+
+
+def _bad_value(setting: Setting, bad: BadValue) -> Problem:
+    suggestion = f"use {setting.key}={bad.suggestion}" if bad.suggestion else ""
+    return Problem(setting.key, setting.value, bad.what, suggestion, setting.source, setting.line)
+
+
+def _warning(setting: Setting, what: str, suggestion: str = "") -> Problem:
+    return Problem(setting.key, setting.value, what, suggestion, setting.source, setting.line, "warning")
+
+
+def _note(option: Option) -> str:
+    if option.no_effect:
+        return f"no effect: {option.no_effect}"
+    return "ours" if option.ours else ""

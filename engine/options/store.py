@@ -1,0 +1,187 @@
+"""Settings of the message store. Standard: `MessageStoreConfig`.
+
+Properties that only tune what our store does not do are in `engine.options.accepted`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.options.accepted import STORE_ACCEPTED
+from engine.options.option import LONG_MAX, option
+from engine.options.option_set import Options
+from engine.options.reasons import NO_REPLICAS, NO_ROCKSDB
+
+
+class FlushDiskType(StrEnum):
+    """When a send is answered: once written to the file, or once that is on disk."""
+
+    ASYNC_FLUSH = "ASYNC_FLUSH"
+    SYNC_FLUSH = "SYNC_FLUSH"
+
+
+class BrokerRole(StrEnum):
+    """What a broker is to its replicas."""
+
+    ASYNC_MASTER = "ASYNC_MASTER"
+    SYNC_MASTER = "SYNC_MASTER"
+    SLAVE = "SLAVE"
+
+
+@dataclass(kw_only=True)
+class PathOptions(Options):
+    """Where files lie and how large they are."""
+
+    store_path_root_dir: str = option("", "Folder of everything; empty: store in the home folder.")
+    store_path_commit_log: str = option(
+        "", "Folder of the log; empty: commitlog in the root. Several disks are not served."
+    )
+    read_only_commit_log_store_paths: str = option(
+        "", "Folders of old log files.", no_effect="the log lies in one folder"
+    )
+    mapped_file_size_commit_log: int = option(
+        1024**3, "Size of a log file.", unit="bytes", low=4096, old_names=("mapedFileSizeCommitLog",)
+    )
+    mapped_file_size_consume_queue: int = option(
+        6000000,
+        "Size of a consume queue file, a multiple of 20.",
+        unit="bytes",
+        low=20,
+        old_names=("mapedFileSizeConsumeQueue",),
+    )
+    message_index_enable: bool = option(True, "Index messages by key.")
+    index_file_write_enable: bool = option(True, "Write index files.")
+    index_file_read_enable: bool = option(True, "Answer queries from index files.")
+    max_hash_slot_num: int = option(5000000, "Hash slots of an index file.", low=1)
+    max_index_num: int = option(20000000, "Entries of an index file.", low=2)
+    store_type: str = option(
+        "default", "How consume queues are kept.", unavailable={"defaultRocksDB": NO_ROCKSDB}
+    )
+    max_topic_length: int = option(127, "Bytes in a topic's name.", low=1, high=255)
+    check_crc_on_recover: bool = option(
+        True, "Check message bodies against their checksum after a crash.", name="checkCRCOnRecover"
+    )
+    max_open_files: int = option(512, "Consume queue and index files kept open at once.", low=16, ours=True)
+    max_queues: int = option(
+        1000000, "Consume queues a store keeps; messages for more are refused.", low=1, ours=True
+    )
+
+
+@dataclass(kw_only=True)
+class FlushOptions(Options):
+    """When what was written is forced to disk."""
+
+    flush_disk_type: FlushDiskType = option(  # noqa: RUF009
+        FlushDiskType.ASYNC_FLUSH, "Whether a send waits until it is on disk."
+    )
+    sync_flush_timeout: int = option(5000, "Longest such wait.", unit="ms", low=1)
+    flush_interval_commit_log: int = option(500, "Time between flushes of the log.", unit="ms", low=1)
+    flush_commit_log_timed: bool = option(True, "Flush by the clock rather than when woken.")
+    flush_commit_log_least_pages: int = option(4, "Pages of 4 KiB that are worth a flush.")
+    flush_commit_log_thorough_interval: int = option(
+        10000, "Time after which less is flushed too.", unit="ms"
+    )
+    flush_interval_consume_queue: int = option(
+        1000, "Time between flushes of the consume queues.", unit="ms", low=1
+    )
+    flush_consume_queue_least_pages: int = option(2, "Pages of 4 KiB that are worth a flush.")
+    flush_consume_queue_thorough_interval: int = option(
+        60000, "Time after which less is flushed too, and the checkpoint written.", unit="ms"
+    )
+
+
+@dataclass(kw_only=True)
+class RetentionOptions(Options):
+    """How long messages are kept."""
+
+    delete_when: str = option("04", "Hours of the day for deleting old files, separated by semicolons.")
+    file_reserved_time: int = option(72, "Age at which a log file may be deleted.", unit="hours")
+    disk_max_used_space_ratio: int = option(
+        75, "Use of the disk above which old files go at any hour.", unit="percent", low=10, high=95
+    )
+    disk_space_clean_forcibly_ratio: int = option(
+        85, "Use of the disk above which files go whatever their age.", unit="percent", low=30, high=95
+    )
+    disk_space_warning_level_ratio: int = option(
+        90, "Use of the disk above which sends are refused.", unit="percent", low=35, high=100
+    )
+    clean_file_forcibly_enable: bool = option(True, "Whether files may go whatever their age.")
+    clean_resource_interval: int = option(10000, "Time between looks for old files.", unit="ms", low=1)
+    delete_commit_log_files_interval: int = option(100, "Pause between deletions of log files.", unit="ms")
+    delete_consume_queue_files_interval: int = option(
+        100, "Pause between deletions of queue files.", unit="ms"
+    )
+    delete_file_batch_max: int = option(10, "Log files deleted at a time.", low=1)
+    min_free_disk_space: int = option(
+        0,
+        "Free space below which sends are refused, besides the ratios.",
+        unit="bytes",
+        high=LONG_MAX,
+        ours=True,
+    )
+
+
+@dataclass(kw_only=True)
+class ReadOptions(Options):
+    """How large messages, answers and queries may be."""
+
+    max_message_size: int = option(
+        4 * 1024**2, "Length of a message's body.", unit="bytes", low=1, high=512 * 1024**2
+    )
+    max_transfer_bytes_on_message_in_memory: int = option(
+        256 * 1024, "Bytes of one answer from the log's fresh part.", unit="bytes", low=1
+    )
+    max_transfer_count_on_message_in_memory: int = option(
+        32, "Messages of one answer from the log's fresh part.", low=1
+    )
+    max_transfer_bytes_on_message_in_disk: int = option(
+        64 * 1024, "Bytes of one answer from older parts.", unit="bytes", low=1
+    )
+    max_transfer_count_on_message_in_disk: int = option(8, "Messages of one answer from older parts.", low=1)
+    access_message_in_memory_max_ratio: int = option(
+        40, "Share of the machine's memory that counts as the log's fresh part.", unit="percent", high=100
+    )
+    max_filter_message_size: int = option(
+        16000, "Consume queue bytes looked through for one answer.", unit="bytes", low=20
+    )
+    pull_batch_max_message_count: int = option(160, "Messages of one answer to a batch consumer.", low=1)
+    default_query_max_num: int = option(32, "Messages found by a unique key.", low=1)
+
+
+@dataclass(kw_only=True)
+class DelayOptions(Options):
+    """Delayed messages."""
+
+    message_delay_level: str = option(
+        "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h",
+        "Delays by level, 1 first; a number with s, m, h or d each.",
+    )
+    flush_delay_offset_interval: int = option(
+        10000, "Time between writes of what was delivered.", unit="ms", low=1
+    )
+    max_delayed_per_tick: int = option(
+        1000, "Delayed messages delivered in one go before other work gets its turn.", low=1, ours=True
+    )
+
+
+@dataclass(kw_only=True)
+class StoreOptions(DelayOptions, ReadOptions, RetentionOptions, FlushOptions, PathOptions):
+    """All settings of the message store."""
+
+    broker_role: BrokerRole = option(  # noqa: RUF009
+        BrokerRole.ASYNC_MASTER,
+        "Master or slave, and whether a master waits for its slaves.",
+        no_effect=NO_REPLICAS,
+        unavailable={"SLAVE": NO_REPLICAS},
+    )
+    in_sync_replicas: int = option(1, "Copies a send waits for.", low=1, high=1)
+    ha_listen_port: int = option(
+        0, "Port for slaves; 0: the port for clients and 1.", high=65535, no_effect=NO_REPLICAS
+    )
+    enable_d_leger_commit_log: bool = option(
+        False,
+        "Keep the log in a DLedger group.",
+        name="enableDLegerCommitLog",
+        unavailable={"true": "there is no DLedger log"},
+    )
+
+    also_accepted = STORE_ACCEPTED
