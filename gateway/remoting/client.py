@@ -1,0 +1,182 @@
+"""A client: requests to addresses, with a connection each that is made when it is needed.
+
+    client = RemotingClient(reactor, options, clock=clock)
+    client.keep("10.0.0.1:9876")                          # a standing link, reconnecting
+    client.request("10.0.0.1:9876", command, timeout=3.0) # a Deferred of the answer
+
+A server that stops answers 1500: the connection is left, a new one made and the request repeated once.
+Standard: `NettyRemotingClient`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from twisted.internet.defer import Deferred, DeferredList, fail
+from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
+
+from engine.clock import Clock
+from engine.options import RemotingOptions
+from gateway.codec.codes import ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.exchange import PeerGone, RequestTimedOut
+from gateway.remoting.link import Link
+from gateway.remoting.loop import Reactor
+from gateway.remoting.protocol import Connection, terms_of
+from gateway.remoting.tls import ClientTls
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 5.0
+"""How often idle connections are looked for."""
+
+LAST_WORDS_SECONDS = 1.0
+"""How long a closed client lets its connections write what they still have."""
+
+
+class RemotingClient:
+    """Connections to any number of addresses. `dispatcher` serves what the other sides ask of us."""
+
+    def __init__(
+        self,
+        reactor: Reactor,
+        options: RemotingOptions,
+        *,
+        dispatcher: Dispatcher | None = None,
+        tls: ClientTls | None = None,
+        clock: Clock,
+    ) -> None:
+        self._reactor = reactor
+        self._options = options
+        self._dispatcher = Dispatcher(None, {}, {}, clock=clock) if dispatcher is None else dispatcher
+        self._tls = tls
+        self._terms = terms_of(options, reactor, options.client_async_semaphore_value)
+        self._links: dict[str, Link] = {}
+        self._sweeper = LoopingCall(self._sweep)
+        self._sweeper.clock = reactor  # type: ignore[assignment]
+        self._is_closed = False
+
+    def request(
+        self, address: str, command: RemotingCommand, timeout: float = 3.0
+    ) -> Deferred[RemotingCommand]:
+        """Ask `address` (`host:port`); `timeout` in seconds, connecting included.
+
+        The Deferred fails with `PeerGone`, `RequestTimedOut` or `TooManyInFlight`. Answers that are refusals
+        are answers: look at their code.
+        """
+        deadline = self._reactor.seconds() + timeout
+        answer = self._ask(address, command, deadline)
+        answer.addCallback(self._repeat_if_sent_away, address, command, deadline)
+        return answer
+
+    def send_oneway(self, address: str, command: RemotingCommand) -> None:
+        """Tell `address` something; that it could not be sent is only logged."""
+
+        def send(connection: Connection) -> None:
+            connection.send_oneway(command)
+
+        def failed(failure: Failure) -> None:
+            log.info("request %d was not sent to %s: %s", command.code, address, failure.getErrorMessage())
+
+        try:
+            connected = self._link(address).connected()
+        except PeerGone as error:
+            connected = fail(error)
+        connected.addCallback(send).addErrback(failed)
+
+    def keep(self, address: str) -> None:
+        """Hold a connection to `address` from now on, coming back whenever it is lost. Raises `PeerGone`."""
+        self._link(address).keep()
+
+    def release(self, address: str) -> None:
+        """Give up the connection to `address`; what is in flight fails with `PeerGone`."""
+        link = self._links.pop(address, None)
+        if link is not None:
+            link.close("it is not needed any more")
+
+    def close(self) -> Deferred[None]:
+        """End all connections; requests in flight fail with `PeerGone`. Fires when everything is gone."""
+        self._is_closed = True
+        if self._sweeper.running:
+            self._sweeper.stop()
+        links, self._links = self._links, {}
+        connections = [link.connection for link in links.values() if link.connection is not None]
+        abort = self._reactor.callLater(LAST_WORDS_SECONDS, _abort_all, connections)
+        gone = DeferredList([link.close("the client is closed") for link in links.values()])
+
+        def finished(_: object) -> None:
+            if abort.active():
+                abort.cancel()
+
+        return gone.addCallback(finished)
+
+    def _link(self, address: str) -> Link:
+        link = self._links.get(address)
+        if link is not None:
+            return link
+        if self._is_closed:
+            raise PeerGone("the client is closed")
+        try:
+            link = Link(
+                self._reactor,
+                address,
+                terms=self._terms,
+                dispatcher=self._dispatcher,
+                tls=self._tls,
+                connect_timeout=self._options.connect_timeout_millis / 1000,
+                on_gone=self._link_gone,
+            )
+        except ValueError as error:
+            raise PeerGone(str(error)) from None
+        self._links[address] = link
+        if not self._sweeper.running:
+            self._sweeper.start(SWEEP_SECONDS, now=False)
+        return link
+
+    def _link_gone(self, link: Link) -> None:
+        if self._links.get(link.address) is link:
+            del self._links[link.address]
+        if not self._links and self._sweeper.running:
+            self._sweeper.stop()
+
+    def _ask(self, address: str, command: RemotingCommand, deadline: float) -> Deferred[RemotingCommand]:
+        seconds = self._reactor.seconds
+        try:
+            link = self._link(address)
+        except PeerGone as error:
+            return fail(error)
+        connection = link.connection
+        if connection is not None and connection.is_open:
+            return connection.request(command, deadline - seconds())
+
+        def too_late(_: object, timeout: float) -> None:
+            raise RequestTimedOut(f"no connection to {address} within {timeout:g} s")
+
+        connected = link.connected()
+        connected.addTimeout(deadline - seconds(), self._reactor, too_late)  # type: ignore[arg-type]
+        return connected.addCallback(lambda made: made.request(command, deadline - seconds()))
+
+    def _repeat_if_sent_away(
+        self, answer: RemotingCommand, address: str, command: RemotingCommand, deadline: float
+    ) -> RemotingCommand | Deferred[RemotingCommand]:
+        link = self._links.get(address)
+        if answer.code != ResponseCode.GO_AWAY or link is None:
+            return answer
+        if link.connection is not None:
+            link.retire(link.connection)
+        return self._ask(address, command, deadline)
+
+    def _sweep(self) -> None:
+        now = self._reactor.seconds()
+        limit = self._options.client_channel_max_idle_time_seconds
+        for link in list(self._links.values()):
+            connection = link.connection
+            if connection is not None and not link.is_standing and connection.is_idle(now, limit):
+                connection.close(f"idle for {limit} s")
+
+
+def _abort_all(connections: list[Connection]) -> None:
+    for connection in connections:
+        connection.abort()

@@ -1,0 +1,185 @@
+"""One address a client talks to: how its connection comes and goes.
+
+A link on demand connects when somebody asks and is forgotten when its connection ends. A standing link
+(`keep`) is a `ClientService`: it connects at once and again whenever the connection is lost.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from twisted.application.internet import ClientService, backoffPolicy
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
+from twisted.internet.protocol import Factory
+from twisted.python.failure import Failure
+
+from gateway.remoting.call import Peer
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.exchange import PeerGone
+from gateway.remoting.loop import Reactor
+from gateway.remoting.protocol import Connection, Terms
+from gateway.remoting.tls import ClientTls
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS_MIN = 0.5
+RETRY_SECONDS_MAX = 10.0
+
+
+def endpoint_for(reactor: Reactor, address: str, timeout: float) -> Any:
+    """A Twisted client endpoint for `ip:port`, `[ipv6]:port` or `name:port`. Raises ValueError."""
+    host, separator, port = address.rpartition(":")
+    if not separator or not host or not port.isdecimal():
+        raise ValueError(f"{address!r} is not host:port")
+    host = host.removeprefix("[").removesuffix("]")
+    try:
+        version = ipaddress.ip_address(host).version
+    except ValueError:
+        return HostnameEndpoint(reactor, host, int(port), timeout)
+    return (TCP4ClientEndpoint if version == 4 else TCP6ClientEndpoint)(reactor, host, int(port), timeout)
+
+
+class Link:
+    """The way to one address. `on_gone(link)` is called when a link on demand has nothing left."""
+
+    def __init__(
+        self,
+        reactor: Reactor,
+        address: str,
+        *,
+        terms: Terms,
+        dispatcher: Dispatcher,
+        tls: ClientTls | None,
+        connect_timeout: float,
+        on_gone: Callable[[Link], None],
+    ) -> None:
+        self.address = address
+        self.connection: Connection | None = None
+        """The connection to use; look at its `is_open` before."""
+        self._reactor = reactor
+        self._endpoint = endpoint_for(reactor, address, connect_timeout)
+        factory = _Connections(terms, dispatcher, self)
+        self._factory = factory if tls is None else tls.wrap_factory(factory)
+        self._on_gone = on_gone
+        self._service: ClientService | None = None
+        self._waiters: list[Deferred[Connection]] = []
+        self._attempt: Deferred[Any] | None = None
+
+    @property
+    def is_standing(self) -> bool:
+        """Whether the connection comes back by itself."""
+        return self._service is not None
+
+    def keep(self) -> None:
+        """Make it a standing link."""
+        if self._service is not None:
+            return
+        if self.connection is not None:
+            self.connection.close("a standing link takes its place")
+            self.connection = None
+        self._service = self._new_service()
+
+    def connected(self) -> Deferred[Connection]:
+        """An open connection, made if there is none; fails with `PeerGone` when that does not succeed."""
+        if self.connection is not None and self.connection.is_open:
+            return succeed(self.connection)
+        waiter: Deferred[Connection] = Deferred()
+        self._waiters.append(waiter)
+        if self._attempt is None:
+            if self._service is None:
+                self._attempt = self._endpoint.connect(self._factory)
+            else:
+                self._attempt = self._service.whenConnected(failAfterFailures=1)
+            self._attempt.addErrback(self._attempt_failed)
+        return waiter
+
+    def retire(self, connection: Connection) -> None:
+        """The peer wants to be left: ask it nothing more and close when it has answered what it was asked."""
+        if connection is not self.connection:
+            return
+        self.connection = None
+        service = self._service
+        if service is not None:
+            self._service = self._new_service()
+
+        def leave(_: None) -> None:
+            connection.close("the peer asked us to go away")
+            if service is not None:
+                service.stopService()
+
+        connection.settled().addCallback(leave)
+
+    def close(self, reason: str) -> Deferred[None]:
+        """End it; fires when the connection is gone."""
+        attempt, self._attempt = self._attempt, None
+        service, self._service = self._service, None
+        gone: Deferred[None] = Deferred()
+        connection = self.connection
+        if connection is None:
+            gone.callback(None)
+        else:
+            connection.on_lost(lambda _: gone.callback(None))
+            connection.close(reason)
+        if service is not None:
+            service.stopService()
+        elif attempt is not None:
+            attempt.cancel()
+        self._fail_waiters(PeerGone(f"{self.address}: {reason}"))
+        return gone
+
+    # Called by connections
+
+    def connection_made(self, peer: Peer) -> None:
+        """A connection is there: hand it to whoever waits."""
+        assert isinstance(peer, Connection)
+        self.connection = peer
+        self._attempt = None
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.callback(peer)
+
+    def connection_gone(self, peer: Peer) -> None:
+        """A connection has ended."""
+        if peer is self.connection:
+            self.connection = None
+        self._check_gone()
+
+    def _attempt_failed(self, failure: Failure) -> None:
+        self._attempt = None
+        self._fail_waiters(PeerGone(f"{self.address} cannot be reached: {failure.getErrorMessage()}"))
+        self._check_gone()
+
+    def _fail_waiters(self, reason: PeerGone) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.errback(reason)
+
+    def _check_gone(self) -> None:
+        if self._service is None and self.connection is None and self._attempt is None:
+            self._on_gone(self)
+
+    def _new_service(self) -> ClientService:
+        policy = backoffPolicy(RETRY_SECONDS_MIN, RETRY_SECONDS_MAX)
+        service = ClientService(self._endpoint, self._factory, policy, clock=self._reactor)  # type: ignore[arg-type]
+        service.startService()
+        return service
+
+
+class _Connections(Factory):
+    """What an endpoint asks for a protocol."""
+
+    noisy = False
+
+    def __init__(self, terms: Terms, dispatcher: Dispatcher, link: Link) -> None:
+        self._terms = terms
+        self._dispatcher = dispatcher
+        self._link = link
+
+    def buildProtocol(self, addr: object) -> Connection:
+        return Connection(
+            self._terms, self._dispatcher, self._link.connection_made, self._link.connection_gone
+        )

@@ -1,0 +1,466 @@
+"""One connection: bytes in, requests dispatched, bytes out. Server and client both live behind it.
+
+What one read brings is served as a turn: every frame is dispatched, then `after_read` is called, then each
+connection that has something to say writes once (`Turn`). Replies that become ready later are written as
+they come; those that become ready in somebody's turn are joined with it.
+
+A peer that does not read is not read either: Twisted tells us when its own buffer is full, from then on what
+we write is counted, and above the high-water mark reading stops until everything has gone out. Frames that
+were read but not served yet wait meanwhile (they are the rest of one read). A peer that makes us owe more
+than the limit all the same, by replies held until now, is cut off.
+
+Wrong bytes end the connection with one line in the log, after what came before them has been answered.
+Standard: `NettyRemotingAbstract`, `NettyDecoder`; the limits are ours.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.interfaces import IHandshakeListener
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
+
+from engine.message import pack_host
+from engine.options import RemotingOptions
+from gateway.codec.command import (
+    ONEWAY_FLAG,
+    RESPONSE_FLAG,
+    RemotingCommand,
+    decode_command,
+    encode_command,
+)
+from gateway.codec.errors import CodecError
+from gateway.codec.frame import FrameCutter
+from gateway.remoting.call import Peer, Reply
+from gateway.remoting.dispatch import Dispatcher, encode_reply
+from gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
+from gateway.remoting.loop import Clockwork, Timer, Transport
+
+log = logging.getLogger(__name__)
+
+LostCallback = Callable[[Peer], None]
+
+HIGH_WATER_MARK = 4 * 1024 * 1024
+"""Unsent bytes at which a peer is not read any more, where the options leave it to us."""
+
+
+class Turn:
+    """One read and everything it sets off, on all connections that share the turn."""
+
+    def __init__(self, after_read: Callable[[], None] | None = None) -> None:
+        self.is_open = False
+        self._after_read = after_read
+        self._speakers: list[Connection] = []
+
+    def begin(self) -> bool:
+        """Open the turn; false when it is open already, and then somebody else will end it."""
+        if self.is_open:
+            return False
+        self.is_open = True
+        return True
+
+    def add(self, connection: Connection) -> None:
+        """The connection has something to write when the turn ends."""
+        self._speakers.append(connection)
+
+    def end(self) -> None:
+        """Tell that the read has been served, and let everybody write."""
+        if self._after_read is not None:
+            try:
+                self._after_read()
+            except Exception:
+                log.exception("what follows a read failed")
+        self.is_open = False
+        speakers, self._speakers = self._speakers, []
+        for connection in speakers:
+            connection.flush()
+
+
+@dataclass
+class Terms:
+    """What all connections of one server or one client have in common. Sizes are in bytes."""
+
+    reactor: Clockwork
+    frame_limit: int
+    ask_limit: int
+    hold_limit: int
+    high_water_mark: int
+    unsent_limit: int
+    turn: Turn = field(default_factory=Turn)
+
+
+def terms_of(options: RemotingOptions, reactor: Clockwork, ask_limit: int, turn: Turn | None = None) -> Terms:
+    """The terms that the options give; `ask_limit` is another one for servers and for clients."""
+    return Terms(
+        reactor=reactor,
+        frame_limit=options.frame_max_length,
+        ask_limit=ask_limit,
+        hold_limit=options.max_requests_in_flight,
+        high_water_mark=options.write_buffer_high_water_mark or HIGH_WATER_MARK,
+        unsent_limit=options.max_unsent_bytes,
+        turn=Turn() if turn is None else turn,
+    )
+
+
+@implementer(IHandshakeListener)
+class Connection(Protocol):
+    """A `Peer`, the Twisted protocol beneath it, and the push producer whose transport pauses it.
+
+    `on_made` and `on_gone` are called when the conversation can begin and when it has ended; `address` may be
+    set before it begins, when a proxy has told who is behind it.
+    """
+
+    transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
+
+    def __init__(
+        self, terms: Terms, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
+    ) -> None:
+        self._terms = terms
+        self._dispatcher = dispatcher
+        self._on_made = on_made
+        self._on_gone = on_gone
+        self._cutter = FrameCutter(terms.frame_limit)
+        self._exchange = Exchange(terms.ask_limit, terms.hold_limit)
+        self._timer: Timer | None = None
+        self._held: set[Deferred[None]] = set()
+        self._backlog: list[bytes] = []  # payloads read but not served yet
+        self._backlog_call: Timer | None = None
+        self._speech: list[bytes] = []  # frames to write when the turn ends
+        self._unsent = 0  # an upper bound of the bytes that have not left this process
+        self._transport_full = False
+        self._reading = True
+        self._lost_callbacks: dict[LostCallback, None] = {}
+        self._settled: list[Deferred[None]] = []
+        self.is_open = False
+        self.is_secure = False
+        """Whether a TLS handshake has been finished."""
+        self._touched = True  # read or written since the idle sweep looked last
+        self._idle_since = 0.0
+        self.address = ""
+        self.local_address = ""
+        self.host_bytes = b""
+
+    # What Twisted calls
+
+    def connectionMade(self) -> None:
+        if not self.address:
+            self.set_address(*host_and_port(self.transport.getPeer()))
+        self.local_address = format_address(*host_and_port(self.transport.getHost()))
+        no_delay = getattr(self.transport, "setTcpNoDelay", None)  # TCP only
+        if no_delay is not None:
+            no_delay(True)
+        self.is_open = True
+        self.transport.registerProducer(self, True)
+        self._on_made(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        if not self.is_open:
+            return
+        self._touched = True
+        try:
+            payloads = self._cutter.feed(data)
+        except CodecError as error:
+            self._break_off(str(error))
+            return
+        if payloads:
+            self._serve_turn(payloads)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.is_open = False
+        self._cancel_calls()
+        self._backlog.clear()
+        self._speech.clear()
+        self._exchange.fail_all(PeerGone(f"{self.address} is gone: {reason.getErrorMessage()}"))
+        for held in list(self._held):
+            held.cancel()
+        self._held.clear()
+        self._check_settled()
+        callbacks, self._lost_callbacks = self._lost_callbacks, {}
+        for callback in callbacks:
+            self._tell_lost(callback)
+        self._tell_lost(self._on_gone)
+
+    def handshakeCompleted(self) -> None:
+        """The TLS layer beneath is ready."""
+        self.is_secure = True
+
+    def pauseProducing(self) -> None:
+        """Twisted's write buffer is full: from now on what we write is counted."""
+        self._transport_full = True
+
+    def resumeProducing(self) -> None:
+        """Everything written has gone out."""
+        self._transport_full = False
+        self._unsent = sum(map(len, self._speech))
+        if self._backlog:
+            self._serve_later()
+        else:
+            self._read_again()
+
+    def stopProducing(self) -> None:
+        """The transport has ended; `connectionLost` follows."""
+
+    # What we read
+
+    def _serve_turn(self, payloads: list[bytes]) -> None:
+        turn = self._terms.turn
+        ours = turn.begin()
+        try:
+            self._serve(payloads)
+        except CodecError as error:
+            self._break_off(str(error))
+        finally:
+            if ours:
+                turn.end()
+
+    def _serve(self, payloads: list[bytes]) -> None:
+        """Serve frames in order, until the peer has left so much unread that the rest has to wait."""
+        if self._backlog:
+            self._backlog += payloads
+            return
+        for index, payload in enumerate(payloads):
+            if self._unsent > self._terms.high_water_mark:
+                self._backlog = payloads[index:]
+                self._stop_reading()
+                return
+            self._take(decode_command(payload))
+            if not self.is_open:
+                return
+
+    def _take(self, command: RemotingCommand) -> None:
+        if command.flag & RESPONSE_FLAG:
+            self._exchange.settle(command)
+            self._check_settled()
+            return
+        answer = self._dispatcher.dispatch(command, self)
+        if isinstance(answer, bytes):
+            self._write(answer)
+        elif answer is not None:
+            self._hold(answer, command)
+
+    def _hold(self, answer: Deferred[bytes | None], command: RemotingCommand) -> None:
+        if self._exchange.is_full and not answer.called:
+            # Refused only now that it would have to wait: heartbeats and the like are answered at once and
+            # get through however many pulls are parked.
+            answer.cancel()
+            refusal = self._dispatcher.refuse(command, self)
+            if refusal is not None:
+                self._write(refusal)
+            return
+        self._exchange.hold()
+        held: Deferred[None] = answer.addCallback(self._held_is_ready)
+        if not held.called:
+            self._held.add(held)
+            held.addCallback(lambda _: self._held.discard(held))
+
+    def _held_is_ready(self, frame: bytes | None) -> None:
+        self._exchange.release()
+        if frame is not None:
+            self._write(frame)
+        self._check_settled()
+
+    def _serve_later(self) -> None:
+        if self._backlog_call is None:
+            self._backlog_call = self._terms.reactor.callLater(0, self._serve_backlog)
+
+    def _serve_backlog(self) -> None:
+        self._backlog_call = None
+        payloads, self._backlog = self._backlog, []
+        self._serve_turn(payloads)
+        if not self._backlog:
+            self._check_settled()
+            self._read_again()
+
+    def _stop_reading(self) -> None:
+        if self._reading and self.is_open:
+            self._reading = False
+            self.transport.pauseProducing()
+
+    def _read_again(self) -> None:
+        if not self._reading and self.is_open:
+            self._reading = True
+            self.transport.resumeProducing()
+
+    # What we write
+
+    def _write(self, frame: bytes) -> None:
+        if not self.is_open:
+            return
+        self._unsent += len(frame)
+        turn = self._terms.turn
+        if turn.is_open:
+            if not self._speech:
+                turn.add(self)
+            self._speech.append(frame)
+        else:
+            self._give_to_transport(frame)
+
+    def flush(self) -> None:
+        """Write what the turn has collected, in one piece."""
+        speech, self._speech = self._speech, []
+        if speech and self.is_open:
+            self._give_to_transport(speech[0] if len(speech) == 1 else b"".join(speech))
+
+    def _give_to_transport(self, data: bytes) -> None:
+        self._touched = True
+        self.transport.write(data)
+        if not self._transport_full:
+            self._unsent = 0
+            if self._backlog:
+                self._serve_later()
+        elif self._unsent > self._terms.unsent_limit:
+            log.warning("%s is cut off: it has left %d bytes unread", self.address, self._unsent)
+            self.abort()
+        elif self._unsent > self._terms.high_water_mark:
+            self._stop_reading()
+
+    # What a `Peer` offers
+
+    def request(self, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
+        """Ask the other side; see `Peer.request`. The command gets its opaque here."""
+        exchange = self._exchange
+        answer: Deferred[RemotingCommand] = Deferred(lambda _: exchange.forget(command.opaque))
+
+        def done(outcome: RemotingCommand | Exception) -> None:
+            if isinstance(outcome, Exception):
+                answer.errback(outcome)
+            else:
+                answer.callback(outcome)
+
+        try:
+            self._check_writable()
+            command.opaque = exchange.open(self._terms.reactor.seconds(), timeout, done)
+        except RemotingError as error:
+            return fail(error)
+        self._write(encode_command(command))
+        self._watch_deadline()
+        return answer
+
+    def send_oneway(self, command: RemotingCommand) -> None:
+        """Tell the other side without an answer; see `Peer.send_oneway`."""
+        self._check_writable()
+        command.flag |= ONEWAY_FLAG
+        command.opaque = self._exchange.next_opaque()
+        self._write(encode_command(command))
+
+    def send_reply(self, request: RemotingCommand, reply: Reply) -> None:
+        """Answer a request outside its function; see `Peer.send_reply`."""
+        if not request.is_oneway:
+            self._write(encode_reply(request, reply))
+
+    def close(self, reason: str) -> None:
+        """Close after what was written has gone out."""
+        if self.is_open:
+            log.info("%s is closed: %s", self.address, reason)
+            self._lose()
+
+    def abort(self) -> None:
+        """Close now; what is unsent is lost."""
+        self.is_open = False
+        self.transport.abortConnection()
+
+    def on_lost(self, callback: LostCallback) -> None:
+        """Call `callback(self)` when the connection is gone; see `Peer.on_lost`."""
+        if self.is_open:
+            self._lost_callbacks[callback] = None
+        else:
+            self._tell_lost(callback)
+
+    def is_idle(self, now: float, limit: float) -> bool:
+        """Asked by a sweep every now and then: has nothing been read or written for `limit` seconds?
+
+        What happened since the last sweep counts as happening now, so that reads and writes need no clock.
+        """
+        if self._touched:
+            self._touched = False
+            self._idle_since = now
+            return False
+        return now - self._idle_since >= limit
+
+    def settled(self) -> Deferred[None]:
+        """Fires when nothing is in flight in either direction, and when the connection is gone."""
+        if self._is_settled():
+            return succeed(None)
+        waiter: Deferred[None] = Deferred()
+        self._settled.append(waiter)
+        return waiter
+
+    def set_address(self, ip: str, port: int) -> None:
+        """Say who the peer is."""
+        self.address = format_address(ip, port)
+        self.host_bytes = pack_host(ip, port)
+
+    # The rest
+
+    def _check_writable(self) -> None:
+        if not self.is_open:
+            raise PeerGone(f"the connection to {self.address} is closed")
+        if self._unsent > self._terms.high_water_mark:
+            raise TooManyInFlight(f"{self.address} has left {self._unsent} bytes unread")
+
+    def _break_off(self, reason: str) -> None:
+        log.warning("%s is closed for bytes that break the protocol: %s", self.address, reason)
+        self._lose()
+
+    def _lose(self) -> None:
+        self.flush()
+        self.is_open = False
+        self._cancel_calls()
+        # A transport with a paused producer would wait for it, and not close.
+        self.transport.unregisterProducer()
+        self.transport.loseConnection()
+
+    def _cancel_calls(self) -> None:
+        for call in (self._timer, self._backlog_call):
+            if call is not None:
+                call.cancel()
+        self._timer = self._backlog_call = None
+
+    def _watch_deadline(self) -> None:
+        deadline = self._exchange.next_deadline
+        if deadline is None:
+            return
+        reactor = self._terms.reactor
+        if self._timer is None:
+            delay = max(0.0, deadline - reactor.seconds())
+            self._timer = reactor.callLater(delay, self._deadline_reached)
+        elif self._timer.getTime() > deadline:
+            self._timer.reset(max(0.0, deadline - reactor.seconds()))
+
+    def _deadline_reached(self) -> None:
+        self._timer = None
+        self._exchange.expire(self._terms.reactor.seconds())
+        self._watch_deadline()
+        self._check_settled()
+
+    def _is_settled(self) -> bool:
+        exchange = self._exchange
+        return not (exchange.holding or exchange.waiting or self._backlog)
+
+    def _check_settled(self) -> None:
+        if self._settled and self._is_settled():
+            waiters, self._settled = self._settled, []
+            for waiter in waiters:
+                waiter.callback(None)
+
+    def _tell_lost(self, callback: LostCallback) -> None:
+        try:
+            callback(self)
+        except Exception:
+            log.exception("%s is gone, and what follows from it failed", self.address)
+
+
+def host_and_port(address: object) -> tuple[str, int]:
+    """Ip text and port of a Twisted address; IPv4 addresses on IPv6 sockets are given as IPv4."""
+    host: str = getattr(address, "host", "0.0.0.0")
+    return host.removeprefix("::ffff:") if "." in host else host, getattr(address, "port", 0)
+
+
+def format_address(ip: str, port: int) -> str:
+    """`ip:port`, with brackets around an IPv6 address."""
+    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"

@@ -1,0 +1,190 @@
+"""A server: ports that listen, the connections they bring, and a stop that keeps promises.
+
+    server = RemotingServer(reactor, dispatcher, options, after_read=store.dispatch)
+    server.listen(host, port)
+    server.listen(host, port - 2, fast_dispatcher)      # the VIP port: same connections, other functions
+    server.stop()                                       # a Deferred
+
+Stopping takes no new connections, tells clients that understand it to go away, and closes each connection
+once nothing is owed to it; the others after `shutdown_wait_time_seconds`, or after a second when
+`enable_shutdown_gracefully` is off. Standard: `NettyRemotingServer`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
+from twisted.internet.protocol import Factory
+from twisted.internet.task import LoopingCall
+
+from engine.options import RemotingOptions
+from gateway.remoting.call import Peer
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.door import Doorway
+from gateway.remoting.loop import ListeningPort, Reactor, Timer
+from gateway.remoting.protocol import Connection, Turn, terms_of
+from gateway.remoting.tls import ServerTls
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 5.0
+"""How often idle connections and changed certificates are looked for."""
+
+LAST_WORDS_SECONDS = 1.0
+"""How long a stopping server lets closing connections write what they still have."""
+
+
+def _nothing(peer: Peer) -> None:
+    """Nobody wants to know."""
+
+
+class RemotingServer:
+    """All connections of one service, on one or several ports.
+
+    `after_read` is called once after the requests of each read have been dispatched, before their replies are
+    written. `on_connect` and `on_lost` are told of each peer once its conversation can begin and has ended.
+    """
+
+    def __init__(
+        self,
+        reactor: Reactor,
+        dispatcher: Dispatcher,
+        options: RemotingOptions,
+        *,
+        tls: ServerTls | None = None,
+        after_read: Callable[[], None] | None = None,
+        on_connect: Callable[[Peer], None] = _nothing,
+        on_lost: Callable[[Peer], None] = _nothing,
+    ) -> None:
+        self._reactor = reactor
+        self._dispatcher = dispatcher
+        self._options = options
+        self._tls = tls
+        self._terms = terms_of(options, reactor, options.server_async_semaphore_value, Turn(after_read))
+        self._on_connect = on_connect
+        self._on_lost = on_lost
+        self._ports: list[ListeningPort] = []
+        self._dispatchers: set[Dispatcher] = {dispatcher}
+        self._doors: set[Doorway] = set()
+        self._was_full = False
+        self._sweeper = LoopingCall(self._sweep)
+        self._sweeper.clock = reactor  # type: ignore[assignment]
+        self._stopped: Deferred[None] | None = None
+        self._stop_timer: Timer | None = None
+
+    @property
+    def connection_count(self) -> int:
+        """Connections that are open, those that have not said a word included."""
+        return len(self._doors)
+
+    def listen(self, host: str, port: int, dispatcher: Dispatcher | None = None) -> ListeningPort:
+        """Take connections on a port (0: any free one); `dispatcher` serves them instead of the usual one.
+
+        Raises `twisted.internet.error.CannotListenError`.
+        """
+        served_by = self._dispatcher if dispatcher is None else dispatcher
+        factory = _Doorways(self, served_by)
+        listening: ListeningPort = self._reactor.listenTCP(
+            port, factory, self._options.server_socket_backlog, host
+        )
+        self._ports.append(listening)
+        self._dispatchers.add(served_by)
+        if not self._sweeper.running:
+            self._sweeper.start(SWEEP_SECONDS, now=False)
+        return listening
+
+    def stop(self) -> Deferred[None]:
+        """Stop as the module says; fires when every connection is gone."""
+        if self._stopped is not None:
+            return self._stopped
+        stopped: Deferred[None] = Deferred()
+        self._stopped = stopped
+        for dispatcher in self._dispatchers:
+            dispatcher.stopping = True
+        if self._sweeper.running:
+            self._sweeper.stop()
+        closed = DeferredList([maybeDeferred(port.stopListening) for port in self._ports])
+        closed.addCallback(lambda _: self._stop_connections())
+        return stopped
+
+    # Called by doorways
+
+    def open_door(self, dispatcher: Dispatcher) -> Doorway | None:
+        """The protocol for a new connection; None when there are too many."""
+        if len(self._doors) >= self._options.max_connections:
+            if not self._was_full:
+                log.warning("connections are refused: %d are open", len(self._doors))
+            self._was_full = True
+            return None
+        self._was_full = False
+        connection = Connection(self._terms, dispatcher, self._on_connect, self._on_lost)
+        patience = self._options.handshake_timeout_millis / 1000
+        door = Doorway(connection, self._reactor, self._tls, patience, self._door_closed)
+        self._doors.add(door)
+        return door
+
+    def _door_closed(self, door: Doorway) -> None:
+        self._doors.discard(door)
+        self._check_stopped()
+
+    # Timers
+
+    def _sweep(self) -> None:
+        if self._tls is not None:
+            self._tls.reload()
+        now = self._reactor.seconds()
+        limit = self._options.server_channel_max_idle_time_seconds
+        for door in [door for door in self._doors if door.connection.is_idle(now, limit)]:
+            door.end(f"idle for {limit} s")
+
+    def _stop_connections(self) -> None:
+        self._ports.clear()
+        for door in list(self._doors):
+            if door.connection.is_open:
+                door.connection.settled().addCallback(_end, door)
+            else:
+                door.end("the server stops")
+        if self._doors:
+            options = self._options
+            patient = options.enable_shutdown_gracefully
+            wait = options.shutdown_wait_time_seconds if patient else LAST_WORDS_SECONDS
+            self._stop_timer = self._reactor.callLater(wait, self._close_all)
+        self._check_stopped()
+
+    def _close_all(self) -> None:
+        for door in list(self._doors):
+            if door.connection.is_open:
+                door.end("the server stops")
+        self._stop_timer = self._reactor.callLater(LAST_WORDS_SECONDS, self._abort_all)
+
+    def _abort_all(self) -> None:
+        self._stop_timer = None
+        for door in list(self._doors):
+            door.end("the server stops")
+
+    def _check_stopped(self) -> None:
+        if self._stopped is None or self._stopped.called or self._ports or self._doors:
+            return
+        if self._stop_timer is not None:
+            self._stop_timer.cancel()
+            self._stop_timer = None
+        self._stopped.callback(None)
+
+
+def _end(_: None, door: Doorway) -> None:
+    door.end("the server stops")
+
+
+class _Doorways(Factory):
+    """What Twisted asks for a protocol, one for each port."""
+
+    noisy = False
+
+    def __init__(self, server: RemotingServer, dispatcher: Dispatcher) -> None:
+        self._server = server
+        self._dispatcher = dispatcher
+
+    def buildProtocol(self, addr: object) -> Doorway | None:
+        return self._server.open_door(self._dispatcher)

@@ -1,0 +1,289 @@
+"""TLS contexts: made from files, made again when the files change, or made up for tests.
+
+Files are read whole through the disk that is passed in, and looked at again by `reload`, which the owner of
+the timers calls; connections made before keep the context they have. Both ends know three ways:
+
+- test mode (the default): the server shows a certificate it signed itself when it started and accepts any
+  client certificate; the client believes any server;
+- files: key, certificate chain, trusted certificates, all PEM; the key may have a password;
+- `authClient` / `authServer` false: the peer's certificate is taken unseen.
+
+Host names are not compared with certificates: brokers are addressed by ip. Standard: `TlsHelper`,
+`TlsSystemConfig`, `TlsCertificateManager`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.x509.oid import NameOID
+from OpenSSL import SSL, crypto
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator, IOpenSSLServerConnectionCreator
+from twisted.internet.protocol import Factory, Protocol
+from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
+from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
+
+from engine.options import TlsOptions
+
+log = logging.getLogger(__name__)
+
+# The layer that writes through at once; the factory's own would join small writes, which we have done.
+_TlsProtocol: Any = TLSMemoryBIOProtocol
+_TlsFactory: Any = TLSMemoryBIOFactory
+
+_PROTOCOL_OFF = {
+    "TLSv1": SSL.OP_NO_TLSv1,
+    "TLSv1.1": SSL.OP_NO_TLSv1_1,
+    "TLSv1.2": SSL.OP_NO_TLSv1_2,
+    "TLSv1.3": SSL.OP_NO_TLSv1_3,
+}
+_DEFAULT_PROTOCOLS = ("TLSv1.2", "TLSv1.3")
+_TLS_1_3_SUITES = ("TLS_AES_", "TLS_CHACHA20_")
+
+_VERIFY_CLIENT = {
+    "none": SSL.VERIFY_NONE,
+    "optional": SSL.VERIFY_PEER,
+    "require": SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT,
+}
+
+# What building a context from somebody's files can raise: unreadable, no PEM, wrong password, key that does
+# not belong to the certificate, unknown cipher.
+_UNUSABLE = (OSError, ValueError, TypeError, SSL.Error, crypto.Error)
+
+
+class Files(typing.Protocol):
+    """What is needed of a disk (`engine.disk.Disk` is one)."""
+
+    def read_bytes(self, path: str) -> bytes:
+        """The content of a file; raises OSError."""
+        ...
+
+
+class _Credentials:
+    """The files of one end, as they were last read."""
+
+    def __init__(
+        self, files: Files, *, key_path: str, key_password: str, cert_path: str, trust_path: str
+    ) -> None:
+        self._files = files
+        self._paths = (key_path, cert_path, trust_path)
+        self._password = key_password.encode() or None
+        self._contents: tuple[bytes, ...] | None = None
+
+    def changed(self) -> bool:
+        """Read the files; true when they are not as last time. Raises OSError."""
+        contents = tuple(self._files.read_bytes(path) if path else b"" for path in self._paths)
+        changed, self._contents = contents != self._contents, contents
+        return changed
+
+    def use(self, context: SSL.Context) -> None:
+        """Put key and certificates into a context; raises one of `_UNUSABLE`."""
+        key, chain, trusted = self._contents or (b"", b"", b"")
+        if chain:
+            first, *others = x509.load_pem_x509_certificates(chain)
+            context.use_certificate(first)
+            for certificate in others:
+                context.add_extra_chain_cert(certificate)
+        if key:
+            password = self._password if b"ENCRYPTED" in key else None
+            context.use_privatekey(load_pem_private_key(key, password))  # type: ignore[arg-type]
+            context.check_privatekey()
+        if not trusted:
+            context.set_default_verify_paths()
+            return
+        store = context.get_cert_store()
+        assert store is not None
+        for certificate in x509.load_pem_x509_certificates(trusted):
+            store.add_cert(crypto.X509.from_cryptography(certificate))
+
+
+@implementer(IOpenSSLServerConnectionCreator)
+class ServerTls:
+    """The server's side: `mode` is disabled, permissive (TLS and plain) or enforcing (TLS only).
+
+    Without a usable context `is_ready` is false, which the log explains; a TLS hello is refused then.
+    """
+
+    def __init__(self, options: TlsOptions, files: Files) -> None:
+        self.mode = options.tls_server_mode
+        self._options = options
+        self._context: SSL.Context | None = None
+        self._credentials: _Credentials | None = None
+        self._factory = _TlsFactory(
+            self, False, Factory(), clock=object()
+        )  # the clock is for others' protocols
+        if self.mode == "disabled":
+            return
+        if options.tls_test_mode_enable:
+            self._context = self._test_context()
+            return
+        self._credentials = _Credentials(
+            files,
+            key_path=options.tls_server_key_path,
+            key_password=options.tls_server_key_password,
+            cert_path=options.tls_server_cert_path,
+            trust_path=options.tls_server_trust_cert_path,
+        )
+        self.reload()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a context to shake hands with."""
+        return self._context is not None
+
+    def reload(self) -> None:
+        """Look at the files; when they have changed and are usable, new connections use them."""
+        if self._credentials is not None:
+            self._context = _reloaded(self._context, self._credentials, self._file_context, "server")
+
+    def wrap(self, inside: Protocol) -> Protocol:
+        """A protocol that speaks TLS outside and hands what it decrypts to `inside`."""
+        wrapped: Protocol = _TlsProtocol(self._factory, inside)
+        return wrapped
+
+    def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:
+        """What the TLS layer asks for each connection."""
+        return SSL.Connection(self._context, None)  # type: ignore[arg-type]
+
+    def _file_context(self, credentials: _Credentials) -> SSL.Context:
+        options = self._options
+        context = _new_context(options)
+        credentials.use(context)
+        verify = _VERIFY_CLIENT[options.tls_server_need_client_auth]
+        context.set_verify(verify, _believe_checked if options.tls_server_auth_client else _believe_all)
+        return context
+
+    def _test_context(self) -> SSL.Context:
+        context = _new_context(self._options)
+        key, certificate = self_signed("localhost")
+        context.use_privatekey(key)
+        context.use_certificate(certificate)
+        context.set_verify(SSL.VERIFY_PEER, _believe_all)
+        return context
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class ClientTls:
+    """The client's side. Raises one of the errors of reading and parsing when the files cannot be used."""
+
+    def __init__(self, options: TlsOptions, files: Files) -> None:
+        self._context = _new_context(options)
+        self._context.set_verify(SSL.VERIFY_NONE, _believe_all)
+        if options.tls_test_mode_enable:
+            return
+        credentials = _Credentials(
+            files,
+            key_path=options.tls_client_key_path,
+            key_password=options.tls_client_key_password,
+            cert_path=options.tls_client_cert_path,
+            trust_path=options.tls_client_trust_cert_path,
+        )
+        credentials.changed()
+        credentials.use(self._context)
+        if options.tls_client_auth_server:
+            self._context.set_verify(SSL.VERIFY_PEER, _believe_checked)
+
+    def wrap_factory(self, factory: Factory) -> Factory:
+        """A factory whose protocols speak TLS outside and are those of `factory` inside."""
+        wrapper = _TlsFactory(self, True, factory, clock=object())  # the clock is for others' protocols
+        wrapper.protocol = _TlsProtocol
+        made: Factory = wrapper
+        return made
+
+    def clientConnectionForTLS(self, protocol: object) -> SSL.Connection:
+        """What the TLS layer asks for each connection."""
+        return SSL.Connection(self._context, None)
+
+
+def self_signed(name: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    """A new key and a certificate for it that never ends, signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(datetime.datetime(2000, 1, 1))
+        .not_valid_after(datetime.datetime(9999, 12, 31))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return key, certificate
+
+
+def openssl_cipher(name: str) -> str:
+    """OpenSSL's name for a cipher suite before TLS 1.3 that Java names `TLS_..._WITH_...`."""
+    if "_WITH_" not in name:
+        return name
+    exchange, _, cipher = name.removeprefix("TLS_").partition("_WITH_")
+    cipher = cipher.replace("AES_128", "AES128").replace("AES_256", "AES256").replace("_CBC_", "_")
+    if "CHACHA20" in cipher:
+        cipher = "CHACHA20_POLY1305"
+    return (cipher if exchange == "RSA" else f"{exchange}_{cipher}").replace("_", "-")
+
+
+def _reloaded(
+    current: SSL.Context | None,
+    credentials: _Credentials,
+    build: Callable[[_Credentials], SSL.Context],
+    side: str,
+) -> SSL.Context | None:
+    """The context for the files as they are now; the current one while they are the same or unusable."""
+    try:
+        if not credentials.changed():
+            return current
+        context = build(credentials)
+    except _UNUSABLE as error:
+        log.error("the TLS files of the %s cannot be used: %s", side, error or type(error).__name__)
+        return current
+    log.info("the TLS files of the %s have been read", side)
+    return context
+
+
+def _new_context(options: TlsOptions) -> SSL.Context:
+    context = SSL.Context(SSL.TLS_METHOD)
+    context.set_session_id(
+        b"mqgateway"
+    )  # wanted by OpenSSL before it resumes sessions with client certificates
+    protocols = _words(options.tls_protocols) or _DEFAULT_PROTOCOLS
+    unknown = set(protocols) - set(_PROTOCOL_OFF)
+    if unknown:
+        raise ValueError(f"unknown TLS protocols {sorted(unknown)}")
+    ciphers = _words(options.tls_ciphers)
+    suites = [name for name in ciphers if name.startswith(_TLS_1_3_SUITES)]
+    older = [openssl_cipher(name) for name in ciphers if not name.startswith(_TLS_1_3_SUITES)]
+    off = {name for name in _PROTOCOL_OFF if name not in protocols}
+    if ciphers and not suites:
+        off.add("TLSv1.3")
+    if ciphers and not older:
+        off |= set(_PROTOCOL_OFF) - {"TLSv1.3"}
+    for name in off:
+        context.set_options(_PROTOCOL_OFF[name])
+    if suites:
+        context.set_tls13_ciphersuites(":".join(suites).encode())
+    if older:
+        context.set_cipher_list(":".join(older).encode())
+    return context
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _believe_all(*_: object) -> bool:
+    return True
+
+
+def _believe_checked(connection: object, certificate: object, error: int, depth: int, ok: int) -> bool:
+    return bool(ok)
