@@ -1,0 +1,87 @@
+"""What request functions see of the broker: its parts, by name, and nothing of sockets.
+
+`BrokerService` in `service.py` builds the parts, puts them in here and moves their time; a test
+builds the same object on a disk in memory. A request function gets it as its first argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.clock import Clock
+    from engine.delays import DelayLevels, DelaySchedule
+    from engine.groups import GroupTable
+    from engine.message import UniqueKeys
+    from engine.offsets import ConsumerOffsets
+    from engine.options import BrokerOptions, StoreOptions
+    from engine.store.message_store import MessageStore
+    from engine.topics import TopicTable
+    from gateway.broker.clients import ClientTable
+    from gateway.broker.durable import Durability
+    from gateway.broker.locks import QueueLocks
+    from gateway.broker.longpoll import PullHolds
+    from gateway.broker.stats import BrokerStats
+
+FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+"""What the standard appends to some remarks. Standard: `FAQUrl.suggestTodo`."""
+
+PERM_READ = 4
+PERM_WRITE = 2
+"""Bits of a topic's and of the broker's permission. Standard: `PermName`."""
+
+UNIT_FLAG = 1
+UNIT_SUB_FLAG = 2
+"""Bits of a topic's system flag: it belongs to a unit, or to the consumers of one. Standard: `TopicSysFlag`."""
+
+MASTER_ID = 0
+"""The id of a master in its group of replicas."""
+
+
+class Broker:
+    """The parts of one broker.
+
+    `store_host` is the broker's own address as records hold it, `unique_keys` makes the keys of
+    messages that came without one, and `register_soon` asks the registration to tell the name
+    servers what has changed.
+    """
+
+    def __init__(
+        self,
+        *,
+        options: BrokerOptions,
+        store_options: StoreOptions,
+        clock: Clock,
+        store: MessageStore,
+        topics: TopicTable,
+        groups: GroupTable,
+        offsets: ConsumerOffsets,
+        clients: ClientTable,
+        locks: QueueLocks,
+        holds: PullHolds,
+        delays: DelaySchedule,
+        delay_levels: DelayLevels,
+        durable: Durability,
+        stats: BrokerStats,
+        unique_keys: UniqueKeys,
+        store_host: bytes,
+        register_soon: Callable[[], None],
+    ) -> None:
+        self.options = options
+        self.store_options = store_options
+        self.clock = clock
+        self.store = store
+        self.topics = topics
+        self.groups = groups
+        self.offsets = offsets
+        self.clients = clients
+        self.locks = locks
+        self.holds = holds
+        self.delays = delays
+        self.delay_levels = delay_levels
+        self.durable = durable
+        self.stats = stats
+        self.unique_keys = unique_keys
+        self.store_host = store_host
+        self.register_soon = register_soon

@@ -1,0 +1,119 @@
+"""Queue locks: which client of a group may consume a queue in order.
+
+`QueueLocks` is the table, with time passed in; below it the two request functions. A lock lives
+60 seconds from its last renewal and is let go at once when its client leaves the group.
+
+Standard: `RebalanceLockManager`, `AdminBrokerProcessor.lockBatchMQ` and `unlockBatchMQ`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from engine.options import BrokerOptions
+from gateway.codec.bodies.queues import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
+from gateway.remoting.call import Call, Reply
+
+if TYPE_CHECKING:
+    from gateway.broker.broker import Broker
+
+LOCK_LIFE_MILLIS = 60_000
+
+
+class Lock:
+    """Who holds a queue, and when that was last renewed (ms)."""
+
+    __slots__ = ("client_id", "renewed")
+
+    def __init__(self, client_id: str, renewed: int) -> None:
+        self.client_id = client_id
+        self.renewed = renewed
+
+    def lives(self, now: int) -> bool:
+        """Whether it still keeps others out."""
+        return now - self.renewed <= LOCK_LIFE_MILLIS
+
+
+class QueueLocks:
+    """The locks of all groups; `maxQueueLocksPerGroup` and `maxGroupsOnline` bound it."""
+
+    def __init__(self, options: BrokerOptions) -> None:
+        self._options = options
+        self._groups: dict[str, dict[MessageQueue, Lock]] = {}
+
+    def lock(
+        self, group: str, client_id: str, queues: Iterable[MessageQueue], now: int
+    ) -> list[MessageQueue]:
+        """Take or renew the locks of `queues`; gives those the client now holds."""
+        locks = self._groups.get(group)
+        if locks is None:
+            if len(self._groups) >= self._options.max_groups_online:
+                return []
+            locks = self._groups[group] = {}
+        held = [queue for queue in queues if self._lock_one(locks, queue, client_id, now)]
+        if not locks:
+            del self._groups[group]
+        return held
+
+    def _lock_one(
+        self, locks: dict[MessageQueue, Lock], queue: MessageQueue, client_id: str, now: int
+    ) -> bool:
+        lock = locks.get(queue)
+        if lock is None:
+            if len(locks) >= self._options.max_queue_locks_per_group:
+                return False
+            locks[queue] = Lock(client_id, now)
+            return True
+        if lock.client_id != client_id and lock.lives(now):
+            return False
+        lock.client_id = client_id
+        lock.renewed = now
+        return True
+
+    def unlock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
+        """Let go of those of `queues` that the client holds; others stay as they are."""
+        locks = self._groups.get(group, {})
+        self._remove(group, [q for q in set(queues) if q in locks and locks[q].client_id == client_id])
+
+    def release_client(self, group: str, client_id: str) -> None:
+        """Let go of everything a client held in a group it has left."""
+        locks = self._groups.get(group, {})
+        self._remove(group, [queue for queue, lock in locks.items() if lock.client_id == client_id])
+
+    def any_live(self, group: str, now: int) -> bool:
+        """Whether the group consumes any queue in order right now."""
+        return any(lock.lives(now) for lock in self._groups.get(group, {}).values())
+
+    def expire(self, now: int) -> None:
+        """Forget locks nobody renewed; they would keep nobody out, but cost memory."""
+        for group, locks in list(self._groups.items()):
+            self._remove(group, [queue for queue, lock in locks.items() if not lock.lives(now)])
+
+    def _remove(self, group: str, queues: list[MessageQueue]) -> None:
+        locks = self._groups.get(group)
+        if locks is None:
+            return
+        for queue in queues:
+            del locks[queue]
+        if not locks:
+            del self._groups[group]
+
+
+def lock_queues(broker: Broker, call: Call) -> Reply:
+    """41 LOCK_BATCH_MQ: answers the queues the client now holds."""
+    body = LockBatchRequestBody.from_bytes(call.body)
+    held = broker.locks.lock(body.consumer_group, body.client_id, body.mq_set, call.now)
+    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=held).to_bytes())
+
+
+def unlock_queues(broker: Broker, call: Call) -> Reply:
+    """42 UNLOCK_BATCH_MQ: always succeeds; only the owner's locks go."""
+    body = UnlockBatchRequestBody.from_bytes(call.body)
+    broker.locks.unlock(body.consumer_group, body.client_id, body.mq_set)
+    return Reply()

@@ -1,0 +1,244 @@
+"""Counts of what went in and out, by topic and group, with a past of a minute, an hour and a day.
+
+A count only grows; every 10 seconds, 10 minutes and hour `tick` notes where all of them stand,
+and a rate is the difference between the first and the last note kept. The roads of send and pull
+touch plain integers: `put` and `got` are a dictionary look-up and a few additions.
+
+Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime
+
+from engine.message import is_system_topic
+from engine.options import BrokerOptions
+
+TOPIC_PUT_NUMS = "TOPIC_PUT_NUMS"
+TOPIC_PUT_SIZE = "TOPIC_PUT_SIZE"
+GROUP_GET_NUMS = "GROUP_GET_NUMS"
+GROUP_GET_SIZE = "GROUP_GET_SIZE"
+SNDBCK_PUT_NUMS = "SNDBCK_PUT_NUMS"
+BROKER_PUT_NUMS = "BROKER_PUT_NUMS"
+BROKER_GET_NUMS = "BROKER_GET_NUMS"
+BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
+BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC = "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC"
+BY_TOPIC = (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE)
+BY_GROUP = (GROUP_GET_NUMS, GROUP_GET_SIZE, SNDBCK_PUT_NUMS)
+
+SECONDS_STEP = 10_000
+MINUTES_STEP = 600_000
+HOUR_STEP = 3_600_000
+
+
+class Rate:
+    """How much a count grew over a span: `sum`, a second (`tps`), and a call (`avgpt`)."""
+
+    __slots__ = ("avgpt", "sum", "tps")
+
+    def __init__(self, total: int, tps: float, avgpt: float) -> None:
+        self.sum = total
+        self.tps = tps
+        self.avgpt = avgpt
+
+
+class Past:
+    """Where a count stood, every `step` ms, for the last `kept` steps."""
+
+    __slots__ = ("_kept", "_notes", "_step")
+
+    def __init__(self, step: int, kept: int) -> None:
+        self._step = step
+        self._kept = kept
+        self._notes: list[tuple[int, int, int]] = []
+
+    def note(self, now: int, value: int, times: int) -> None:
+        """Note the count; before the first note it stood at zero one step ago."""
+        if not self._notes:
+            self._notes.append((now - self._step, 0, 0))
+        self._notes.append((now, value, times))
+        if len(self._notes) > self._kept:
+            del self._notes[0]
+
+    def rate(self) -> Rate:
+        """The growth between the oldest note and the latest; nothing before the first note."""
+        if not self._notes:
+            return Rate(0, 0.0, 0.0)
+        (first, value, times), (last, value_now, times_now) = self._notes[0], self._notes[-1]
+        total, calls = value_now - value, times_now - times
+        return Rate(
+            total, total * 1000 / (last - first) if last > first else 0.0, total / calls if calls else 0.0
+        )
+
+
+class Count:
+    """One number that grows: `value` by what was counted, `times` by the calls that did."""
+
+    __slots__ = ("day", "hour", "minute", "times", "value")
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.times = 0
+        self.minute = Past(SECONDS_STEP, 7)
+        self.hour = Past(MINUTES_STEP, 7)
+        self.day = Past(HOUR_STEP, 25)
+
+    def add(self, amount: int) -> None:
+        """Count a call that brought `amount`."""
+        self.value += amount
+        self.times += 1
+
+
+class BrokerStats:
+    """All counts. Keys are a topic, `topic@group`, or the cluster for those of the whole broker.
+
+    At most `maxStatsKeys` keys are kept of each name; what comes beyond is counted in the
+    broker's totals only.
+    """
+
+    def __init__(self, options: BrokerOptions, now: int) -> None:
+        self._options = options
+        self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP)}
+        self._puts: dict[str, tuple[Count, Count, Count | None]] = {}
+        self._gets: dict[tuple[str, str], tuple[Count, Count, Count | None]] = {}
+        totals = (
+            BROKER_PUT_NUMS,
+            BROKER_GET_NUMS,
+            BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC,
+            BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC,
+        )
+        self._totals = {name: Count() for name in totals}
+        self._put_total = self._totals[BROKER_PUT_NUMS]
+        self._get_total = self._totals[BROKER_GET_NUMS]
+        self._tables |= {name: {options.broker_cluster_name: count} for name, count in self._totals.items()}
+        self._next_steps = [now, now, now]
+        self._today = _local_date(now)
+        self.put_total_yesterday_morning = 0
+        self.put_total_today_morning = 0
+        self.get_total_yesterday_morning = 0
+        self.get_total_today_morning = 0
+
+    @property
+    def put_total(self) -> int:
+        """Messages of users put since the start."""
+        return self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC].value
+
+    @property
+    def get_total(self) -> int:
+        """Messages of users given out since the start."""
+        return self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC].value
+
+    def put(self, topic: str, messages: int, size: int) -> None:
+        """Count one put of so many messages and bytes."""
+        counts = self._puts.get(topic)
+        if counts is None:
+            counts = self._new_put(topic)
+        nums, sizes, total = counts
+        nums.value += messages
+        nums.times += 1
+        sizes.value += size
+        sizes.times += 1
+        self._put_total.value += messages
+        if total is not None:
+            total.value += messages
+
+    def got(self, group: str, topic: str, messages: int, size: int) -> None:
+        """Count one pull that gave so many messages and bytes."""
+        counts = self._gets.get((topic, group))
+        if counts is None:
+            counts = self._new_get(topic, group)
+        nums, sizes, total = counts
+        nums.value += messages
+        nums.times += 1
+        sizes.value += size
+        sizes.times += 1
+        self._get_total.value += messages
+        if total is not None:
+            total.value += messages
+
+    def sent_back(self, group: str, topic: str) -> None:
+        """Count a message that a consumer sent back."""
+        self._count(SNDBCK_PUT_NUMS, f"{topic}@{group}").add(1)
+
+    def item(self, name: str, key: str) -> Count | None:
+        """The count of a name and key, as request 315 asks for it."""
+        return self._tables.get(name, {}).get(key)
+
+    def put_tps(self, topic: str) -> float:
+        """Messages a second put into a topic, over the last minute."""
+        count = self.item(TOPIC_PUT_NUMS, topic)
+        return 0.0 if count is None else count.minute.rate().tps
+
+    def get_tps(self, group: str, topic: str) -> float:
+        """Messages a second a group took from a topic, over the last minute."""
+        count = self.item(GROUP_GET_NUMS, f"{topic}@{group}")
+        return 0.0 if count is None else count.minute.rate().tps
+
+    def topic_deleted(self, topic: str) -> None:
+        """Forget a topic's counts, and those of groups in it."""
+        self._puts.pop(topic, None)
+        self._gets = {key: counts for key, counts in self._gets.items() if key[0] != topic}
+        for name in BY_TOPIC:
+            self._tables[name].pop(topic, None)
+        for name in BY_GROUP:
+            self._forget(name, lambda key: key.startswith(topic + "@"))
+
+    def group_deleted(self, group: str) -> None:
+        """Forget a group's counts in every topic."""
+        self._gets = {key: counts for key, counts in self._gets.items() if key[1] != group}
+        for name in BY_GROUP:
+            self._forget(name, lambda key: key.endswith("@" + group))
+
+    def tick(self, now: int) -> None:
+        """Note where the counts stand, whenever a step is over, and the totals at each new day."""
+        for index, (step, past) in enumerate(
+            ((SECONDS_STEP, "minute"), (MINUTES_STEP, "hour"), (HOUR_STEP, "day"))
+        ):
+            if now >= self._next_steps[index]:
+                self._next_steps[index] = now + step
+                for table in self._tables.values():
+                    for count in table.values():
+                        getattr(count, past).note(now, count.value, count.times)
+                if index == 0:
+                    self._note_morning(now)
+
+    def _note_morning(self, now: int) -> None:
+        today = _local_date(now)
+        if today == self._today:
+            return
+        self._today = today
+        self.put_total_yesterday_morning = self.put_total_today_morning
+        self.get_total_yesterday_morning = self.get_total_today_morning
+        self.put_total_today_morning = self.put_total
+        self.get_total_today_morning = self.get_total
+
+    def _new_put(self, topic: str) -> tuple[Count, Count, Count | None]:
+        total = None if is_system_topic(topic) else self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC]
+        counts = self._count(TOPIC_PUT_NUMS, topic), self._count(TOPIC_PUT_SIZE, topic), total
+        if topic in self._tables[TOPIC_PUT_NUMS]:
+            self._puts[topic] = counts
+        return counts
+
+    def _new_get(self, topic: str, group: str) -> tuple[Count, Count, Count | None]:
+        key = f"{topic}@{group}"
+        total = None if is_system_topic(topic) else self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC]
+        counts = self._count(GROUP_GET_NUMS, key), self._count(GROUP_GET_SIZE, key), total
+        if key in self._tables[GROUP_GET_NUMS]:
+            self._gets[topic, group] = counts
+        return counts
+
+    def _count(self, name: str, key: str) -> Count:
+        table = self._tables[name]
+        count = table.get(key)
+        if count is None:
+            count = Count()
+            if len(table) < self._options.max_stats_keys:
+                table[key] = count
+        return count
+
+    def _forget(self, name: str, unwanted: Callable[[str], bool]) -> None:
+        self._tables[name] = {key: count for key, count in self._tables[name].items() if not unwanted(key)}
+
+
+def _local_date(now: int) -> date:
+    """The day in the machine's own time zone; the standard's day begins at local midnight."""
+    return datetime.fromtimestamp(now / 1000).astimezone().date()
