@@ -1,0 +1,139 @@
+"""Tables on disk outlive cuts, crashes and full disks."""
+
+import errno
+import logging
+
+import pytest
+
+from engine.disk import MemoryDisk
+from engine.errors import ConfigError
+from engine.jsonfile import TableFile, load_table, save_table, write_table
+from engine.worker import MemoryWorker
+
+PATH = "/store/config/consumerOffset.json"
+OLD = {"offsetTable": {"t@g": {0: 12}}}
+NEW = {"offsetTable": {"t@g": {0: 13, 1: 5}, "u@g": {0: 1}}}
+
+
+def put(disk: MemoryDisk, path: str, text: bytes) -> None:
+    file = disk.open(path, create=True)
+    file.truncate(0)
+    file.write(0, text)
+
+
+def test_nothing_is_no_table() -> None:
+    assert load_table(MemoryDisk(), PATH) is None
+
+
+def test_a_table_is_read_as_written_and_the_one_before_kept() -> None:
+    disk = MemoryDisk()
+    save_table(disk, PATH, OLD)
+    save_table(disk, PATH, NEW)
+    assert load_table(disk, PATH) == NEW
+    assert load_table(disk, PATH + ".bak") == OLD
+    assert disk.listdir("/store/config") == ["consumerOffset.json", "consumerOffset.json.bak"]
+
+
+def test_a_shorter_table_leaves_nothing_of_an_unfinished_write() -> None:
+    disk = MemoryDisk()
+    disk.makedirs("/store/config")
+    put(disk, PATH + ".tmp", b"x" * 1000)
+    save_table(disk, PATH, OLD)
+    assert load_table(disk, PATH) == OLD
+
+
+def test_a_file_cut_anywhere_gives_way_to_its_backup(caplog: pytest.LogCaptureFixture) -> None:
+    disk = MemoryDisk()
+    save_table(disk, PATH, OLD)
+    save_table(disk, PATH, NEW)
+    whole = disk.read_bytes(PATH)
+    for length in range(len(whole)):
+        put(disk, PATH, whole[:length])
+        assert load_table(disk, PATH) == OLD, length
+    assert "backup is used" in caplog.text
+
+
+def test_a_broken_file_does_not_become_the_backup() -> None:
+    disk = MemoryDisk()
+    save_table(disk, PATH, OLD)
+    save_table(disk, PATH, OLD)
+    put(disk, PATH, b"\0" * 100)
+    assert load_table(disk, PATH) == OLD
+    save_table(disk, PATH, NEW)
+    assert load_table(disk, PATH + ".bak") == OLD
+    assert disk.read_bytes(PATH + ".broken") == b"\0" * 100
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"3", b"{", b'{"a":1}}'])
+def test_without_a_backup_a_broken_file_is_an_error(text: bytes) -> None:
+    disk = MemoryDisk()
+    disk.makedirs("/store/config")
+    put(disk, PATH, text)
+    with pytest.raises(ConfigError, match=r"consumerOffset\.json: "):
+        load_table(disk, PATH)
+
+
+@pytest.mark.parametrize("call", ["open", "truncate", "write", "sync", "rename"])
+@pytest.mark.parametrize("nth", [0, 1])
+def test_a_failure_at_any_step_leaves_a_table(call: str, nth: int) -> None:
+    disk = MemoryDisk()
+    save_table(disk, PATH, OLD)
+    disk.fail_next(call, "/store/config" if nth == 0 else ".tmp", errno.ENOSPC)
+    with pytest.raises(OSError, match="No space left"):
+        save_table(disk, PATH, NEW)
+    assert load_table(disk, PATH) in (OLD, NEW)
+
+
+def test_a_power_cut_at_any_moment_leaves_a_table() -> None:
+    """What a crash keeps of an unfinished write is chosen at random, step by step."""
+    left = set()
+    for step in ("truncate", "write", "sync", "rename", "none"):
+        for seed in range(60):
+            disk = MemoryDisk()
+            save_table(disk, PATH, OLD)
+            if step != "none":
+                disk.fail_next(step, "/store/config", errno.EIO)
+                with pytest.raises(OSError, match="Input/output"):
+                    save_table(disk, PATH, NEW)
+            else:
+                save_table(disk, PATH, NEW)
+            table = load_table(disk.crash(seed), PATH)
+            assert table in (OLD, NEW)
+            left.add((step, table == NEW))
+    assert ("none", True) in left
+    assert ("none", False) not in left, "a save that returned is durable"
+    assert ("write", False) in left
+
+
+def test_a_table_file_keeps_what_could_not_be_written(caplog: pytest.LogCaptureFixture) -> None:
+    disk = MemoryDisk()
+    table = TableFile(disk, PATH)
+    table.dirty = True
+    disk.fail_next("write", PATH, errno.ENOSPC)
+    table.save(NEW)
+    assert table.dirty
+    assert "could not be written" in caplog.text
+    table.save(NEW)
+    assert not table.dirty
+    assert table.load() == NEW
+
+
+def test_a_table_file_writes_on_the_worker(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    disk, worker = MemoryDisk(), MemoryWorker()
+    table = TableFile(disk, PATH)
+    table.save(OLD, worker)
+    assert not disk.exists(PATH)
+    worker.perform_all()
+    assert table.load() == OLD
+    disk.fail_next("sync", PATH)
+    table.save(NEW, worker)
+    worker.perform_all()
+    assert table.dirty
+
+
+def test_text_is_written_as_it_is() -> None:
+    disk = MemoryDisk()
+    write_table(disk, PATH, b"{0:1}")
+    assert disk.read_bytes(PATH) == b"{0:1}"
+    assert load_table(disk, PATH) == {0: 1}
