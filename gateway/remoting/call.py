@@ -1,8 +1,9 @@
 """What a request function receives, what it gives back, and what it knows of the other side.
 
 A request function is `function(context, call) -> Reply | Deferred[Reply]`. It may raise `RequestError` for
-an answer that is a refusal, and return `NO_REPLY` when nothing may be answered. Everything about bytes,
-serialize types and opaque numbers stays in `gateway.remoting.dispatch` and below.
+an answer that is a refusal, and return `NO_REPLY` when nothing may be answered. A Deferred is cancelled when
+its peer goes: one made with a canceller must not be fired afterwards. Everything about bytes, serialize types
+and opaque numbers stays in `gateway.remoting.dispatch` and below.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Peer(Protocol):
     def send_oneway(self, command: RemotingCommand) -> None:
         """Tell the other side without expecting an answer.
 
-        Raises `PeerGone`, or `TooManyInFlight` when the peer has stopped reading.
+        Nothing is raised: a peer that is gone, or has stopped reading, is not told, which the log notes.
         """
         ...
 

@@ -78,7 +78,7 @@ class RemotingClient:
             connection.send_oneway(command)
 
         def failed(failure: Failure) -> None:
-            log.info("request %d was not sent to %s: %s", command.code, address, failure.getErrorMessage())
+            log.info("request %d was not sent: %s", command.code, failure.getErrorMessage())
 
         try:
             connected = self._link(address).connected()

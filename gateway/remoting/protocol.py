@@ -343,7 +343,11 @@ class Connection(Protocol):
 
     def send_oneway(self, command: RemotingCommand) -> None:
         """Tell the other side without an answer; see `Peer.send_oneway`."""
-        self._check_writable()
+        try:
+            self._check_writable()
+        except RemotingError as error:
+            log.info("request %d was not sent: %s", command.code, error)
+            return
         command.flag |= ONEWAY_FLAG
         command.opaque = self._exchange.next_opaque()
         self._write(encode_command(command))

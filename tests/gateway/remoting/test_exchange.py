@@ -1,0 +1,149 @@
+"""The conversation keeps count of who waits: each waiter is told exactly once, whatever happens."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.codec.command import RESPONSE_FLAG, RemotingCommand
+from gateway.remoting.exchange import (
+    OPAQUE_LIMIT,
+    Exchange,
+    PeerGone,
+    RequestTimedOut,
+    TooManyInFlight,
+)
+
+
+def reply(opaque: int) -> RemotingCommand:
+    return RemotingCommand(0, opaque=opaque, flag=RESPONSE_FLAG)
+
+
+def test_an_answer_finds_the_one_who_asked() -> None:
+    exchange = Exchange(10, 10)
+    first: list[object] = []
+    second: list[object] = []
+    one = exchange.open(0.0, 3.0, first.append)
+    two = exchange.open(0.0, 3.0, second.append)
+    answer = reply(two)
+    assert exchange.settle(answer)
+    assert (first, second) == ([], [answer])
+    assert one != two
+    assert exchange.waiting == 1
+
+
+def test_an_answer_nobody_waits_for_is_told_so() -> None:
+    exchange = Exchange(10, 10)
+    assert not exchange.settle(reply(7))
+    opaque = exchange.open(0.0, 3.0, lambda outcome: None)
+    assert exchange.settle(reply(opaque))
+    assert not exchange.settle(reply(opaque))
+
+
+def test_time_outs_come_at_the_deadline_and_not_before() -> None:
+    exchange = Exchange(10, 10)
+    told: list[object] = []
+    exchange.open(100.0, 3.0, told.append)
+    exchange.open(100.0, 5.0, told.append)
+    assert exchange.next_deadline == 103.0
+    exchange.expire(102.999)
+    assert told == []
+    exchange.expire(103.0)
+    assert [type(outcome) for outcome in told] == [RequestTimedOut]
+    assert "3 s" in str(told[0])
+    assert exchange.next_deadline == 105.0
+    exchange.expire(105.0)
+    assert len(told) == 2
+    assert exchange.next_deadline is None
+
+
+def test_when_the_peer_goes_everybody_is_told_the_reason_and_later_askers_too() -> None:
+    exchange = Exchange(10, 10)
+    told: list[object] = []
+    for _ in range(3):
+        exchange.open(0.0, 3.0, told.append)
+    reason = PeerGone("gone")
+    exchange.fail_all(reason)
+    assert told == [reason] * 3
+    with pytest.raises(PeerGone):
+        exchange.open(0.0, 3.0, told.append)
+
+
+def test_no_more_than_the_limit_are_in_flight() -> None:
+    exchange = Exchange(2, 10)
+    opaque = exchange.open(0.0, 3.0, lambda outcome: None)
+    exchange.open(0.0, 3.0, lambda outcome: None)
+    with pytest.raises(TooManyInFlight):
+        exchange.open(0.0, 3.0, lambda outcome: None)
+    exchange.settle(reply(opaque))
+    exchange.open(0.0, 3.0, lambda outcome: None)
+
+
+def test_a_forgotten_request_is_not_told() -> None:
+    exchange = Exchange(2, 10)
+    told: list[object] = []
+    opaque = exchange.open(0.0, 3.0, told.append)
+    exchange.forget(opaque)
+    assert not exchange.settle(reply(opaque))
+    exchange.expire(10.0)
+    exchange.fail_all(PeerGone("gone"))
+    assert told == []
+
+
+def test_opaque_numbers_start_again_and_pass_over_those_in_flight() -> None:
+    exchange = Exchange(10, 10)
+    assert exchange.open(0.0, 3.0, lambda outcome: None) == 0
+    exchange._next_opaque = OPAQUE_LIMIT - 1
+    assert exchange.next_opaque() == OPAQUE_LIMIT - 1
+    assert exchange.next_opaque() == 1
+
+
+def test_held_requests_fill_it_up_and_are_released() -> None:
+    exchange = Exchange(10, 2)
+    exchange.hold()
+    assert not exchange.is_full
+    exchange.hold()
+    assert exchange.is_full
+    exchange.release()
+    assert not exchange.is_full
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("open"), st.floats(0.1, 10.0)),
+            st.tuples(st.just("settle"), st.integers(0, 30)),
+            st.tuples(st.just("forget"), st.integers(0, 30)),
+            st.tuples(st.just("pass"), st.floats(0.0, 5.0)),
+        ),
+        max_size=40,
+    )
+)
+def test_whatever_happens_each_waiter_is_told_exactly_once(steps: list[tuple[str, float]]) -> None:
+    """Every request opened is told once, except those forgotten; at the end nobody waits."""
+    exchange = Exchange(1000, 10)
+    told: dict[int, int] = {}
+    forgotten: set[int] = set()
+    now = 0.0
+    for step, value in steps:
+        if step == "open":
+            number = len(told)
+            told[number] = 0
+
+            def done(outcome: object, number: int = number) -> None:
+                told[number] += 1
+
+            assert exchange.open(now, value, done) == number
+        elif step == "settle":
+            exchange.settle(reply(int(value)))
+        elif step == "forget":
+            if told.get(int(value)) == 0:
+                forgotten.add(int(value))
+            exchange.forget(int(value))
+        else:
+            now += value
+            exchange.expire(now)
+            deadline = exchange.next_deadline
+            assert deadline is None or deadline > now
+    exchange.fail_all(PeerGone("gone"))
+    assert exchange.waiting == 0
+    assert told == {number: 0 if number in forgotten else 1 for number in told}

@@ -1,0 +1,607 @@
+"""Conversations with real bytes over one connection, the peer behaving well, badly, or not at all."""
+
+import logging
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from engine.clock import ManualClock
+from engine.options import RemotingOptions
+from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
+from gateway.remoting.call import NO_REPLY, Call, Peer, Reply
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.exchange import PeerGone, RequestTimedOut, TooManyInFlight
+from gateway.remoting.protocol import (
+    HIGH_WATER_MARK,
+    Connection,
+    Terms,
+    Turn,
+    format_address,
+    host_and_port,
+    terms_of,
+)
+from tests.gateway.remoting.pair import Pair, Talker
+
+ECHO, HOLD, BULK, SILENT = 987_101, 987_102, 987_103, 987_104
+
+
+class Scene:
+    """A connection under test, its peer at the other end, and what the functions behind it have seen."""
+
+    def __init__(self, after_read: Callable[[], None] | None = None, **limits: int) -> None:
+        self.clock = Clock()
+        self.held: list[Deferred[Reply]] = []
+        self.events: list[str] = []
+        self.turn = Turn(after_read or (lambda: self.events.append("after read")))
+        sizes = {
+            "frame_limit": 1 << 20,
+            "ask_limit": 8,
+            "hold_limit": 8,
+            "high_water_mark": 256 * 1024,
+            "unsent_limit": 4 << 20,
+        } | limits
+        self.terms = Terms(reactor=self.clock, turn=self.turn, **sizes)
+        table = {
+            ECHO: lambda scene, call: Reply(body=call.body),
+            HOLD: Scene.hold,
+            BULK: lambda scene, call: Reply(body=bytes(int(call.command.ext_fields["size"]))),
+            SILENT: lambda scene, call: NO_REPLY,
+        }
+        self.dispatcher = Dispatcher(self, table, {}, clock=ManualClock())
+        self.connection, self.talker, self.pair = self.connect()
+
+    def hold(self, call: Call) -> Deferred[Reply]:
+        self.held.append(Deferred(lambda _: self.events.append("dropped")))
+        return self.held[-1]
+
+    def connect(self) -> tuple[Connection, Talker, Pair]:
+        connection = Connection(
+            self.terms,
+            self.dispatcher,
+            lambda peer: self.events.append("made"),
+            lambda peer: self.events.append("gone"),
+        )
+        talker = Talker()
+        return connection, talker, Pair(talker, connection)
+
+    def say(self, *commands: RemotingCommand) -> None:
+        """The peer writes these in one piece."""
+        self.talker.transport.write(b"".join(map(encode_command, commands)))
+        self.pair.pump()
+
+    def heard(self) -> list[RemotingCommand]:
+        """What the peer has been told since the last time."""
+        self.pair.pump()
+        return self.talker.take()
+
+
+def command(code: int, opaque: int = 0, body: bytes = b"", **ext: str) -> RemotingCommand:
+    made = RemotingCommand.request(code, ext=ext, body=body)
+    made.opaque = opaque
+    return made
+
+
+def echo(opaque: int, body: bytes = b"x") -> RemotingCommand:
+    return command(ECHO, opaque, body)
+
+
+# Requests of the peer
+
+
+def test_a_request_is_answered_under_its_opaque() -> None:
+    scene = Scene()
+    scene.say(echo(41, b"hello"))
+    (answer,) = scene.heard()
+    assert (answer.is_response, answer.opaque, answer.body) == (True, 41, b"hello")
+
+
+def test_all_requests_of_one_read_are_answered_with_one_write_after_the_read_is_told_of() -> None:
+    writes_then: list[int] = []
+    scene = Scene(lambda: writes_then.append(scene.pair.server.writes))
+    scene.say(*[echo(opaque) for opaque in range(16)])
+    assert scene.pair.server.writes == 1
+    assert writes_then == [0]
+    assert [answer.opaque for answer in scene.heard()] == list(range(16))
+
+
+def test_a_read_without_a_whole_frame_is_no_turn() -> None:
+    scene = Scene()
+    frame = encode_command(echo(1))
+    scene.talker.transport.write(frame[:-1])
+    scene.pair.pump()
+    assert scene.events == ["made"]
+    scene.talker.transport.write(frame[-1:])
+    scene.pair.pump()
+    assert scene.events == ["made", "after read"]
+    assert len(scene.heard()) == 1
+
+
+def test_what_follows_a_read_may_fail_without_harm(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise OSError("disk")
+
+    scene = Scene(fail)
+    scene.say(echo(1))
+    assert len(scene.heard()) == 1
+    scene.say(echo(2))
+    assert len(scene.heard()) == 1
+    assert "disk" in caplog.text
+
+
+@given(st.lists(st.integers(1, 40), max_size=30))
+def test_frames_are_served_however_they_are_cut(cuts: list[int]) -> None:
+    scene = Scene()
+    stream = b"".join(encode_command(echo(opaque, bytes(opaque))) for opaque in range(5))
+    position = 0
+    for size in [*cuts, len(stream)]:
+        scene.talker.transport.write(stream[position : position + size])
+        scene.pair.pump()
+        position += size
+    assert [(answer.opaque, len(answer.body)) for answer in scene.heard()] == [(n, n) for n in range(5)]
+
+
+def test_a_held_reply_is_written_when_it_is_ready_and_others_pass_it() -> None:
+    scene = Scene()
+    scene.say(command(HOLD, 1), echo(2))
+    assert [answer.opaque for answer in scene.heard()] == [2]
+    scene.held[0].callback(Reply(remark="woken"))
+    (answer,) = scene.heard()
+    assert (answer.opaque, answer.remark) == (1, "woken")
+
+
+def test_replies_that_become_ready_in_a_turn_are_joined_with_it() -> None:
+    """Pulls held on one connection and woken by a send on another: one write a connection."""
+    scene = Scene(lambda: [held.callback(Reply()) for held in scene.held] and scene.held.clear())
+    scene.turn._after_read, wake = None, scene.turn._after_read
+    scene.say(command(HOLD, 1), command(HOLD, 2))
+    scene.turn._after_read = wake
+    _, other_talker, other_pair = scene.connect()
+    other_talker.transport.write(encode_command(echo(7)))
+    other_pair.pump()
+    assert scene.pair.server.writes == 1
+    assert [answer.opaque for answer in scene.heard()] == [1, 2]
+    assert [answer.opaque for answer in other_talker.take()] == [7]
+
+
+def test_a_oneway_request_and_one_without_reply_write_nothing() -> None:
+    scene = Scene()
+    oneway = echo(1)
+    oneway.flag |= ONEWAY_FLAG
+    scene.say(oneway, command(SILENT, 2))
+    assert scene.pair.server.writes == 0
+    assert scene.events == ["made", "after read"]
+
+
+def test_requests_held_beyond_the_limit_are_refused_but_quick_ones_get_through() -> None:
+    scene = Scene(hold_limit=2)
+    scene.say(*[command(HOLD, opaque) for opaque in range(4)], echo(9))
+    answers = scene.heard()
+    assert [(answer.opaque, answer.code) for answer in answers] == [(2, 2), (3, 2), (9, 0)]
+    assert answers[0].remark == "[OVERLOAD]system busy, start flow control for a while"
+    assert scene.events.count("dropped") == 2
+    scene.held[0].callback(Reply())
+    scene.say(command(HOLD, 10))
+    assert [answer.opaque for answer in scene.heard()] == [0]
+
+
+def test_a_reply_may_be_sent_outside_its_function() -> None:
+    scene = Scene()
+    request = command(SILENT, 5)
+    scene.connection.send_reply(request, Reply(remark="by hand"))
+    (answer,) = scene.heard()
+    assert (answer.opaque, answer.remark) == (5, "by hand")
+    request.flag |= ONEWAY_FLAG
+    scene.connection.send_reply(request, Reply())
+    assert scene.heard() == []
+
+
+# Requests to the peer
+
+
+def outcome_of(answer: Deferred[Any]) -> list[Any]:
+    outcomes: list[Any] = []
+    answer.addCallbacks(outcomes.append, lambda failure: outcomes.append(failure.value))
+    return outcomes
+
+
+def test_the_peer_can_be_asked() -> None:
+    scene = Scene()
+    outcomes = outcome_of(scene.connection.request(command(307), 3.0))
+    (asked,) = scene.heard()
+    assert (asked.code, asked.is_response, asked.is_oneway) == (307, False, False)
+    scene.say(RemotingCommand.response(0, remark="fine", request=asked))
+    assert [outcome.remark for outcome in outcomes] == ["fine"]
+
+
+def test_the_peer_can_be_told() -> None:
+    scene = Scene()
+    scene.connection.send_oneway(command(40))
+    (told,) = scene.heard()
+    assert (told.code, told.is_oneway) == (40, True)
+
+
+def test_a_peer_that_does_not_answer_runs_out_of_time() -> None:
+    scene = Scene()
+    slow = outcome_of(scene.connection.request(command(307), 10.0))
+    quick = outcome_of(scene.connection.request(command(307), 1.0))
+    scene.clock.advance(0.9)
+    assert quick == []
+    scene.clock.advance(0.1)
+    assert [type(outcome) for outcome in quick] == [RequestTimedOut]
+    assert slow == []
+    scene.clock.advance(9.0)
+    assert [type(outcome) for outcome in slow] == [RequestTimedOut]
+    assert scene.clock.getDelayedCalls() == []
+
+
+def test_an_answer_that_comes_too_late_is_ignored() -> None:
+    scene = Scene()
+    outcomes = outcome_of(scene.connection.request(command(307), 1.0))
+    (asked,) = scene.heard()
+    scene.clock.advance(1.0)
+    scene.say(RemotingCommand.response(0, request=asked))
+    scene.say(RemotingCommand.response(0, request=command(307, 12345)))
+    assert len(outcomes) == 1
+    assert scene.connection.is_open
+
+
+def test_when_the_peer_goes_everything_in_flight_ends() -> None:
+    """Requests to it fail with the reason, requests of it are dropped, those who asked to know are told."""
+    scene = Scene()
+    lost: list[Peer] = []
+    scene.connection.on_lost(lost.append)
+    scene.connection.on_lost(lost.append)
+    outcomes = outcome_of(scene.connection.request(command(307), 3.0))
+    scene.say(command(HOLD, 1), command(HOLD, 2))
+    scene.talker.transport.loseConnection()
+    scene.pair.pump()
+    assert [type(outcome) for outcome in outcomes] == [PeerGone]
+    assert scene.events[-3:] == ["dropped", "dropped", "gone"]
+    assert lost == [scene.connection]
+    assert scene.clock.getDelayedCalls() == []
+    assert not scene.connection.is_open
+    assert [type(o) for o in outcome_of(scene.connection.request(command(307), 3.0))] == [PeerGone]
+    scene.connection.send_oneway(command(40))
+    assert scene.pair.server.pending == []
+
+
+def test_a_reply_that_becomes_ready_after_its_peer_has_gone_goes_nowhere() -> None:
+    scene = Scene()
+    late: Deferred[Reply] = Deferred()
+    scene.held = [late]
+    scene.dispatcher = Dispatcher(scene, {HOLD: lambda scene, call: late}, {}, clock=ManualClock())
+    connection, talker, pair = scene.connect()
+    talker.transport.write(encode_command(command(HOLD, 1)))
+    pair.pump()
+    talker.transport.loseConnection()
+    pair.pump()
+    late.callback(Reply())
+    assert pair.server.writes == 0
+
+
+def test_whoever_asks_too_late_is_told_at_once_that_the_peer_is_gone() -> None:
+    scene = Scene()
+    scene.talker.transport.loseConnection()
+    scene.pair.pump()
+    lost: list[Peer] = []
+    scene.connection.on_lost(lost.append)
+    assert lost == [scene.connection]
+
+
+def test_a_callback_that_fails_keeps_no_other_from_being_told(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+
+    def fail(peer: Peer) -> None:
+        raise KeyError("unknown peer")
+
+    scene.connection.on_lost(fail)
+    scene.talker.transport.loseConnection()
+    scene.pair.pump()
+    assert scene.events[-1] == "gone"
+    assert "unknown peer" in caplog.text
+
+
+def test_no_more_requests_are_in_flight_to_a_peer_than_allowed() -> None:
+    scene = Scene(ask_limit=2)
+    outcomes = [outcome_of(scene.connection.request(command(307), 3.0)) for _ in range(3)]
+    assert [len(o) for o in outcomes] == [0, 0, 1]
+    assert isinstance(outcomes[2][0], TooManyInFlight)
+    assert len(scene.heard()) == 2
+
+
+def test_a_cancelled_request_gives_its_place_back() -> None:
+    scene = Scene(ask_limit=1)
+    request = scene.connection.request(command(307), 3.0)
+    outcomes = outcome_of(request)
+    request.cancel()
+    assert len(outcomes) == 1
+    assert outcome_of(scene.connection.request(command(307), 3.0)) == []
+
+
+def test_both_sides_ask_each_other_at_once() -> None:
+    """Two real ends, each with functions and questions: opaque numbers of the two sides do not mix."""
+    scene = Scene()
+    other = Connection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
+    mine = Connection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
+    pair = Pair(other, mine)
+    outcomes = [outcome_of(mine.request(echo(0, b"%d" % n), 3.0)) for n in range(5)]
+    answers = [outcome_of(other.request(echo(0, b"%d" % -n), 3.0)) for n in range(5)]
+    pair.pump()
+    assert [outcome.body for (outcome,) in outcomes] == [b"0", b"1", b"2", b"3", b"4"]
+    assert [answer.body for (answer,) in answers] == [b"0", b"-1", b"-2", b"-3", b"-4"]
+
+
+# Closing
+
+
+def test_closing_lets_out_what_was_written_and_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    with caplog.at_level(logging.INFO):
+        scene.connection.send_oneway(command(40))
+        scene.connection.close("enough")
+    assert not scene.connection.is_open
+    assert len(scene.heard()) == 1
+    assert scene.talker.lost is not None
+    assert "192.168.1.1:54321 is closed: enough" in caplog.text
+
+
+def test_nothing_is_read_after_closing() -> None:
+    scene = Scene()
+    scene.connection.close("enough")
+    scene.connection.dataReceived(encode_command(echo(1)))
+    assert scene.events == ["made"]
+
+
+def test_settled_means_that_nothing_is_in_flight_either_way() -> None:
+    scene = Scene()
+    assert outcome_of(scene.connection.settled()) == [None]
+    scene.say(command(HOLD, 1))
+    outcomes = outcome_of(scene.connection.settled())
+    request = outcome_of(scene.connection.request(command(307), 3.0))
+    (asked,) = scene.heard()
+    scene.held[0].callback(Reply())
+    assert outcomes == []
+    scene.say(RemotingCommand.response(0, request=asked))
+    assert len(request) == 1
+    assert outcomes == [None]
+
+
+def test_a_lost_connection_is_settled() -> None:
+    scene = Scene()
+    scene.say(command(HOLD, 1))
+    outcomes = outcome_of(scene.connection.settled())
+    scene.talker.transport.loseConnection()
+    scene.pair.pump()
+    assert outcomes == [None]
+
+
+def test_idleness_is_found_by_sweeps_that_see_no_byte_go_either_way() -> None:
+    scene = Scene()
+    connection = scene.connection
+    assert not connection.is_idle(0.0, 120)
+    assert not connection.is_idle(119.0, 120)
+    scene.say(command(SILENT))  # a read
+    assert not connection.is_idle(120.0, 120)
+    assert not connection.is_idle(239.0, 120)
+    connection.send_oneway(command(40))  # a write
+    assert not connection.is_idle(240.0, 120)
+    assert not connection.is_idle(359.0, 120)
+    assert connection.is_idle(360.0, 120)
+
+
+# Hostile peers
+
+
+BAD_STREAMS = {
+    "a length of 2 GiB": b"\x7f\xff\xff\xff",
+    "a negative length": b"\xff\xff\xff\xff",
+    "a length of zero": bytes(4),
+    "a length above the limit": (1 << 20).to_bytes(4, "big"),
+    "a header that leads out of its frame": b"\x00\x00\x00\x08\x00\x00\x10\x00abcd",
+    "an unknown header form": b"\x00\x00\x00\x08\x09\x00\x00\x04abcd",
+    "a header that is no JSON": b"\x00\x00\x00\x08\x00\x00\x00\x04abcd",
+    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("bad", BAD_STREAMS.values(), ids=BAD_STREAMS.keys())
+def test_bytes_that_break_the_protocol_end_the_connection_with_one_line(
+    bad: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What came before them is answered, other connections go on, the line names the peer and the reason."""
+    scene = Scene()
+    _, other_talker, other_pair = scene.connect()
+    scene.say(echo(1))
+    scene.talker.transport.write(bad)
+    scene.pair.pump()
+    assert [answer.opaque for answer in scene.talker.take()] == [1]
+    assert scene.talker.lost is not None
+    assert not scene.connection.is_open
+    (record,) = caplog.records
+    assert "192.168.1.1:54321 is closed for bytes that break the protocol: " in record.getMessage()
+    other_talker.transport.write(encode_command(echo(2)))
+    other_pair.pump()
+    assert len(other_talker.take()) == 1
+
+
+def test_a_bad_command_behind_good_ones_in_the_same_read_costs_them_nothing() -> None:
+    scene = Scene()
+    bad = b"\x00\x00\x00\x08\x09\x00\x00\x04abcd"
+    scene.talker.transport.write(encode_command(echo(1)) + bad + encode_command(echo(2)))
+    scene.pair.pump()
+    assert [answer.opaque for answer in scene.talker.take()] == [1]
+    assert "after read" in scene.events
+    assert scene.talker.lost is not None
+
+
+def test_random_bytes_never_do_more_than_end_their_connection() -> None:
+    """Garbage, whole and behind a plausible length, in pieces of any size."""
+    chance = random.Random(20)
+    for _ in range(200):
+        scene = Scene()
+        garbage = chance.randbytes(chance.randrange(1, 200))
+        if chance.random() < 0.7:
+            garbage = len(garbage).to_bytes(4, "big") + garbage
+        for start in range(0, len(garbage), size := chance.randrange(1, 50)):
+            scene.talker.transport.write(garbage[start : start + size])
+            scene.pair.pump()
+        scene.talker.transport.loseConnection()
+        scene.pair.pump()
+        assert scene.events[-1] == "gone"
+
+
+def test_half_a_frame_waits_without_being_served() -> None:
+    scene = Scene()
+    scene.talker.transport.write(encode_command(echo(1, bytes(500_000)))[:-1])
+    scene.pair.pump()
+    assert scene.connection.is_open
+    assert scene.events == ["made"]
+
+
+def bulk(opaque: int, size: int = 100_000) -> RemotingCommand:
+    return command(BULK, opaque, size=str(size))
+
+
+def test_a_peer_that_does_not_read_is_not_read_and_owes_us_a_bounded_amount() -> None:
+    """One read asks for 20 MB: only the high-water mark and one reply are made, the rest waits its turn."""
+    scene = Scene()
+    server = scene.pair.server
+    server.stuck = True
+    scene.say(*[bulk(opaque) for opaque in range(200)])
+    assert not server.reading
+    assert scene.terms.high_water_mark < server.pending_size <= scene.terms.high_water_mark + 101_000
+    scene.talker.transport.write(encode_command(echo(1000)))
+    scene.pair.pump()
+    assert server.pending_size <= scene.terms.high_water_mark + 101_000
+
+    server.stuck = False
+    for _ in range(300):
+        scene.pair.pump()
+        scene.clock.advance(0)
+    answers = scene.talker.take()
+    assert [answer.opaque for answer in answers] == [*range(200), 1000]
+    assert server.reading
+    assert scene.connection.is_open
+
+
+def test_a_peer_that_reads_slowly_gets_everything_in_order() -> None:
+    scene = Scene()
+    scene.pair.server.stuck = True
+    scene.say(*[bulk(opaque, 30_000) for opaque in range(50)])
+    for _ in range(100):
+        scene.pair.server.stuck = False
+        scene.pair.server.carry()
+        scene.pair.server.stuck = True
+        scene.clock.advance(0)
+        assert scene.pair.server.pending_size < scene.terms.high_water_mark + 40_000
+    assert [answer.opaque for answer in scene.talker.take()] == list(range(50))
+
+
+def test_a_transport_that_takes_all_at_once_is_served_on_in_the_next_turn() -> None:
+    """A read that asks for more than the high-water mark does not stall when nothing ever fills up."""
+    scene = Scene()
+    scene.pair.server.BUFFER = 1 << 30
+    scene.say(*[bulk(opaque) for opaque in range(10)])
+    before = len(scene.talker.heard)
+    assert before < 10
+    for _ in range(5):
+        scene.clock.advance(0)
+        scene.pair.pump()
+    assert [answer.opaque for answer in scene.talker.take()] == list(range(10))
+    assert scene.pair.server.reading
+
+
+def test_held_replies_that_become_ready_stop_the_reading_too() -> None:
+    scene = Scene()
+    scene.pair.server.stuck = True
+    scene.say(*[command(HOLD, opaque) for opaque in range(4)])
+    for held in scene.held:
+        held.callback(Reply(body=bytes(100_000)))
+    assert not scene.pair.server.reading
+    scene.pair.server.stuck = False
+    scene.pair.pump()
+    assert len(scene.talker.take()) == 4
+    assert scene.pair.server.reading
+
+
+def test_a_peer_that_leaves_too_much_unread_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(unsent_limit=300_000)
+    scene.pair.server.stuck = True
+    scene.say(*[command(HOLD, opaque) for opaque in range(8)])
+    for held in scene.held:
+        held.callback(Reply(body=bytes(100_000)))
+    scene.pair.pump()
+    assert scene.talker.lost is not None
+    assert not scene.connection.is_open
+    (record,) = caplog.records
+    assert "192.168.1.1:54321 is cut off" in record.getMessage()
+
+
+def test_nothing_new_is_asked_of_a_peer_that_does_not_read() -> None:
+    scene = Scene()
+    scene.pair.server.stuck = True
+    for _ in range(4):
+        scene.connection.send_reply(command(SILENT), Reply(body=bytes(100_000)))
+    assert [type(o) for o in outcome_of(scene.connection.request(command(307), 3.0))] == [TooManyInFlight]
+    writes = scene.pair.server.writes
+    scene.connection.send_oneway(command(40))
+    assert scene.pair.server.writes == writes
+
+
+def test_a_connection_closed_while_its_peer_does_not_read_still_closes_when_it_does() -> None:
+    scene = Scene()
+    scene.pair.server.stuck = True
+    scene.say(*[bulk(opaque) for opaque in range(20)])
+    scene.connection.close("enough")
+    scene.pair.server.stuck = False
+    scene.pair.pump()
+    assert scene.talker.lost is not None
+    assert scene.events[-1] == "gone"
+    assert scene.clock.getDelayedCalls() == []
+
+
+# Addresses and terms
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        (IPv4Address("TCP", "10.0.0.7", 10911), "10.0.0.7:10911"),
+        (IPv6Address("TCP", "::ffff:10.0.0.7", 10911), "10.0.0.7:10911"),
+        (IPv6Address("TCP", "2001:db8::1", 10911), "[2001:db8::1]:10911"),
+        (UNIXAddress(os.fsencode("/run/x")), "0.0.0.0:0"),
+    ],
+)
+def test_addresses_are_shown_as_the_standard_shows_them(address: object, text: str) -> None:
+    assert format_address(*host_and_port(address)) == text
+
+
+def test_a_peer_knows_its_address_in_both_forms() -> None:
+    connection = Scene().connection
+    assert connection.address == "192.168.1.1:54321"
+    assert connection.local_address == "10.0.0.1:10911"
+    assert connection.host_bytes == bytes([192, 168, 1, 1]) + (54321).to_bytes(4, "big")
+
+
+def test_terms_come_from_the_options() -> None:
+    options = RemotingOptions(max_requests_in_flight=5, max_unsent_bytes=9999, frame_max_length=2048)
+    terms = terms_of(options, Clock(), 7)
+    assert (terms.hold_limit, terms.ask_limit, terms.unsent_limit, terms.frame_limit) == (5, 7, 9999, 2048)
+    assert terms.high_water_mark == HIGH_WATER_MARK
+    assert terms_of(RemotingOptions(write_buffer_high_water_mark=77), Clock(), 7).high_water_mark == 77
+
+
+def test_a_turn_belongs_to_who_began_it() -> None:
+    turn = Turn()
+    assert turn.begin()
+    assert not turn.begin()
+    turn.end()
+    assert turn.begin()
