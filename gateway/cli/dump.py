@@ -1,0 +1,193 @@
+"""Printing a store file or captured frames through the formats' own definitions.
+
+What a file holds is told by where it lies, as the standard names its folders, or by `kind`. Reading
+stops at the first bytes that are no entry; the last line then says where and why, so that a torn
+file is shown up to the tear.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import orjson
+from construct import ConstructError, Container
+
+from engine import lenient_json
+from engine.message import format_host, parse_properties
+from engine.store import schema
+from gateway.codec.command import decode_command
+from gateway.codec.errors import CodecError
+
+FRAME_MAX = 16 * 1024 * 1024
+INDEX_SLOTS = 5_000_000
+
+Entry = dict[str, Any]
+
+
+class DumpError(Exception):
+    """The file is of no known kind, or cannot be read as what it is said to be."""
+
+
+def kind_of(path: str) -> str:
+    """What a file holds, by its place. Raises `DumpError` when that does not tell."""
+    name = os.path.basename(path)
+    folders = os.path.abspath(path).split(os.sep)[:-1]
+    if name == "checkpoint":
+        return "checkpoint"
+    if name.endswith((".json", ".json.bak")):
+        return "table"
+    for kind in ("commitlog", "consumequeue", "index"):
+        if kind in folders:
+            return kind
+    raise DumpError(f"{path}: its place does not tell what it holds; give --kind ({', '.join(KINDS)})")
+
+
+def dump_file(path: str, kind: str | None, offset: int, limit: int, output: str) -> Iterator[str]:
+    """The file's entries from a byte on, one a line: `at key=value ...` or JSON.
+
+    Raises `DumpError` for an unknown kind or a file that cannot be read.
+    """
+    chosen = kind or kind_of(path)
+    if chosen not in KINDS:
+        raise DumpError(f"no kind {chosen!r}; there are {', '.join(KINDS)}")
+    try:
+        with open(path, "rb") as file:
+            file.seek(offset)
+            for number, entry in enumerate(KINDS[chosen](file)):
+                if number == limit:
+                    yield f"... more; go on with --offset {entry['at']}"
+                    return
+                yield _line(entry, output)
+    except OSError as error:
+        raise DumpError(f"{path} cannot be read: {error}") from None
+
+
+def _line(entry: Entry, output: str) -> str:
+    if output == "json":
+        return _json(entry)
+    fields = dict(entry)
+    at = fields.pop("at")
+    return f"{at:>12}  " + " ".join(f"{name}={_text(value)}" for name, value in fields.items())
+
+
+def _text(value: Any) -> str:
+    return _json(value) if isinstance(value, dict | list) else str(_shown(value))
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, default=_shown, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _shown(value: Any) -> Any:
+    """Bytes as text where they are, else as hex."""
+    if isinstance(value, bytes):
+        text = value.decode("utf-8", "replace")
+        return text if text.isprintable() else value.hex()
+    return value
+
+
+def _plain(parsed: Container) -> Entry:
+    return {name: value for name, value in parsed.items() if not name.startswith("_")}
+
+
+def commit_log(file: BinaryIO) -> Iterator[Entry]:
+    """Records, and the blank at a file's end."""
+    while True:
+        at = file.tell()
+        head = file.read(8)
+        size, magic = int.from_bytes(head[:4], "big", signed=True), int.from_bytes(head[4:], "big")
+        if len(head) < 8 or size <= 0:
+            return
+        if magic == schema.MAGIC_BLANK:
+            yield {"at": at, "blank": size}
+            return
+        raw = head + file.read(min(size, FRAME_MAX) - 8)
+        try:
+            entry = _plain(schema.RECORD.parse(raw))
+        except ConstructError as error:
+            yield {"at": at, "unreadable": _reason(error)}
+            return
+        entry["magic"] = f"{entry['magic']:#x}"
+        for host in ("born_host", "store_host"):
+            entry[host] = format_host(entry[host])
+        entry["topic"] = entry["topic"].decode("utf-8", "replace")
+        entry["properties"] = parse_properties(entry["properties"].decode("utf-8", "replace"))
+        yield {"at": at, **entry}
+
+
+def _reason(error: ConstructError) -> str:
+    return str(error).strip().splitlines()[-1]
+
+
+def consume_queue(file: BinaryIO) -> Iterator[Entry]:
+    """Units, up to the first that is empty."""
+    while len(raw := file.read(20)) == 20:
+        entry = _plain(schema.QUEUE_UNIT.parse(raw))
+        if entry["size"] == 0:
+            return
+        yield {"at": file.tell() - 20, **entry}
+
+
+def index(file: BinaryIO) -> Iterator[Entry]:
+    """The header, then the entries in the order they were put."""
+    at = file.tell()
+    first_entry = 40 + 4 * INDEX_SLOTS
+    file.seek(0)
+    header = _plain(schema.INDEX_HEADER.parse(file.read(40)))
+    if at < first_entry:
+        yield {"at": 0, **header}
+        at = first_entry + 20  # entry 0 is never used
+    file.seek(at)
+    while (at - first_entry) // 20 < header["next_entry"] and len(raw := file.read(20)) == 20:
+        yield {"at": at, "entry": (at - first_entry) // 20, **_plain(schema.INDEX_ENTRY.parse(raw))}
+        at += 20
+
+
+def checkpoint(file: BinaryIO) -> Iterator[Entry]:
+    """The one entry of a checkpoint."""
+    try:
+        yield {"at": 0, **_plain(schema.CHECKPOINT.parse(file.read(4096)))}
+    except ConstructError as error:
+        yield {"at": 0, "unreadable": _reason(error)}
+
+
+def frames(file: BinaryIO) -> Iterator[Entry]:
+    """Captured remoting frames, one after another."""
+    while True:
+        at = file.tell()
+        word = file.read(4)
+        if len(word) < 4:
+            return
+        length = int.from_bytes(word, "big", signed=True)
+        if not 0 < length <= FRAME_MAX:
+            yield {"at": at, "unreadable": f"a frame cannot have {length} bytes"}
+            return
+        try:
+            command = decode_command(file.read(length))
+        except CodecError as error:
+            yield {"at": at, "unreadable": str(error)}
+            return
+        names = ("code", "language", "version", "opaque", "flag", "remark", "ext_fields", "body")
+        yield {"at": at, **{name: getattr(command, name) for name in names}}
+
+
+def table(file: BinaryIO) -> Iterator[Entry]:
+    """The top members of a JSON table."""
+    try:
+        value = lenient_json.loads(file.read().decode("utf-8", "replace"))
+    except ValueError as error:
+        yield {"at": 0, "unreadable": str(error)}
+        return
+    for name, member in value.items() if isinstance(value, dict) else [("value", value)]:
+        yield {"at": 0, str(name): member}
+
+
+KINDS: dict[str, Callable[[BinaryIO], Iterator[Entry]]] = {
+    "commitlog": commit_log,
+    "consumequeue": consume_queue,
+    "index": index,
+    "checkpoint": checkpoint,
+    "frame": frames,
+    "table": table,
+}
+"""How each kind of file is read, from where the file stands."""

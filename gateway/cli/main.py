@@ -1,0 +1,302 @@
+"""The commands: `mqgateway serve|namesrv|broker|dump`, and `mqnamesrv`, `mqbroker` with the standard's flags.
+
+A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
+imports happen inside the commands, so that `--help` and errors are immediate.
+
+Exit codes: 0 stopped in good order or printed what was asked, 1 could not start, 2 wrong usage or settings.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from engine.clock import SystemClock
+from engine.errors import EngineError
+from engine.options import Problem
+from gateway.cli.logs import LogFormat, start_logging
+from gateway.cli.settings import (
+    BrokerSettings,
+    NamesrvSettings,
+    from_environment,
+    from_file,
+    from_flags,
+    from_pairs,
+    listing,
+    stop_for,
+)
+
+LOG_FORMATS = ("text", "json")
+FILE = click.Path(dir_okay=False)
+IMPORTANT = (
+    "brokerClusterName",
+    "brokerId",
+    "brokerIP1",
+    "brokerName",
+    "brokerRole",
+    "flushDiskType",
+    "listenPort",
+    "namesrvAddr",
+    "storePathRootDir",
+)
+"""What `mqbroker -m` prints, as the standard's important properties."""
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags every server command has."""
+    for option in (
+        click.option(
+            "--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set a property; repeatable."
+        ),
+        click.option("--strict", is_flag=True, help="Do not start when any setting is wrong or unknown."),
+        click.option("-p", "--print-config", is_flag=True, help="Print all effective settings and exit."),
+        click.option("--bind", metavar="ADDRESS", help="Listen on this address only.  [default: all]"),
+        click.option(
+            "--output",
+            type=click.Choice(LOG_FORMATS),
+            default="text",
+            help="Form of what is printed and logged.",
+        ),
+        click.option(
+            "--log-level",
+            type=click.Choice(("debug", "info", "warning", "error")),
+            default="info",
+            help="Least level that is logged to standard error.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def fail(problems: Sequence[Problem] | Sequence[str], output: str) -> None:
+    """Report what is wrong with the settings and end with exit code 2."""
+    report(problems, output)
+    raise SystemExit(2)
+
+
+def report(problems: Sequence[Problem] | Sequence[str], output: str) -> None:
+    """Print problems to standard error, one a line."""
+    for problem in problems:
+        if output == "json":
+            fields = {"error": problem} if isinstance(problem, str) else vars(problem)
+            click.echo(json.dumps(fields), err=True)
+        else:
+            severity = "error" if isinstance(problem, str) else problem.severity
+            click.echo(f"{severity}: {problem}", err=True)
+
+
+def run_services(
+    namesrv: NamesrvSettings | None, broker: BrokerSettings | None, output: LogFormat, log_level: str
+) -> None:
+    """Run what the settings describe until a signal ends it."""
+    began = _process_start()
+    start_logging(output, log_level)
+    from gateway.cli.run import run
+    from gateway.cli.services import Both
+
+    def started(service: Any) -> None:
+        summary = service.summary()
+        if output == "json":
+            click.echo(json.dumps(summary.as_json()))
+        else:
+            click.echo("\n".join(summary.lines()))
+        sys.stdout.flush()
+
+    sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started))
+
+
+def _process_start() -> float:
+    """When this process began, on the monotonic clock: starting the interpreter is part of the start."""
+    import psutil
+
+    clock = SystemClock()
+    age: float = clock.millis() / 1000 - psutil.Process().create_time()
+    return clock.monotonic() - age
+
+
+def read_settings(
+    given: dict[str, Any], *, namesrv: NamesrvSettings | None, broker: BrokerSettings | None
+) -> None:
+    """Fill the services' settings from files, environment and flags; wrong ones end the process."""
+    output = given["output"]
+    try:
+        problems = _apply_all(given, namesrv, broker)
+    except EngineError as error:
+        fail([str(error)], output)
+        return
+    if stop_for(problems, given["strict"]):
+        fail(problems, output)
+    report(problems, output)
+    if given["print_config"] or given.get("important"):
+        _print_settings(given, [kind.options for kind in (namesrv, broker) if kind is not None])
+        raise SystemExit(0)
+
+
+def _apply_all(
+    given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
+) -> list[Problem]:
+    pairs = from_pairs(given["pairs"])
+    problems: list[Problem] = []
+    bind = {"bindAddress": given.get("bind")}
+    if broker is not None:
+        mine = [
+            pair
+            for pair in pairs
+            if pair.key in broker.options or namesrv is None or pair.key not in namesrv.options
+        ]
+        settings = from_file(given.get("config")) + from_environment(os.environ, broker.options) + mine
+        flags = {
+            "namesrvAddr": given.get("namesrv_address"),
+            "brokerIP1": given.get("advertise"),
+            "listenPort": given.get("broker_port"),
+            "storePathRootDir": _below(given.get("data_dir"), "store"),
+            **bind,
+        }
+        problems += broker.options.apply(settings + from_flags(flags))
+        if given.get("config"):
+            broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
+        broker.find_out()
+    if namesrv is not None:
+        mine = [
+            pair
+            for pair in pairs
+            if pair.key in namesrv.options and (broker is None or pair.key not in broker.options)
+        ]
+        if broker is None:
+            mine = pairs
+        settings = (
+            from_file(given.get("namesrv_config")) + from_environment(os.environ, namesrv.options) + mine
+        )
+        problems += namesrv.options.apply(
+            settings + from_flags({"listenPort": given.get("namesrv_port"), **bind})
+        )
+        namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
+    return problems
+
+
+def _below(folder: str | None, name: str) -> str | None:
+    return os.path.join(os.path.abspath(folder), name) if folder else None
+
+
+def _print_settings(given: dict[str, Any], sets: Sequence[Any]) -> None:
+    for options in sets:
+        if given.get("important"):
+            click.echo("\n".join(f"{name}={options.get(name)}" for name in IMPORTANT))
+        else:
+            click.echo(listing(options, given["output"]))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mqgateway")
+def main() -> None:
+    """A RocketMQ name server and broker that stock RocketMQ clients use unchanged."""
+
+
+@main.command()
+@click.option("-c", "--config", type=FILE, help="The broker's settings, in the standard's broker.conf form.")
+@click.option("--namesrv-config", type=FILE, help="The name server's settings, in the standard's form.")
+@click.option(
+    "--data-dir", type=click.Path(file_okay=False), help="Folder of all files.  [default: home folder]"
+)
+@click.option("--namesrv-port", type=int, help="Port of the name server.  [default: 9876]")
+@click.option(
+    "--broker-port", type=int, help="Port of the broker; its VIP port is two less.  [default: 10911]"
+)
+@click.option("--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1).")
+@common_options
+def serve(**given: Any) -> None:
+    """Run name server and broker in one process."""
+    namesrv, broker = NamesrvSettings(), BrokerSettings()
+    read_settings(given, namesrv=namesrv, broker=broker)
+    run_services(namesrv, broker, given["output"], given["log_level"])
+
+
+def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of a name server, the standard's among them."""
+    for option in (
+        click.option(
+            "-n", "--namesrv", "ignored", hidden=True, help="Accepted as the standard does; no effect."
+        ),
+        click.option("--port", "namesrv_port", type=int, help="Port to listen on.  [default: 9876]"),
+        click.option(
+            "--data-dir",
+            type=click.Path(file_okay=False),
+            help="Folder of its files.  [default: home folder]",
+        ),
+        click.option("-c", "--config", "namesrv_config", type=FILE, help="Settings in the standard's form."),
+    ):
+        command = option(command)
+    return common_options(command)
+
+
+def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of a broker, the standard's among them."""
+    for option in (
+        click.option("-m", "important", is_flag=True, help="Print the important settings and exit."),
+        click.option(
+            "--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1)."
+        ),
+        click.option("--port", "broker_port", type=int, help="Port to listen on.  [default: 10911]"),
+        click.option(
+            "--data-dir",
+            type=click.Path(file_okay=False),
+            help="Folder of all files.  [default: home folder]",
+        ),
+        click.option(
+            "-n", "--namesrv", "namesrv_address", metavar="HOST:PORT", help="Name servers, separated by ';'."
+        ),
+        click.option("-c", "--config", type=FILE, help="Settings in the standard's broker.conf form."),
+    ):
+        command = option(command)
+    return common_options(command)
+
+
+def run_namesrv(**given: Any) -> None:
+    """Run a name server."""
+    settings = NamesrvSettings()
+    read_settings(given, namesrv=settings, broker=None)
+    run_services(settings, None, given["output"], given["log_level"])
+
+
+def run_broker(**given: Any) -> None:
+    """Run a broker."""
+    settings = BrokerSettings()
+    read_settings(given, namesrv=None, broker=settings)
+    run_services(None, settings, given["output"], given["log_level"])
+
+
+HELP = {"help_option_names": ["-h", "--help"]}
+main.command("namesrv")(namesrv_options(run_namesrv))
+main.command("broker")(broker_options(run_broker))
+mqnamesrv = click.command("mqnamesrv", context_settings=HELP)(namesrv_options(run_namesrv))
+mqbroker = click.command("mqbroker", context_settings=HELP)(broker_options(run_broker))
+
+
+@main.command()
+@click.argument("path", type=click.Path(exists=True, dir_okay=False))
+@click.option("--kind", help="What the file holds, where its path does not tell: see the list below.")
+@click.option("--offset", type=int, default=0, help="Begin at this byte.")
+@click.option("--limit", type=int, default=100, show_default=True, help="Print at most this many entries.")
+@click.option(
+    "--output", type=click.Choice(("text", "json")), default="text", help="Form of what is printed."
+)
+def dump(path: str, kind: str | None, offset: int, limit: int, output: str) -> None:
+    """Print a store file or a captured frame through the formats' definitions.
+
+    Kinds: commitlog, consumequeue, index, checkpoint, frame, table.
+    """
+    from gateway.cli.dump import DumpError, dump_file
+
+    try:
+        for line in dump_file(path, kind, offset, limit, output):
+            click.echo(line)
+    except DumpError as error:
+        click.echo(f"error: {error}", err=True)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

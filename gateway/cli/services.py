@@ -1,0 +1,100 @@
+"""The services a command runs, put together from settings: name server, broker, or both in one process."""
+
+from typing import Any
+
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
+
+from engine.clock import SystemClock
+from engine.disk import RealDisk
+from gateway.broker.service import BrokerService
+from gateway.cli.settings import BrokerSettings, NamesrvSettings
+from gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings
+from gateway.namesrv.service import NameServerService
+from gateway.remoting.loop import Reactor
+from gateway.remoting.tls import ServerTls
+
+
+class Both:
+    """A name server, a broker, or both in one process; the broker then registers with its neighbour."""
+
+    def __init__(
+        self, reactor: Reactor, namesrv: NamesrvSettings | None, broker: BrokerSettings | None, began: float
+    ) -> None:
+        self._began = began
+        self._namesrv_settings = namesrv
+        self._broker_settings = broker
+        self._reactor = reactor
+        self.clock = SystemClock()
+        self.disk = RealDisk()
+        self.namesrv: NameServerService | None = None
+        self.broker: BrokerService | None = None
+        self._namesrv_port = 0
+
+    def start(self) -> Deferred[Any]:
+        """Start the name server, then the broker; the Deferred fires when clients can connect."""
+        if self._namesrv_settings is not None:
+            settings = self._namesrv_settings
+            self.namesrv = NameServerService(
+                settings.namesrv,
+                remoting=settings.remoting,
+                settings=settings.options,
+                reactor=self._reactor,
+                clock=self.clock,
+                disk=self.disk,
+                tls=ServerTls(settings.tls, self.disk),
+            )
+            self._namesrv_port = self.namesrv.start().getHost().port
+        if self._broker_settings is None:
+            return succeed(None)
+        return self._start_broker(self._broker_settings)
+
+    def _start_broker(self, settings: BrokerSettings) -> Deferred[Any]:
+        if self.namesrv is not None:
+            addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
+            if settings.broker.namesrv_addr:
+                addresses.append(settings.broker.namesrv_addr)
+            settings.options.set("namesrvAddr", ";".join(addresses), "own name server")
+        self.broker = BrokerService(
+            settings.broker,
+            settings.store,
+            settings.remoting,
+            settings.tls,
+            reactor=self._reactor,
+            clock=self.clock,
+            disk=self.disk,
+        )
+        return maybeDeferred(self.broker.start)
+
+    def stop(self) -> Deferred[Any]:
+        """Stop the broker, then the name server it unregisters from."""
+        stopped = maybeDeferred(self.broker.stop) if self.broker else succeed(None)
+        if self.namesrv is not None:
+            namesrv = self.namesrv
+            stopped.addBoth(lambda result: maybeDeferred(namesrv.stop).addCallback(lambda _: result))
+        return stopped
+
+    def summary(self) -> Summary:
+        """What a person should know now that it is up."""
+        broker = self._broker_settings
+        own = local_addresses()
+        advertised = broker.broker.broker_ip1 if broker else own[0]
+        remoting = (broker or self._namesrv_settings).remoting  # type: ignore[union-attr]
+        warnings = reach_warnings(advertised, remoting.bind_address, own, in_container()) if broker else []
+        return Summary(
+            name_server=f"{advertised}:{self._namesrv_port}" if self.namesrv else None,
+            broker=f"{advertised}:{self.broker.port}" if self.broker else None,
+            broker_name=broker.broker.broker_name if broker else "",
+            cluster=broker.broker.broker_cluster_name if broker else "",
+            data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
+            started_in=self.clock.monotonic() - self._began,
+            warnings=warnings,
+        )
+
+    def _namesrv_folder(self) -> str:
+        assert self._namesrv_settings is not None
+        return self._namesrv_settings.namesrv.kv_config_path.rpartition("/")[0]
+
+
+def _neighbour(bind_address: str) -> str:
+    """Under which address a service of this process, bound like this, is reached from here."""
+    return "127.0.0.1" if bind_address in ("", "0.0.0.0", "::") else bind_address

@@ -1,0 +1,121 @@
+"""Settings of the services from where people put them: file, environment, flags; and what is wrong with them.
+
+Precedence: default < file < environment < `--set` and flags. `-p` shows the origin of each.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.errors import ConfigError
+from engine.options import (
+    BrokerOptions,
+    NamesrvOptions,
+    OptionSet,
+    Problem,
+    RemotingOptions,
+    Setting,
+    StoreOptions,
+    TlsOptions,
+    load_properties,
+)
+from gateway.cli.summary import default_advertise, local_addresses
+
+ENVIRONMENT = {"NAMESRV_ADDR": "namesrvAddr", "ROCKETMQ_HOME": "rocketmqHome"}
+"""Variables of the standard and the properties they set."""
+
+
+@dataclass
+class BrokerSettings:
+    """All settings of a broker, and the set through which files and flags reach them."""
+
+    broker: BrokerOptions = field(default_factory=BrokerOptions)
+    store: StoreOptions = field(default_factory=StoreOptions)
+    remoting: RemotingOptions = field(default_factory=RemotingOptions)
+    tls: TlsOptions = field(default_factory=TlsOptions)
+
+    def __post_init__(self) -> None:
+        self.options = OptionSet(self.broker, self.remoting, self.store, self.tls)
+
+    def find_out(self) -> None:
+        """Fill in what depends on the machine and was not set: names, addresses, folders."""
+        options = self.options
+        name = socket.gethostname() or "DEFAULT_BROKER"
+        options.assume("brokerName", name, "host name")
+        options.assume("brokerIP1", default_advertise(local_addresses()), "local address")
+        options.assume("brokerIP2", self.broker.broker_ip1, "as brokerIP1")
+        options.assume("storePathRootDir", os.path.join(os.path.expanduser("~"), "store"), "home folder")
+
+
+@dataclass
+class NamesrvSettings:
+    """All settings of a name server, and the set through which files and flags reach them."""
+
+    namesrv: NamesrvOptions = field(default_factory=NamesrvOptions)
+    remoting: RemotingOptions = field(default_factory=lambda: RemotingOptions(listen_port=9876))
+    tls: TlsOptions = field(default_factory=TlsOptions)
+
+    def __post_init__(self) -> None:
+        self.options = OptionSet(self.namesrv, self.remoting, self.tls)
+
+    def find_out(self, folder: str | None = None) -> None:
+        """Fill in the files' places, below `folder` or the home folder, where they were not set."""
+        folder = folder or os.path.join(os.path.expanduser("~"), "namesrv")
+        self.options.assume("kvConfigPath", os.path.join(folder, "kvConfig.json"), "data folder")
+        self.options.assume("configStorePath", os.path.join(folder, "namesrv.properties"), "data folder")
+
+
+def from_file(path: str | None) -> list[Setting]:
+    """The settings in a properties file. Raises `ConfigError` when it cannot be read."""
+    if not path:
+        return []
+    try:
+        with open(path, encoding="utf-8") as text:
+            return load_properties(text.read(), path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from None
+
+
+def from_environment(environment: Mapping[str, str], options: OptionSet) -> list[Setting]:
+    """What the environment sets of these options."""
+    return [
+        Setting(name, environment[variable], 0, variable)
+        for variable, name in ENVIRONMENT.items()
+        if environment.get(variable) and name in options
+    ]
+
+
+def from_pairs(pairs: Iterable[str]) -> list[Setting]:
+    """The settings of `--set KEY=VALUE` flags. Raises `ConfigError` for a flag without `=`."""
+    settings = []
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {pair}: write it as --set property=value")
+        settings.append(Setting(name.strip(), value, 0, "--set"))
+    return settings
+
+
+def from_flags(flags: Mapping[str, object]) -> list[Setting]:
+    """Settings that have a flag of their own; a flag that was not given is left out."""
+    return [Setting(name, str(value), 0, "flag") for name, value in flags.items() if value is not None]
+
+
+def stop_for(problems: Sequence[Problem], strict: bool) -> bool:
+    """Whether a start may not go on: a setting that cannot be used, or under `--strict` any problem."""
+    return any(strict or problem.severity == "error" for problem in problems)
+
+
+def listing(options: OptionSet, form: str) -> str:
+    """Every effective setting: as `name=value  # origin`, or as JSON."""
+    rows = options.effective()
+    if form == "json":
+        return json.dumps([row._asdict() for row in rows], indent=1)
+    width = max(len(row.name) + len(row.value) + 1 for row in rows if len(row.value) < 40)
+    lines = []
+    for row in rows:
+        note = f"; {row.note}" if row.note else ""
+        lines.append(f"{f'{row.name}={row.value}':{width}}  # {row.origin}{note}")
+    return "\n".join(lines)

@@ -1,0 +1,148 @@
+"""The dump tool shows every kind of file, and stops with a reason where bytes make no sense."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.message import pack_host
+from engine.store import schema
+from gateway.cli.dump import DumpError, dump_file, kind_of
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand, encode_command
+
+
+def record(offset: int, body: bytes = b"hello") -> bytes:
+    """A record as the schema builds it."""
+    values = {
+        "total_size": 0,
+        "magic": schema.MAGIC_V1,
+        "body_crc": 7,
+        "queue_id": 1,
+        "flag": 0,
+        "queue_offset": 2,
+        "physical_offset": offset,
+        "sys_flag": 0,
+        "born_timestamp": 3,
+        "born_host": pack_host("127.0.0.1", 5),
+        "store_timestamp": 4,
+        "store_host": pack_host("127.0.0.1", 10911),
+        "reconsume_times": 0,
+        "prepared_transaction_offset": 0,
+        "body": body,
+        "topic": b"orders",
+        "properties": b"TAGS\x01a\x02",
+    }
+    values["total_size"] = len(schema.RECORD.build(values))
+    return schema.RECORD.build(values)
+
+
+def entries(
+    path: Path, kind: str | None = None, offset: int = 0, limit: int = 100
+) -> list[dict[str, object]]:
+    return [json.loads(line) for line in dump_file(str(path), kind, offset, limit, "json")]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/s/commitlog/00000000000000000000", "commitlog"),
+        ("/s/consumequeue/orders/0/00000000000000000000", "consumequeue"),
+        ("/s/index/20261121112233444", "index"),
+        ("/s/checkpoint", "checkpoint"),
+        ("/s/config/topics.json.bak", "table"),
+    ],
+)
+def test_the_place_tells_the_kind(path: str, kind: str) -> None:
+    assert kind_of(path) == kind
+
+
+def test_an_unknown_place_asks_for_the_kind() -> None:
+    with pytest.raises(DumpError, match="--kind"):
+        kind_of("/tmp/capture.bin")
+
+
+def test_a_commit_log_up_to_its_blank(tmp_path: Path) -> None:
+    first = record(0)
+    file = tmp_path / "log"
+    file.write_bytes(first + schema.BLANK.build({"size": 500}) + bytes(100))
+    shown = entries(file, "commitlog")
+    assert shown[0]["topic"] == "orders"
+    assert shown[0]["properties"] == {"TAGS": "a"}
+    assert shown[0]["store_host"] == "127.0.0.1:10911"
+    assert shown[1] == {"at": len(first), "blank": 500}
+
+
+def test_a_torn_record_is_shown_as_such(tmp_path: Path) -> None:
+    first = record(0)
+    file = tmp_path / "log"
+    file.write_bytes(first + record(len(first))[:50])
+    shown = entries(file, "commitlog")
+    assert shown[1]["at"] == len(first)
+    assert "unreadable" in shown[1]
+
+
+def test_the_limit_says_where_to_go_on(tmp_path: Path) -> None:
+    first = record(0)
+    file = tmp_path / "log"
+    file.write_bytes(first * 3)
+    lines = list(dump_file(str(file), "commitlog", 0, 1, "text"))
+    assert lines[1] == f"... more; go on with --offset {len(first)}"
+    assert len(entries(file, "commitlog", offset=len(first))) == 2
+
+
+def test_queue_units_up_to_the_first_empty_one(tmp_path: Path) -> None:
+    unit = schema.QUEUE_UNIT.build({"physical_offset": 10, "size": 100, "tags_code": -5})
+    file = tmp_path / "queue"
+    file.write_bytes(unit * 2 + bytes(40))
+    assert entries(file, "consumequeue")[1] == {"at": 20, "physical_offset": 10, "size": 100, "tags_code": -5}
+
+
+def test_a_checkpoint(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint"
+    file.write_bytes((77).to_bytes(8, "big") + bytes(4088))
+    assert entries(file)[0]["physic_msg_timestamp"] == 77
+    file.write_bytes(b"short")
+    assert "unreadable" in entries(file)[0]
+
+
+def test_captured_frames_and_what_is_none(tmp_path: Path) -> None:
+    command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO, body=b"\x00\x01")
+    file = tmp_path / "capture"
+    file.write_bytes(encode_command(command) + b"\x7f\xff\xff\xff")
+    shown = entries(file, "frame")
+    assert (shown[0]["code"], shown[0]["body"]) == (106, "0001")
+    assert "cannot have" in str(shown[1]["unreadable"])
+
+
+def test_a_table_with_bare_keys(tmp_path: Path) -> None:
+    file = tmp_path / "consumerOffset.json"
+    file.write_text('{"offsetTable":{"orders@g":{0:12}}}')
+    assert entries(file)[0]["offsetTable"] == {"orders@g": {"0": 12}}
+    file.write_text("{")
+    assert "unreadable" in entries(file)[0]
+
+
+def test_an_index_file(tmp_path: Path) -> None:
+    header = {
+        "begin_timestamp": 1,
+        "end_timestamp": 2,
+        "begin_physical_offset": 3,
+        "end_physical_offset": 4,
+        "used_slots": 1,
+        "next_entry": 2,
+    }
+    entry = {"key_hash": 9, "physical_offset": 3, "seconds": 0, "previous_entry": 0}
+    file = tmp_path / "index"
+    with file.open("wb") as out:
+        out.write(schema.INDEX_HEADER.build(header))
+        out.seek(40 + 4 * 5_000_000 + 20)
+        out.write(schema.INDEX_ENTRY.build(entry))
+    shown = entries(file, "index")
+    assert shown[0]["next_entry"] == 2
+    assert (shown[1]["entry"], shown[1]["key_hash"]) == (1, 9)
+
+
+def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DumpError, match="no kind 'poem'"):
+        list(dump_file(str(tmp_path), "poem", 0, 1, "text"))

@@ -1,0 +1,92 @@
+"""The commands' outsides: help, printing of settings, refusal of wrong ones. Nothing is started here."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli.main import main, mqbroker, mqnamesrv
+
+
+def invoke(*arguments: str, command=main, env: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(command, arguments, env=env or {})
+
+
+@pytest.mark.parametrize("arguments", [(), ("serve",), ("namesrv",), ("broker",), ("dump",)])
+def test_every_command_has_help(arguments: tuple[str, ...]) -> None:
+    for flag in ("-h", "--help"):
+        result = invoke(*arguments, flag)
+        assert result.exit_code == 0
+        assert result.output.startswith("Usage:")
+
+
+def test_the_standards_names_take_the_standards_flags(tmp_path: Path) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text("brokerName=a\n")
+    result = invoke("-c", str(file), "-n", "127.0.0.1:1", "-p", command=mqbroker)
+    assert result.exit_code == 0
+    assert "brokerName=a" in result.output
+    assert "namesrvAddr=127.0.0.1:1" in result.output
+    result = invoke("-p", command=mqnamesrv)
+    assert result.exit_code == 0
+    assert "listenPort=9876" in result.output
+
+
+def test_the_important_settings_alone(tmp_path: Path) -> None:
+    result = invoke("-m", command=mqbroker)
+    assert result.exit_code == 0
+    assert "brokerRole=ASYNC_MASTER" in result.output.splitlines()
+    assert len(result.output.splitlines()) < 12
+
+
+def test_serve_prints_the_settings_of_both_as_json(tmp_path: Path) -> None:
+    result = invoke("serve", "--data-dir", str(tmp_path), "-p", "--output", "json")
+    assert result.exit_code == 0
+    text = result.output
+    namesrv, end = json.JSONDecoder().raw_decode(text)
+    broker = json.loads(text[end:])
+    places = {row["name"]: row["value"] for row in namesrv}
+    assert places["kvConfigPath"] == str(tmp_path / "namesrv" / "kvConfig.json")
+    roots = {row["name"]: row["value"] for row in broker}
+    assert roots["storePathRootDir"] == str(tmp_path / "store")
+
+
+def test_a_wrong_value_stops_the_start_and_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text("brokerName=a\nflushDiskType=SYNC\n")
+    result = invoke("broker", "-c", str(file))
+    assert result.exit_code == 2
+    assert f"{file}:2" in result.stderr
+    assert "flushDiskType=SYNC" in result.stderr
+
+
+def test_a_misspelt_key_stops_only_a_strict_start(tmp_path: Path) -> None:
+    result = invoke("broker", "--set", "brokerNmae=a", "--strict")
+    assert result.exit_code == 2
+    assert "did you mean brokerName?" in result.stderr
+    result = invoke("broker", "--set", "brokerNmae=a", "-p")
+    assert result.exit_code == 0
+    assert "did you mean brokerName?" in result.stderr
+
+
+def test_a_missing_file_is_reported_as_json_where_asked() -> None:
+    result = invoke("broker", "-c", "/no/such.conf", "--output", "json")
+    assert result.exit_code == 2
+    assert "cannot be read" in json.loads(result.stderr)["error"]
+
+
+def test_dump_prints_a_table(tmp_path: Path) -> None:
+    file = tmp_path / "topics.json"
+    file.write_text('{"dataVersion":{"counter":1}}')
+    result = invoke("dump", str(file))
+    assert result.exit_code == 0
+    assert 'dataVersion={"counter":1}' in result.output
+
+
+def test_dump_of_an_unknown_file_ends_with_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "poem"
+    file.write_text("roses")
+    result = invoke("dump", str(file))
+    assert result.exit_code == 1
+    assert "--kind" in result.stderr

@@ -1,0 +1,88 @@
+"""Settings come from file, environment and flags in that order, and wrong ones are named."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ConfigError
+from gateway.cli.settings import (
+    BrokerSettings,
+    NamesrvSettings,
+    from_environment,
+    from_file,
+    from_flags,
+    from_pairs,
+    listing,
+    stop_for,
+)
+
+
+def test_later_places_win_and_origins_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text("brokerName=fromFile\nnamesrvAddr=file:1\nlistenPort=1111\n")
+    settings = BrokerSettings()
+    environment = from_environment({"NAMESRV_ADDR": "env:2", "OTHER": "x"}, settings.options)
+    problems = settings.options.apply(
+        from_file(str(file))
+        + environment
+        + from_pairs(["listenPort=2222"])
+        + from_flags({"brokerIP1": "10.0.0.1"})
+    )
+    assert problems == []
+    assert settings.broker.broker_name == "fromFile"
+    assert settings.broker.namesrv_addr == "env:2"
+    assert settings.broker.listen_port == settings.remoting.listen_port == 2222
+    assert settings.broker.broker_ip1 == "10.0.0.1"
+    assert settings.options.origin("brokerName") == f"{file}:1"
+    assert settings.options.origin("namesrvAddr") == "NAMESRV_ADDR"
+
+
+def test_a_wrong_line_is_named_with_file_and_remedy(tmp_path: Path) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text("# ours\nbrokerNmae=a\nfileReservedTime=soon\n")
+    problems = BrokerSettings().options.apply(from_file(str(file)))
+    assert [(p.line, p.key, p.severity) for p in problems] == [
+        (2, "brokerNmae", "warning"),
+        (3, "fileReservedTime", "error"),
+    ]
+    assert "brokerName" in problems[0].suggestion
+    assert stop_for(problems, strict=False)
+    assert stop_for(problems[:1], strict=True)
+    assert not stop_for(problems[:1], strict=False)
+
+
+def test_a_file_that_is_not_there_is_an_error_that_names_it() -> None:
+    with pytest.raises(ConfigError, match=r"/no/broker\.conf cannot be read"):
+        from_file("/no/broker.conf")
+
+
+def test_a_set_flag_without_a_value_is_explained() -> None:
+    with pytest.raises(ConfigError, match="--set brokerName: write it as"):
+        from_pairs(["brokerName"])
+
+
+def test_what_nobody_set_is_found_out() -> None:
+    settings = BrokerSettings()
+    settings.options.apply(from_flags({"brokerName": "mine", "storePathRootDir": None}))
+    settings.find_out()
+    assert settings.broker.broker_name == "mine"
+    assert settings.broker.broker_ip2 == settings.broker.broker_ip1 != ""
+    assert settings.store.store_path_root_dir.endswith("/store")
+
+
+def test_the_name_server_keeps_its_files_where_told() -> None:
+    settings = NamesrvSettings()
+    settings.find_out("/data/namesrv")
+    assert settings.namesrv.kv_config_path == "/data/namesrv/kvConfig.json"
+    assert settings.remoting.listen_port == 9876
+
+
+def test_the_listing_shows_value_and_origin() -> None:
+    settings = BrokerSettings()
+    settings.options.apply(from_pairs(["brokerName=b"]))
+    lines = listing(settings.options, "text").splitlines()
+    assert any(line.startswith("brokerName=b") and line.endswith("# --set") for line in lines)
+    rows = {row["name"]: row for row in json.loads(listing(settings.options, "json"))}
+    assert rows["brokerName"]["value"] == "b"
+    assert rows["flushDiskType"]["origin"] == "default"
