@@ -1,7 +1,8 @@
-"""The two things that can be wrong with what a peer sent.
+"""The things that can be wrong with what a peer sent.
 
 `CodecError`: the bytes are no frame or no command; nothing after them can be trusted, the connection ends.
 `HeaderError`: the command is sound but its header fields are not; it is answered with code 1 and the remark.
+`BodyError`: the same of its body.
 """
 
 
@@ -19,3 +20,10 @@ class HeaderError(Exception):
         super().__init__(remark)
         self.field = field
         self.remark = remark
+
+
+class BodyError(HeaderError):
+    """A body that is not what the request wants; it is answered as a header error is.
+
+    `field` is the member's JSON name, or empty when the whole text is no JSON.
+    """

@@ -1,1 +1,215 @@
-"""Request and response bodies, one file an area."""
+"""The bodies of requests and answers that are JSON, one file an area.
+
+body           how a body is declared, and the way to JSON and back
+message_queue  MessageQueue, a key of many maps
+routes         topic routes, clusters, lists of topics, key-value tables
+registration   what a broker registers with, plain and compressed
+heartbeat      what a client tells about itself
+connections    who is connected
+assignment     queue locks and assignments
+statistics     offsets and rates for administration
+offsets        offsets that are reset, compared, reported
+consuming      a consumer from inside; entries of consume queues
+tables         tables of topics and groups
+replicas       in-sync sets, elections, epochs, replication
+auth           users and policies
+pop            many acknowledgements at once
+lite           lite topics
+"""
+
+from gateway.codec.bodies.assignment import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueueAssignment,
+    MessageRequestModeSerializeWrapper,
+    QueryAssignmentRequestBody,
+    QueryAssignmentResponseBody,
+    SetMessageRequestModeRequestBody,
+    UnlockBatchRequestBody,
+)
+from gateway.codec.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
+from gateway.codec.bodies.body import Body
+from gateway.codec.bodies.connections import (
+    Connection,
+    ConsumerConnection,
+    GetConsumerListByGroupResponseBody,
+    GroupList,
+    ProducerConnection,
+    ProducerInfo,
+    ProducerTableInfo,
+)
+from gateway.codec.bodies.consuming import (
+    ConsumeMessageDirectlyResult,
+    ConsumeQueueData,
+    ConsumerRunningInfo,
+    ConsumeStatus,
+    GroupForbidden,
+    PopProcessQueueInfo,
+    ProcessQueueInfo,
+    QueryConsumeQueueResponseBody,
+    QuerySubscriptionResponseBody,
+)
+from gateway.codec.bodies.heartbeat import (
+    CheckClientRequestBody,
+    ConsumerData,
+    HeartbeatData,
+    ProducerData,
+    SubscriptionData,
+)
+from gateway.codec.bodies.lite import (
+    GetBrokerLiteInfoResponseBody,
+    GetLiteClientInfoResponseBody,
+    GetLiteGroupInfoResponseBody,
+    GetLiteTopicInfoResponseBody,
+    GetParentTopicInfoResponseBody,
+    LiteLagInfo,
+    LiteOffsetWrapper,
+    LiteSubscriber,
+    LiteSubscription,
+    LiteSubscriptionCtlRequestBody,
+    LiteTopicOffset,
+    OffsetOption,
+)
+from gateway.codec.bodies.message_queue import MessageQueue
+from gateway.codec.bodies.offsets import (
+    ConsumerOffsetSerializeWrapper,
+    GetConsumerStatusBody,
+    MessageQueueForC,
+    QueryCorrectionOffsetBody,
+    ResetOffsetBody,
+    ResetOffsetBodyForC,
+)
+from gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
+from gateway.codec.bodies.registration import RegisterBrokerBody
+from gateway.codec.bodies.replicas import (
+    BrokerReplicasInfo,
+    ElectMasterResponseBody,
+    EpochEntry,
+    EpochEntryCache,
+    HAClientRuntimeInfo,
+    HAConnectionRuntimeInfo,
+    HARuntimeInfo,
+    ReplicaIdentity,
+    ReplicasInfo,
+    SyncStateSet,
+)
+from gateway.codec.bodies.routes import (
+    BrokerData,
+    BrokerMemberGroup,
+    ClusterInfo,
+    GetBrokerMemberGroupResponseBody,
+    KVTable,
+    QueueData,
+    TopicList,
+    TopicRouteData,
+)
+from gateway.codec.bodies.statistics import (
+    BrokerStatsData,
+    BrokerStatsItem,
+    ConsumeStats,
+    ConsumeStatsList,
+    OffsetWrapper,
+    QueryConsumeTimeSpanBody,
+    QueueTimeSpan,
+    TopicOffset,
+    TopicStatsTable,
+)
+from gateway.codec.bodies.tables import (
+    CreateTopicListRequestBody,
+    SubscriptionGroupList,
+    SubscriptionGroupWrapper,
+    TopicConfigAndMappingSerializeWrapper,
+    TopicConfigSerializeWrapper,
+)
+
+__all__ = [
+    "AclInfo",
+    "BatchAck",
+    "BatchAckMessageRequestBody",
+    "Body",
+    "BrokerData",
+    "BrokerMemberGroup",
+    "BrokerReplicasInfo",
+    "BrokerStatsData",
+    "BrokerStatsItem",
+    "CheckClientRequestBody",
+    "ClusterInfo",
+    "Connection",
+    "ConsumeMessageDirectlyResult",
+    "ConsumeQueueData",
+    "ConsumeStats",
+    "ConsumeStatsList",
+    "ConsumeStatus",
+    "ConsumerConnection",
+    "ConsumerData",
+    "ConsumerOffsetSerializeWrapper",
+    "ConsumerRunningInfo",
+    "CreateTopicListRequestBody",
+    "ElectMasterResponseBody",
+    "EpochEntry",
+    "EpochEntryCache",
+    "GetBrokerLiteInfoResponseBody",
+    "GetBrokerMemberGroupResponseBody",
+    "GetConsumerListByGroupResponseBody",
+    "GetConsumerStatusBody",
+    "GetLiteClientInfoResponseBody",
+    "GetLiteGroupInfoResponseBody",
+    "GetLiteTopicInfoResponseBody",
+    "GetParentTopicInfoResponseBody",
+    "GroupForbidden",
+    "GroupList",
+    "HAClientRuntimeInfo",
+    "HAConnectionRuntimeInfo",
+    "HARuntimeInfo",
+    "HeartbeatData",
+    "KVTable",
+    "LiteLagInfo",
+    "LiteOffsetWrapper",
+    "LiteSubscriber",
+    "LiteSubscription",
+    "LiteSubscriptionCtlRequestBody",
+    "LiteTopicOffset",
+    "LockBatchRequestBody",
+    "LockBatchResponseBody",
+    "MessageQueue",
+    "MessageQueueAssignment",
+    "MessageQueueForC",
+    "MessageRequestModeSerializeWrapper",
+    "OffsetOption",
+    "OffsetWrapper",
+    "PolicyEntryInfo",
+    "PolicyInfo",
+    "PopProcessQueueInfo",
+    "ProcessQueueInfo",
+    "ProducerConnection",
+    "ProducerData",
+    "ProducerInfo",
+    "ProducerTableInfo",
+    "QueryAssignmentRequestBody",
+    "QueryAssignmentResponseBody",
+    "QueryConsumeQueueResponseBody",
+    "QueryConsumeTimeSpanBody",
+    "QueryCorrectionOffsetBody",
+    "QuerySubscriptionResponseBody",
+    "QueueData",
+    "QueueTimeSpan",
+    "RegisterBrokerBody",
+    "ReplicaIdentity",
+    "ReplicasInfo",
+    "ResetOffsetBody",
+    "ResetOffsetBodyForC",
+    "SetMessageRequestModeRequestBody",
+    "SubscriptionData",
+    "SubscriptionGroupList",
+    "SubscriptionGroupWrapper",
+    "SyncStateSet",
+    "TopicConfigAndMappingSerializeWrapper",
+    "TopicConfigSerializeWrapper",
+    "TopicList",
+    "TopicOffset",
+    "TopicRouteData",
+    "TopicStatsTable",
+    "UnlockBatchRequestBody",
+    "UserInfo",
+    "bit_set",
+]

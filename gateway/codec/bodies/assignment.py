@@ -1,0 +1,78 @@
+"""Who consumes which queue: locks for ordered consumption, assignments made by the broker.
+
+Standard: `LockBatchRequestBody`, `LockBatchResponseBody`, `UnlockBatchRequestBody`, `QueryAssignment*Body`,
+`SetMessageRequestModeRequestBody`, `MessageRequestModeSerializeWrapper`.
+"""
+
+from dataclasses import dataclass, field
+
+from gateway.codec.bodies.body import Body, wired
+from gateway.codec.bodies.message_queue import MessageQueue
+
+
+@dataclass(slots=True)
+class LockBatchRequestBody(Body):
+    """Queues a client wants for itself; `only_this_broker` is set between the brokers of a group."""
+
+    consumer_group: str
+    client_id: str
+    mq_set: set[MessageQueue] = field(default_factory=set)
+    only_this_broker: bool = False
+
+
+@dataclass(slots=True)
+class UnlockBatchRequestBody(LockBatchRequestBody):
+    """Queues it gives back."""
+
+
+@dataclass(slots=True)
+class LockBatchResponseBody(Body):
+    """Queues it has."""
+
+    lock_ok_mq_set: set[MessageQueue] = field(default_factory=set, metadata=wired("lockOKMQSet"))
+
+
+@dataclass(slots=True)
+class QueryAssignmentRequestBody(Body):
+    """A client asks for its queues; `strategy_name` is AVG or AVG_BY_CIRCLE."""
+
+    topic: str
+    consumer_group: str
+    client_id: str
+    strategy_name: str | None = None
+    message_model: str | None = None
+
+
+@dataclass(slots=True)
+class MessageQueueAssignment(Body):
+    """One queue and how to consume it; `mode` is PULL or POP."""
+
+    message_queue: MessageQueue
+    mode: str = "PULL"
+    attachments: dict[str, str] | None = None
+
+
+@dataclass(slots=True)
+class QueryAssignmentResponseBody(Body):
+    """The queues of a client."""
+
+    message_queue_assignments: list[MessageQueueAssignment] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SetMessageRequestModeRequestBody(Body):
+    """How a group consumes a topic."""
+
+    topic: str
+    consumer_group: str
+    mode: str = "PULL"
+    pop_share_queue_num: int = 0
+
+
+@dataclass(slots=True)
+class MessageRequestModeSerializeWrapper(Body):
+    """Modes by topic and group."""
+
+    message_request_mode_map: dict[str, dict[str, SetMessageRequestModeRequestBody]] = field(
+        default_factory=dict
+    )

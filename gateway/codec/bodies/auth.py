@@ -1,0 +1,41 @@
+"""Users and access policies (ACL 2.0). Standard: `UserInfo`, `AclInfo`."""
+
+from dataclasses import dataclass, field
+
+from gateway.codec.bodies.body import Body
+
+
+@dataclass(slots=True)
+class UserInfo(Body):
+    """A user; `user_type` is Super or Normal, `user_status` enable or disable."""
+
+    username: str | None = None
+    password: str | None = None
+    user_type: str | None = None
+    user_status: str | None = None
+
+
+@dataclass(slots=True)
+class PolicyEntryInfo(Body):
+    """What may be done with a resource, as in `Topic:orders*`; `decision` is Allow or Deny."""
+
+    resource: str | None = None
+    actions: list[str] | None = None
+    source_ips: list[str] | None = None
+    decision: str | None = None
+
+
+@dataclass(slots=True)
+class PolicyInfo(Body):
+    """Entries of one kind, Custom or Default."""
+
+    policy_type: str | None = None
+    entries: list[PolicyEntryInfo] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class AclInfo(Body):
+    """The policies of a subject, as in `User:alice`."""
+
+    subject: str | None = None
+    policies: list[PolicyInfo] = field(default_factory=list)

@@ -1,0 +1,70 @@
+"""Who is connected: members of groups and their connections.
+
+Standard: `Connection`, `ConsumerConnection`, `ProducerConnection`, `ProducerTableInfo`, `GroupList`,
+`GetConsumerListByGroupResponseBody`.
+"""
+
+from dataclasses import dataclass, field
+
+from gateway.codec.bodies.body import Body, wired
+from gateway.codec.bodies.heartbeat import SubscriptionData
+
+
+@dataclass(slots=True)
+class Connection(Body):
+    """One connection; `client_addr` is `ip:port`, `language` a name, `version` an ordinal."""
+
+    client_id: str
+    client_addr: str
+    language: str | None = None
+    version: int = 0
+
+
+@dataclass(slots=True)
+class ConsumerConnection(Body):
+    """A consumer group that is online."""
+
+    connection_set: list[Connection] = field(default_factory=list)
+    subscription_table: dict[str, SubscriptionData] = field(default_factory=dict)
+    consume_type: str | None = None
+    message_model: str | None = None
+    consume_from_where: str | None = None
+
+
+@dataclass(slots=True)
+class ProducerConnection(Body):
+    """A producer group that is online."""
+
+    connection_set: list[Connection] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ProducerInfo(Body):
+    """One producer; `last_update_timestamp` is its last heartbeat in ms since the epoch."""
+
+    client_id: str
+    remote_ip: str = field(metadata=wired("remoteIP"))
+    language: str | None = None
+    version: int = 0
+    last_update_timestamp: int = 0
+
+
+@dataclass(slots=True)
+class ProducerTableInfo(Body):
+    """Producers by group."""
+
+    data: dict[str, list[ProducerInfo]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GroupList(Body):
+    """Names of consumer groups."""
+
+    group_list: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class GetConsumerListByGroupResponseBody(Body):
+    """Client ids of a consumer group."""
+
+    consumer_id_list: list[str] = field(default_factory=list)

@@ -1,0 +1,68 @@
+"""What a client tells a broker about itself, and what it may ask about its expressions.
+
+Enum members travel as their names: `consume_type` CONSUME_ACTIVELY or CONSUME_PASSIVELY, `message_model`
+BROADCASTING, CLUSTERING or LITE_SELECTIVE, `consume_from_where` CONSUME_FROM_LAST_OFFSET,
+CONSUME_FROM_FIRST_OFFSET or CONSUME_FROM_TIMESTAMP. Standard: `HeartbeatData` and what it is made of,
+`CheckClientRequestBody`.
+"""
+
+from dataclasses import dataclass, field
+
+from gateway.codec.bodies.body import Body, wired
+
+
+@dataclass(slots=True)
+class SubscriptionData(Body):
+    """A topic with the filter on it.
+
+    `sub_string` is the expression, `tags_set` and `code_set` its tags and their Java hashes; `sub_version`
+    is the time of subscribing in ms since the epoch.
+    """
+
+    topic: str
+    sub_string: str | None = None
+    sub_version: int = 0
+    expression_type: str | None = "TAG"
+    tags_set: list[str] = field(default_factory=list)
+    code_set: list[int] = field(default_factory=list)
+    class_filter_mode: bool = False
+
+
+@dataclass(slots=True)
+class ConsumerData(Body):
+    """A consumer group of a client."""
+
+    group_name: str
+    consume_type: str | None = None
+    message_model: str | None = None
+    consume_from_where: str | None = None
+    subscription_data_set: list[SubscriptionData] = field(default_factory=list)
+    unit_mode: bool = False
+
+
+@dataclass(slots=True)
+class ProducerData(Body):
+    """A producer group of a client."""
+
+    group_name: str
+
+
+@dataclass(slots=True)
+class HeartbeatData(Body):
+    """A client with its groups; the last two members belong to the second kind of heartbeat."""
+
+    client_id: str = field(metadata=wired("clientID"))
+    producer_data_set: list[ProducerData] = field(default_factory=list)
+    consumer_data_set: list[ConsumerData] = field(default_factory=list)
+    heartbeat_fingerprint: int = 0
+    without_sub: bool = False
+
+
+@dataclass(slots=True)
+class CheckClientRequestBody(Body):
+    """A subscription whose expression the broker is to try."""
+
+    client_id: str | None = None
+    group: str | None = None
+    subscription_data: SubscriptionData | None = None
+    namespace: str | None = None

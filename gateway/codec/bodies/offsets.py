@@ -1,0 +1,58 @@
+"""Offsets of consumer groups that are set, compared, or reported by clients.
+
+Standard: `ResetOffsetBody`, `ResetOffsetBodyForC`, `GetConsumerStatusBody`, `QueryCorrectionOffsetBody`,
+`ConsumerOffsetSerializeWrapper`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.codec.bodies.body import Body
+from gateway.codec.bodies.message_queue import MessageQueue
+
+
+@dataclass(slots=True)
+class ResetOffsetBody(Body):
+    """New offsets by queue."""
+
+    offset_table: dict[MessageQueue, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class MessageQueueForC(Body):
+    """A queue with its new offset."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    offset: int
+
+
+@dataclass(slots=True)
+class ResetOffsetBodyForC(Body):
+    """New offsets as a list, which is what clients with language CPP read."""
+
+    offset_table: list[MessageQueueForC] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class GetConsumerStatusBody(Body):
+    """Offsets as clients see them, those of one client or of all by client id."""
+
+    message_queue_table: dict[MessageQueue, int] = field(default_factory=dict)
+    consumer_table: dict[str, dict[MessageQueue, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class QueryCorrectionOffsetBody(Body):
+    """Offsets by queue id."""
+
+    correction_offsets: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ConsumerOffsetSerializeWrapper(Body):
+    """All offsets of a broker: `topic@group`, then queue id. The data version is plain JSON."""
+
+    offset_table: dict[str, dict[int, int]] = field(default_factory=dict)
+    data_version: dict[str, Any] | None = None

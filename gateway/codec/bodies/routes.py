@@ -1,0 +1,95 @@
+"""Who has which topic: the answers of a name server.
+
+Standard: the classes of the same names.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.codec.bodies.body import Body
+from gateway.codec.codes import V4_9_4
+
+
+@dataclass(slots=True)
+class QueueData(Body):
+    """The queues of a topic on one broker; `perm` 4 is read, 2 write, 1 inherit."""
+
+    broker_name: str
+    read_queue_nums: int = 0
+    write_queue_nums: int = 0
+    perm: int = 0
+    topic_sys_flag: int = 0
+
+
+@dataclass(slots=True)
+class BrokerData(Body):
+    """The addresses (`ip:port`) of a broker group by broker id; 0 is the master."""
+
+    cluster: str
+    broker_name: str
+    broker_addrs: dict[int, str] = field(default_factory=dict)
+    zone_name: str | None = None
+    enable_acting_master: bool = False
+
+
+@dataclass(slots=True)
+class TopicRouteData(Body):
+    """Brokers and queues of a topic.
+
+    `topic_queue_mapping_by_broker` (static topics) is carried as plain JSON values by broker name.
+    """
+
+    queue_datas: list[QueueData] = field(default_factory=list)
+    broker_datas: list[BrokerData] = field(default_factory=list)
+    filter_server_table: dict[str, list[str]] = field(default_factory=dict)
+    order_topic_conf: str | None = None
+    topic_queue_mapping_by_broker: dict[str, Any] | None = None
+
+    def encode_for(self, version: int, accept_standard_json_only: bool | None) -> bytes:
+        """The text a client of this version reads; older ones want broker ids without quotes.
+
+        Neither form has a blank: Go clients split it at commas and colons.
+        Standard: `ClientRequestProcessor.getRouteInfoByTopic`.
+        """
+        if version >= V4_9_4 or accept_standard_json_only:
+            return self.encode_standard()
+        return self.encode()
+
+
+@dataclass(slots=True)
+class ClusterInfo(Body):
+    """All broker groups, and the names of those in each cluster."""
+
+    broker_addr_table: dict[str, BrokerData] = field(default_factory=dict)
+    cluster_addr_table: dict[str, set[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class BrokerMemberGroup(Body):
+    """The addresses of one broker group by broker id."""
+
+    cluster: str | None = None
+    broker_name: str | None = None
+    broker_addrs: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GetBrokerMemberGroupResponseBody(Body):
+    """The group asked for."""
+
+    broker_member_group: BrokerMemberGroup | None = None
+
+
+@dataclass(slots=True)
+class TopicList(Body):
+    """Names of topics."""
+
+    topic_list: set[str] = field(default_factory=set)
+    broker_addr: str | None = None
+
+
+@dataclass(slots=True)
+class KVTable(Body):
+    """Texts by key."""
+
+    table: dict[str, str] = field(default_factory=dict)

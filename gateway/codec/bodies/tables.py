@@ -1,0 +1,52 @@
+"""Tables of topics and groups, as brokers and tools pass them around.
+
+The configurations of topics and groups themselves are plain JSON values here, since `engine.topics` and
+`engine.groups` own them; so are data versions (`engine.data_version`) and the mappings of static topics.
+Standard: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`, `SubscriptionGroupWrapper`,
+`CreateTopicListRequestBody`, `SubscriptionGroupList`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.codec.bodies.body import Body
+
+
+@dataclass(slots=True)
+class TopicConfigSerializeWrapper(Body):
+    """Topics by name, and the version of the table."""
+
+    topic_config_table: dict[str, dict[str, Any]] = field(default_factory=dict)
+    data_version: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
+    """The same with the mappings of static topics."""
+
+    topic_queue_mapping_info_map: dict[str, Any] = field(default_factory=dict)
+    topic_queue_mapping_detail_map: dict[str, Any] = field(default_factory=dict)
+    mapping_data_version: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class SubscriptionGroupWrapper(Body):
+    """Groups by name, what they may not read, and the version of the table."""
+
+    subscription_group_table: dict[str, dict[str, Any]] = field(default_factory=dict)
+    forbidden_table: dict[str, dict[str, int]] = field(default_factory=dict)
+    data_version: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class CreateTopicListRequestBody(Body):
+    """Topics to create or change."""
+
+    topic_config_list: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SubscriptionGroupList(Body):
+    """Groups to create or change."""
+
+    group_config_list: list[dict[str, Any]] = field(default_factory=list)

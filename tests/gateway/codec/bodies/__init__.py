@@ -1,0 +1,1 @@
+"""The bodies: their JSON, member by member and as the standard prints it."""
