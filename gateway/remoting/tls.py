@@ -77,6 +77,8 @@ class _Credentials:
         self._paths = (key_path, cert_path, trust_path)
         self._password = key_password.encode() or None
         self._contents: tuple[bytes, ...] | None = None
+        self.complaint = ""
+        """The last error, so that what stays wrong is not logged at every look."""
 
     def changed(self) -> bool:
         """Read the files; true when they are not as last time. Raises OSError."""
@@ -245,8 +247,12 @@ def _reloaded(
             return current
         context = build(credentials)
     except _UNUSABLE as error:
-        log.error("the TLS files of the %s cannot be used: %s", side, error or type(error).__name__)
+        complaint = f"{type(error).__name__}: {error}"
+        if complaint != credentials.complaint:
+            log.error("the TLS files of the %s cannot be used: %s", side, complaint)
+        credentials.complaint = complaint
         return current
+    credentials.complaint = ""
     log.info("the TLS files of the %s have been read", side)
     return context
 

@@ -1,0 +1,232 @@
+"""The first bytes decide: PROXY headers, TLS or plain, and what each mode makes of them."""
+
+import logging
+from typing import Any
+
+import pytest
+from twisted.internet.protocol import Factory
+from twisted.internet.task import Clock
+
+from engine.clock import ManualClock
+from engine.options import TlsOptions
+from gateway.codec.command import RemotingCommand, encode_command
+from gateway.remoting.call import Peer, Reply
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.door import Doorway
+from gateway.remoting.protocol import Connection, Terms
+from gateway.remoting.proxy_header import V2_SIGNATURE
+from gateway.remoting.tls import ClientTls, ServerTls
+from tests.gateway.remoting.pair import Pair, Talker
+from tests.gateway.remoting.test_tls import FileShelf
+
+ECHO = 987_201
+V1 = b"PROXY TCP4 203.0.113.7 10.0.0.1 56324 10911\r\n"
+V2 = V2_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([203, 0, 113, 7, 10, 0, 0, 1]) + b"\xdc\x04\x2a\x9f"
+V2_LOCAL = V2_SIGNATURE + b"\x20\x00\x00\x00"
+
+
+class Scene:
+    """A doorway and somebody before it, who speaks TLS or plain."""
+
+    def __init__(self, mode: str | None = "permissive", *, speaks_tls: bool = False) -> None:
+        self.clock = Clock()
+        self.events: list[str] = []
+        tls = None if mode is None else ServerTls(TlsOptions(tls_server_mode=mode), FileShelf())
+        terms = Terms(self.clock, 1 << 24, 8, 8, 1 << 20, 1 << 26)
+        dispatcher = Dispatcher(None, {ECHO: self.echo}, {}, clock=ManualClock())
+        connection = Connection(terms, dispatcher, self.made, lambda peer: self.events.append("gone"))
+        self.door = Doorway(connection, self.clock, tls, 10.0, lambda door: self.events.append("closed"))
+        self.talker = Talker()
+        outside: Any = self.talker
+        if speaks_tls:
+            factory = Factory.forProtocol(lambda: self.talker)  # type: ignore[arg-type]
+            factory.noisy = False
+            self.talker.factory = None  # type: ignore[attr-defined]
+            outside = ClientTls(TlsOptions(), FileShelf()).wrap_factory(factory).buildProtocol(None)
+        self.outside = outside
+        self.pair = Pair(Before(b""), self.door)
+
+    def greet(self, proxy: bytes = b"") -> None:
+        """Let the one outside come in, behind a proxy header if there is one."""
+        wire = self.pair.client
+        if proxy:
+            wire.write(proxy)
+        wire.protocol = self.outside
+        self.outside.makeConnection(wire)
+        self.pair.pump()
+
+    def made(self, peer: Peer) -> None:
+        self.events.append(f"made {peer.address}")
+
+    def echo(self, context: None, call: Any) -> Reply:
+        return Reply(body=call.body, remark=call.peer.address)
+
+    def ask(self, body: bytes) -> list[RemotingCommand]:
+        self.talker.transport.write(encode_command(RemotingCommand.request(ECHO, body=body)))
+        self.pair.pump()
+        return self.talker.take()
+
+
+class Before:
+    """Whoever is there before anybody speaks."""
+
+    def __init__(self, heard: bytes) -> None:
+        self.heard = heard
+        self.lost = False
+
+    def makeConnection(self, transport: object) -> None:
+        pass
+
+    def dataReceived(self, data: bytes) -> None:
+        self.heard += data
+
+    def connectionLost(self, reason: object) -> None:
+        self.lost = True
+
+
+@pytest.mark.parametrize("mode", [None, "disabled", "permissive"])
+def test_plain_frames_go_straight_in(mode: str | None) -> None:
+    scene = Scene(mode)
+    scene.greet()
+    assert scene.events == []
+    (answer,) = scene.ask(b"one")
+    assert (answer.body, answer.remark) == (b"one", "192.168.1.1:54321")
+    assert [answer.body for answer in scene.ask(b"two")] == [b"two"]
+    assert scene.events == ["made 192.168.1.1:54321"]
+    assert scene.clock.getDelayedCalls() == []
+
+
+@pytest.mark.parametrize("mode", ["permissive", "enforcing"])
+def test_tls_goes_in_through_tls(mode: str) -> None:
+    scene = Scene(mode, speaks_tls=True)
+    scene.greet()
+    assert [answer.body for answer in scene.ask(b"one")] == [b"one"]
+    assert [answer.body for answer in scene.ask(bytes(300_000))] == [bytes(300_000)]
+    assert scene.door.connection.is_secure
+    scene.clock.advance(60)
+    assert [answer.body for answer in scene.ask(b"two")] == [b"two"]
+
+
+def test_a_tls_conversation_ends_cleanly_from_our_side() -> None:
+    scene = Scene(speaks_tls=True)
+    scene.greet()
+    scene.ask(b"one")
+    scene.door.end("enough")
+    scene.pair.pump()
+    assert scene.talker.lost is not None
+    assert scene.events[1:] == ["gone", "closed"]
+
+
+@pytest.mark.parametrize("mode", [None, "disabled"])
+def test_a_tls_hello_is_refused_where_tls_is_disabled(mode: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(mode, speaks_tls=True)
+    scene.greet()
+    assert scene.pair.client.gone
+    assert scene.events == ["closed"]
+    (record,) = caplog.records
+    assert record.getMessage() == "192.168.1.1:54321 is refused: it speaks TLS, which is disabled"
+
+
+def test_plain_frames_are_refused_where_tls_is_enforced(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene("enforcing")
+    scene.greet()
+    assert scene.ask(b"one") == []
+    assert scene.events == ["closed"]
+    assert "it does not speak TLS, which is enforced" in caplog.text
+
+
+def test_a_tls_hello_is_refused_when_there_is_no_certificate(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    missing = TlsOptions(tls_test_mode_enable=False, tls_server_key_path="k", tls_server_cert_path="c")
+    scene.door._tls = ServerTls(missing, FileShelf())
+    scene.pair.client.write(b"\x16\x03\x01\x00\x05hello")
+    scene.pair.pump()
+    assert scene.events == ["closed"]
+    assert "no usable certificate" in caplog.text
+
+
+@pytest.mark.parametrize("proxy", [V1, V2], ids=["v1", "v2"])
+@pytest.mark.parametrize("speaks_tls", [False, True], ids=["plain", "tls"])
+def test_behind_a_proxy_the_client_is_the_peer(proxy: bytes, speaks_tls: bool) -> None:
+    scene = Scene(speaks_tls=speaks_tls)
+    scene.greet(proxy)
+    (answer,) = scene.ask(b"one")
+    assert answer.remark == "203.0.113.7:56324"
+    connection = scene.door.connection
+    assert connection.host_bytes == bytes([203, 0, 113, 7]) + (56324).to_bytes(4, "big")
+    assert scene.events == ["made 203.0.113.7:56324"]
+
+
+def test_the_balancers_own_connection_keeps_its_address() -> None:
+    scene = Scene()
+    scene.greet(V2_LOCAL)
+    (answer,) = scene.ask(b"one")
+    assert answer.remark == "192.168.1.1:54321"
+
+
+@pytest.mark.parametrize("start", [b"", V1, V2, V2_LOCAL], ids=["none", "v1", "v2", "local"])
+def test_first_bytes_may_come_one_by_one(start: bytes) -> None:
+    scene = Scene()
+    scene.greet()
+    for byte in start + encode_command(RemotingCommand.request(ECHO, body=b"slow")):
+        scene.pair.client.write(bytes([byte]))
+        scene.pair.pump()
+    assert [answer.body for answer in scene.talker.take()] == [b"slow"]
+    assert scene.clock.getDelayedCalls() == []
+
+
+def test_a_header_that_becomes_nonsense_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    scene.pair.client.write(b"PROXY WHAT ")
+    scene.pair.pump()
+    scene.pair.client.write(b"IS THIS\r\n" + encode_command(RemotingCommand.request(ECHO)))
+    scene.pair.pump()
+    assert scene.events == ["closed"]
+    assert "192.168.1.1:54321 is refused: a PROXY line" in caplog.text
+
+
+@pytest.mark.parametrize("start", [b"PROXY", V2[:20], b"\x16", b"\x16\x03\x01\x02\x00\x01"])
+def test_who_does_not_get_to_the_point_is_refused(start: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    scene.pair.client.write(start)
+    scene.pair.pump()
+    scene.clock.advance(9.9)
+    scene.pair.pump()
+    assert not scene.pair.client.gone
+    scene.clock.advance(0.1)
+    scene.pair.pump()
+    assert scene.pair.client.gone
+    assert scene.events[-1] == "closed"
+    assert "takes too long" in caplog.text
+
+
+def test_nobody_who_says_nothing_is_hurried() -> None:
+    scene = Scene()
+    scene.clock.advance(100)
+    assert scene.clock.getDelayedCalls() == []
+    scene.greet()
+    assert len(scene.ask(b"one")) == 1
+
+
+def test_garbage_instead_of_a_handshake_ends_the_connection() -> None:
+    scene = Scene()
+    scene.pair.client.write(b"\x16" + bytes(100))
+    scene.pair.pump()
+    assert scene.pair.client.gone
+    assert scene.events[-1] == "closed"
+    assert scene.clock.getDelayedCalls() == []
+
+
+def test_who_leaves_before_saying_anything_leaves_no_trace(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    with caplog.at_level(logging.DEBUG):
+        scene.pair.client.loseConnection()
+        scene.pair.pump()
+    assert scene.events == ["closed"]
+    assert caplog.records == []
+
+
+def test_ending_a_conversation_that_has_not_begun_cuts_it_off() -> None:
+    scene = Scene()
+    scene.door.end("idle")
+    assert scene.pair.server.aborted

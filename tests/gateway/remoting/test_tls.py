@@ -1,0 +1,287 @@
+"""TLS contexts proved by handshakes: both ends in one process, their bytes carried by hand."""
+
+import logging
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from OpenSSL import SSL
+from twisted.internet.protocol import Factory, Protocol
+
+from engine.options import TlsOptions
+from gateway.remoting.tls import ClientTls, ServerTls, openssl_cipher, self_signed
+from tests.gateway.remoting.pair import Pair
+
+
+class FileShelf(dict[str, bytes]):
+    """A disk that is only read."""
+
+    def read_bytes(self, path: str) -> bytes:
+        if path not in self:
+            raise FileNotFoundError(2, "no such file", path)
+        return self[path]
+
+
+def identity(name: str, password: bytes | None = None) -> tuple[bytes, bytes]:
+    """A key and a certificate of its own, in PEM."""
+    key, certificate = self_signed(name)
+    encryption = BestAvailableEncryption(password) if password else NoEncryption()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+    return pem, certificate.public_bytes(Encoding.PEM)
+
+
+class Inside(Protocol):
+    """What speaks inside TLS: keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+        self.lost: Any = None
+
+    def dataReceived(self, data: bytes) -> None:
+        self.heard += data
+
+    def connectionLost(self, reason: Any = None) -> None:
+        self.lost = reason
+
+
+class Insides(Factory):
+    noisy = False
+
+    def buildProtocol(self, addr: object) -> Inside:
+        return Inside()
+
+
+class Handshake:
+    """A client and a server shake hands and greet each other."""
+
+    def __init__(self, server: ServerTls, client: ClientTls) -> None:
+        self.server_inside = Inside()
+        server_end = server.wrap(self.server_inside)
+        self.client_end: Any = client.wrap_factory(Insides()).buildProtocol(None)
+        self.client_inside = self.client_end.wrappedProtocol
+        pair = Pair(self.client_end, server_end)
+        self.client_end.write(b"hello from the client")
+        server_end.write(b"hello from the server")  # type: ignore[attr-defined]
+        pair.pump()
+        self.connection: SSL.Connection | None = self.client_end.getHandle()
+
+    @property
+    def succeeded(self) -> bool:
+        return (self.server_inside.heard, self.client_inside.heard) == (
+            b"hello from the client",
+            b"hello from the server",
+        )
+
+    @property
+    def shown_name(self) -> str:
+        """The name in the certificate the server showed."""
+        subject = self.client_end.getPeerCertificate().to_cryptography().subject
+        return str(subject.rfc4514_string()).removeprefix("CN=")
+
+
+def client(**options: Any) -> ClientTls:
+    return ClientTls(TlsOptions(**options), FileShelf())
+
+
+def server_options(**more: Any) -> TlsOptions:
+    return TlsOptions(
+        tls_test_mode_enable=False, tls_server_key_path="key", tls_server_cert_path="cert", **more
+    )
+
+
+def test_test_mode_needs_no_files_and_gives_a_handshake() -> None:
+    server = ServerTls(TlsOptions(), FileShelf())
+    assert server.is_ready
+    handshake = Handshake(server, client())
+    assert handshake.succeeded
+    assert handshake.connection is not None
+    assert handshake.connection.get_protocol_version_name() == "TLSv1.3"
+
+
+def test_disabled_makes_nothing() -> None:
+    assert not ServerTls(TlsOptions(tls_server_mode="disabled"), FileShelf()).is_ready
+
+
+def test_a_server_shows_the_certificate_in_its_file() -> None:
+    key, cert = identity("broker-a")
+    handshake = Handshake(ServerTls(server_options(), FileShelf(key=key, cert=cert)), client())
+    assert handshake.succeeded
+    assert handshake.shown_name == "broker-a"
+
+
+def test_a_key_may_have_a_password() -> None:
+    key, cert = identity("broker-a", b"secret")
+    files = FileShelf(key=key, cert=cert)
+    assert Handshake(ServerTls(server_options(tls_server_key_password="secret"), files), client()).succeeded
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({}, {}),
+        ({"key": b"no PEM", "cert": b"no PEM"}, {}),
+        ({"key": identity("a")[0], "cert": identity("b")[1]}, {}),
+        (dict(zip(("key", "cert"), identity("a", b"secret"), strict=True)), {}),
+        (
+            dict(zip(("key", "cert"), identity("a", b"secret"), strict=True)),
+            {"tls_server_key_password": "wrong"},
+        ),
+        (dict(zip(("key", "cert"), identity("a"), strict=True)), {"tls_ciphers": "no-such-cipher"}),
+        (dict(zip(("key", "cert"), identity("a"), strict=True)), {"tls_protocols": "TLSv9"}),
+    ],
+    ids=["missing", "no PEM", "another's key", "no password", "wrong password", "cipher", "protocol"],
+)
+def test_unusable_files_leave_the_server_without_tls_and_say_so(
+    files: dict[str, bytes], options: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = ServerTls(server_options(**options), FileShelf(files))
+    assert not server.is_ready
+    assert "cannot be used" in caplog.text
+
+
+def test_changed_files_are_used_by_new_connections(caplog: pytest.LogCaptureFixture) -> None:
+    first, second = identity("first"), identity("second")
+    files = FileShelf(key=first[0], cert=first[1])
+    server = ServerTls(server_options(), files)
+    old = Handshake(server, client())
+    with caplog.at_level(logging.INFO):
+        server.reload()
+        assert caplog.records == []
+        files["cert"] = second[1]
+        server.reload()  # half a change: the pair does not fit
+        assert "cannot be used" in caplog.text
+        assert Handshake(server, client()).shown_name == "first"
+        caplog.clear()
+        server.reload()
+        assert caplog.records == []
+        files["key"] = second[0]
+        server.reload()
+        assert "have been read" in caplog.text
+    assert Handshake(server, client()).shown_name == "second"
+    assert old.succeeded
+
+
+def test_files_that_vanish_change_nothing_and_are_missed_once(caplog: pytest.LogCaptureFixture) -> None:
+    key, cert = identity("a")
+    files = FileShelf(key=key, cert=cert)
+    server = ServerTls(server_options(), files)
+    files.clear()
+    for _ in range(3):
+        server.reload()
+    assert Handshake(server, client()).succeeded
+    assert len(caplog.records) == 1
+
+
+def mutual(need: str, checked: bool, trusted: bytes | None) -> ServerTls:
+    key, cert = identity("server")
+    files = FileShelf(key=key, cert=cert)
+    options = server_options(tls_server_need_client_auth=need, tls_server_auth_client=checked)
+    if trusted is not None:
+        files["trust"] = trusted
+        options.tls_server_trust_cert_path = "trust"
+    return ServerTls(options, files)
+
+
+def known_client(files: FileShelf) -> ClientTls:
+    options = TlsOptions(
+        tls_test_mode_enable=False, tls_client_key_path="key", tls_client_cert_path="cert"
+    )
+    return ClientTls(options, files)
+
+
+@pytest.mark.parametrize(
+    ("need", "checked", "shows", "succeeds"),
+    [
+        ("none", True, "nothing", True),
+        ("optional", True, "nothing", True),
+        ("optional", True, "a stranger's", False),
+        ("optional", False, "a stranger's", True),
+        ("require", True, "nothing", False),
+        ("require", False, "nothing", False),
+        ("require", True, "a stranger's", False),
+        ("require", True, "its own", True),
+        ("require", False, "a stranger's", True),
+    ],
+)
+def test_client_certificates_are_asked_for_and_checked_as_told(
+    need: str, checked: bool, shows: str, succeeds: bool
+) -> None:
+    friend, stranger = identity("friend"), identity("stranger")
+    server = mutual(need, checked, friend[1])
+    if shows == "nothing":
+        ours = client()
+    else:
+        key, cert = friend if shows == "its own" else stranger
+        ours = known_client(FileShelf(key=key, cert=cert))
+    assert Handshake(server, ours).succeeded is succeeds
+
+
+@pytest.mark.parametrize(("checks", "trusts", "succeeds"), [(True, True, True), (True, False, False), (False, False, True)])
+def test_a_client_believes_the_servers_it_is_told_to(checks: bool, trusts: bool, succeeds: bool) -> None:
+    key, cert = identity("broker")
+    server = ServerTls(server_options(), FileShelf(key=key, cert=cert))
+    options = TlsOptions(
+        tls_test_mode_enable=False, tls_client_auth_server=checks, tls_client_trust_cert_path="trust"
+    )
+    ours = ClientTls(options, FileShelf(trust=cert if trusts else identity("another")[1]))
+    assert Handshake(server, ours).succeeded is succeeds
+
+
+def test_a_client_whose_files_cannot_be_used_is_not_made() -> None:
+    options = TlsOptions(tls_test_mode_enable=False, tls_client_trust_cert_path="nowhere")
+    with pytest.raises(FileNotFoundError):
+        ClientTls(options, FileShelf())
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "cipher"),
+    [
+        ({"tls_protocols": "TLSv1.2"}, "TLSv1.2", None),
+        ({"tls_protocols": "TLSv1.3"}, "TLSv1.3", None),
+        ({"tls_ciphers": "TLS_AES_128_GCM_SHA256"}, "TLSv1.3", "TLS_AES_128_GCM_SHA256"),
+        (
+            {"tls_ciphers": "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"},
+            "TLSv1.2",
+            "ECDHE-ECDSA-AES128-GCM-SHA256",
+        ),
+        (
+            {"tls_ciphers": " ECDHE-ECDSA-CHACHA20-POLY1305 , TLS_CHACHA20_POLY1305_SHA256 "},
+            "TLSv1.3",
+            "TLS_CHACHA20_POLY1305_SHA256",
+        ),
+    ],
+)
+def test_protocols_and_ciphers_are_those_of_the_options(
+    options: dict[str, str], version: str, cipher: str | None
+) -> None:
+    handshake = Handshake(ServerTls(TlsOptions(**options), FileShelf()), client())
+    assert handshake.succeeded
+    connection = handshake.connection
+    assert connection is not None
+    assert connection.get_protocol_version_name() == version
+    assert cipher in (None, connection.get_cipher_name())
+
+
+def test_ends_without_a_common_protocol_do_not_meet() -> None:
+    server = ServerTls(TlsOptions(tls_protocols="TLSv1.3"), FileShelf())
+    assert not Handshake(server, client(tls_protocols="TLSv1.2")).succeeded
+
+
+@pytest.mark.parametrize(
+    ("java", "openssl"),
+    [
+        ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+        ("TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384", "ECDHE-ECDSA-AES256-SHA384"),
+        ("TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA"),
+        ("TLS_DHE_RSA_WITH_AES_256_GCM_SHA384", "DHE-RSA-AES256-GCM-SHA384"),
+        ("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"),
+        ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+    ],
+)
+def test_java_names_of_ciphers_are_known(java: str, openssl: str) -> None:
+    assert openssl_cipher(java) == openssl
