@@ -10,6 +10,7 @@ Standard: `ConfigManager`, whose files these are, and `MixAll.string2File`.
 
 import logging
 import os
+from collections.abc import Callable
 from typing import Any
 
 from engine.disk import Disk
@@ -72,41 +73,54 @@ def write_table(disk: Disk, path: str, text: bytes) -> None:
 
 
 class TableFile:
-    """The file of one table: knows whether there is something to write, and outlives a full disk."""
+    """The file of one table: writes the newest state, one write at a time, and outlives a full disk.
 
-    def __init__(self, disk: Disk, path: str) -> None:
+    With a worker the write happens there; what changes meanwhile is written when it is done.
+    """
+
+    def __init__(self, disk: Disk, path: str, worker: Worker | None = None) -> None:
         self._disk = disk
+        self._worker = worker
+        self._is_writing = False
+        self._next: Callable[[], bytes] | None = None
         self.path = path
-        self.dirty = False
-        """Whether the table has changed since it was last written."""
+        self.has_failed = False
+        """Whether the newest state could not be written; it should be tried again."""
 
     def load(self) -> Table | None:
         """As `load_table`."""
         return load_table(self._disk, self.path)
 
-    def save(self, table: Table, worker: Worker | None = None) -> None:
-        """Write the table, on `worker` if there is one; a failure is logged and leaves it dirty."""
-        self.write(dumps(table, indent=True), worker)
-
-    def write(self, text: bytes, worker: Worker | None = None) -> None:
-        """As `save`, for a table that is text already."""
-        self.dirty = False
+    def save(self, make_text: Callable[[], bytes]) -> None:
+        """Write what `make_text` gives, now or after the write that is under way; a failure is logged."""
+        if self._is_writing:
+            self._next = make_text
+            return
+        text = make_text()
+        self.has_failed = False
+        self._is_writing = True
 
         def work() -> None:
             write_table(self._disk, self.path, text)
 
-        def done(outcome: Exception | None) -> None:
-            if outcome is not None:
-                self.dirty = True
-                log.error("%s could not be written: %s", self.path, outcome)
-
-        if worker is not None:
-            worker.run(work, done)
+        if self._worker is not None:
+            self._worker.run(work, self._done)
             return
         try:
             work()
         except OSError as error:
-            done(error)
+            self._done(error)
+        else:
+            self._done(None)
+
+    def _done(self, outcome: Exception | None) -> None:
+        self._is_writing = False
+        if outcome is not None:
+            self.has_failed = True
+            log.error("%s could not be written: %s", self.path, outcome)
+        if self._next is not None:
+            make_text, self._next = self._next, None
+            self.save(make_text)
 
 
 def _parse(text: bytes) -> Table:

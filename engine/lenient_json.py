@@ -67,6 +67,15 @@ class ObjectKey(Mapping[str, Any]):
         return f"ObjectKey({self.text})"
 
 
+class Prepared:
+    """A value that is text already, made by `dumps` with the same settings; `dumps` writes it as it is."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text.decode("utf-8")
+
+
 def loads(text: bytes | str) -> Any:
     """Read JSON or the standard's kind of it. Raises `JsonError`."""
     try:
@@ -78,9 +87,9 @@ def loads(text: bytes | str) -> Any:
 def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool = False) -> bytes:
     """Write a value as the standard does.
 
-    Mappings (with `str`, `int` or `ObjectKey` keys), lists, tuples, strings, numbers, booleans and None
-    can be written. Without `bare_keys` number and object keys are put in quotes, which makes it plain
-    JSON. Raises `TypeError` for other types and `ValueError` beyond `DEPTH_MAX`.
+    Mappings (with `str`, `int` or `ObjectKey` keys), lists, tuples, strings, numbers, booleans, None
+    and `Prepared` text can be written. Without `bare_keys` number and object keys are put in quotes,
+    which makes it plain JSON. Raises `TypeError` for other types and `ValueError` beyond `DEPTH_MAX`.
     """
     text = _text(value, bare_keys=bare_keys, sort=sort, indent=indent)
     # Half a surrogate pair cannot be sent; Java sends a question mark too.
@@ -235,6 +244,9 @@ class _Writer:
             self._write_all("{", self._members(value), "}", depth)
         elif isinstance(value, list | tuple):
             self._write_all("[", (("", item) for item in value), "]", depth)
+        elif isinstance(value, Prepared):
+            # A line's end is none of a string's content, where it would be escaped.
+            self._parts.append(value.text.replace("\n", "\n" + "\t" * (depth - 1)))
         else:
             raise TypeError(f"{type(value).__name__} has no JSON")
 

@@ -1,13 +1,14 @@
 """Tables on disk outlive cuts, crashes and full disks."""
 
 import errno
-import logging
+from collections.abc import Callable
 
 import pytest
 
 from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.jsonfile import TableFile, load_table, save_table, write_table
+from engine.lenient_json import dumps
 from engine.worker import MemoryWorker
 
 PATH = "/store/config/consumerOffset.json"
@@ -105,31 +106,46 @@ def test_a_power_cut_at_any_moment_leaves_a_table() -> None:
     assert ("write", False) in left
 
 
-def test_a_table_file_keeps_what_could_not_be_written(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_file_says_what_could_not_be_written(caplog: pytest.LogCaptureFixture) -> None:
     disk = MemoryDisk()
     table = TableFile(disk, PATH)
-    table.dirty = True
     disk.fail_next("write", PATH, errno.ENOSPC)
-    table.save(NEW)
-    assert table.dirty
+    table.save(lambda: dumps(NEW))
+    assert table.has_failed
     assert "could not be written" in caplog.text
-    table.save(NEW)
-    assert not table.dirty
+    table.save(lambda: dumps(NEW))
+    assert not table.has_failed
     assert table.load() == NEW
 
 
-def test_a_table_file_writes_on_the_worker(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.ERROR)
+def test_a_table_file_writes_on_the_worker_one_at_a_time_and_the_newest_last() -> None:
     disk, worker = MemoryDisk(), MemoryWorker()
-    table = TableFile(disk, PATH)
-    table.save(OLD, worker)
-    assert not disk.exists(PATH)
+    table = TableFile(disk, PATH, worker)
+    made: list[int] = []
+
+    def maker(number: int) -> Callable[[], bytes]:
+        def make() -> bytes:
+            made.append(number)
+            return dumps({"a": number})
+
+        return make
+
+    for number in range(5):
+        table.save(maker(number))
+    assert (made, disk.exists(PATH), worker.waiting) == ([0], False, 1)
     worker.perform_all()
-    assert table.load() == OLD
+    assert made == [0, 4]
+    assert table.load() == {"a": 4}
+
+
+def test_a_failure_on_the_worker_is_known_when_it_is_done() -> None:
+    disk, worker = MemoryDisk(), MemoryWorker()
+    table = TableFile(disk, PATH, worker)
     disk.fail_next("sync", PATH)
-    table.save(NEW, worker)
+    table.save(lambda: dumps(NEW))
+    assert not table.has_failed
     worker.perform_all()
-    assert table.dirty
+    assert table.has_failed
 
 
 def test_text_is_written_as_it_is() -> None:

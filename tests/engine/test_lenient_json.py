@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.lenient_json import DEPTH_MAX, JsonError, ObjectKey, dumps, loads
+from engine.lenient_json import DEPTH_MAX, JsonError, ObjectKey, Prepared, dumps, loads
 
 
 def test_bare_integer_keys_are_integers() -> None:
@@ -149,3 +149,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             return
     else:
         assert loads(text) == expected
+
+
+@given(VALUES, st.booleans())
+def test_prepared_text_is_written_as_the_value_would_be(value: Any, indent: bool) -> None:
+    prepared = Prepared(dumps(value, indent=indent))
+    assert dumps({"a": {"b": prepared}}, indent=indent) == dumps({"a": {"b": value}}, indent=indent)
