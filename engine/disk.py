@@ -5,8 +5,8 @@ is its double for tests: it remembers what was synced, so that `crash()` can giv
 might have left it, and it can be told to fail.
 
 Offsets are explicit (pread and pwrite): no file has a position, so a file may be read while it is written.
-Every failure is an `OSError`. A `File` closes when its last reference goes, which is why a file may be dropped
-here while a worker still syncs it there.
+Every failure is an `OSError`. A `File` closes when its last reference goes, which is why a file may be
+dropped here while a worker still syncs it there.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ class Disk(Protocol):
         """The whole content of a file."""
 
     def lock(self, path: str) -> File:
-        """Open and lock a file against other processes until it is closed; `BlockingIOError` if it is taken."""
+        """Open and lock a file against other processes until it is closed; `BlockingIOError` if it is
+        taken.
+        """
 
     def usage(self, path: str) -> tuple[int, int]:
         """Bytes in all and bytes free of the file system that holds `path`."""
@@ -171,6 +173,8 @@ class RealFile:
         os.ftruncate(self._fd, size)
 
     def window(self, size: int) -> Window:
+        # Real room, as writing to a hole through memory on a full disk would end the process.
+        os.posix_fallocate(self._fd, 0, size)
         return _RealWindow(self._fd, size)
 
     def close(self) -> None:
@@ -302,7 +306,8 @@ class _Inode:
 
 class _MemoryWindow:
     def __init__(self, inode: _Inode, size: int) -> None:
-        inode.reach(size)
+        # All of it now: a buffer that is looked at cannot grow.
+        inode.reach(inode.size)
         inode.windowed = max(inode.windowed, size)
         inode.touch(0, size)
         self.buffer = memoryview(inode.data)[:size]
@@ -364,8 +369,9 @@ class MemoryFile:
 class MemoryDisk:
     """A disk in memory, for tests.
 
-    `fail_next(call, part_of_path, error_number, times)` makes calls fail; `crash(seed)` gives the disk that a
-    power cut might leave: names whose directory was synced, sectors that were synced, and any part of the rest.
+    `fail_next(call, part_of_path, error_number, times)` makes calls fail; `crash(seed)` gives the disk that
+    a power cut might leave: names whose directory was synced, sectors that were synced, and any part of the
+    rest.
     """
 
     def __init__(self, total: int = 1 << 40, millis: Callable[[], int] = lambda: 0) -> None:

@@ -7,8 +7,8 @@
     logics-physical-offset i8 [40] start of the last record in the flushed consume queues
     zeros up to 4096
 
-It is written after what it speaks of was synced, and lies in one sector, so it is never half written. Recovery
-after an unclean stop starts at logics-physical-offset. Standard: `StoreCheckpoint`.
+It is written after what it speaks of was synced, and lies in one sector, so it is never half written.
+Recovery after an unclean stop starts at logics-physical-offset. Standard: `StoreCheckpoint`.
 """
 
 from __future__ import annotations

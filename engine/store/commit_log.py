@@ -1,9 +1,9 @@
 """The commit log: every record of every topic, one after another. The truth; all else is derived from it.
 
-A record never crosses a file border: where it does not fit with 8 bytes to spare, the file ends with a blank and
-the record opens the next file. Appending is `reserve(size)`, which gives the record's place, then `write(data)`,
-which moves `position`. A write that fails moves nothing, and what it left behind is made zero again.
-Standard: `CommitLog`.
+A record never crosses a file border: where it does not fit with 8 bytes to spare, the file ends with a
+blank and the record opens the next file. Appending is `reserve(size)`, which gives the record's place, then
+`write(data)`, which moves `position`. A write that fails moves nothing, and what it left behind is made
+zero again. Standard: `CommitLog`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, 
 
 
 class CommitLog:
-    """Appends and reads bytes. `position` is the offset after the last record (the greatest physical offset)."""
+    """Appends and reads bytes. `position` is the offset after the last record (the greatest physical
+    offset).
+    """
 
     __slots__ = ("_end", "_file", "_start", "file_size", "files", "position")
 
@@ -102,7 +104,7 @@ class CommitLog:
         start = self.read(offset, START.size)
         if start is None:
             return None
-        size, magic = START.unpack(start)
+        size, _magic = START.unpack(start)
         record = self.read(offset, size) if size > BLANK_SIZE else None
         if record is None or int.from_bytes(record[28:36], "big") != offset:
             return None

@@ -2,10 +2,10 @@
 
     unit = physical-offset i8, size i4, tags-code i8          (20 bytes; unit n is at byte 20 n)
 
-Derived from the commit log and rebuilt from it. New units stay in memory (`tail`) and are written out on the flush
-interval or past a size; they can be read at once. A queue that does not start at unit 0 begins with blank units
-(0, 0x7FFFFFFF, 0) up to its first one. tags-code is the hash of the tags, or for a delayed message its delivery
-time. Standard: `ConsumeQueue`, `ConsumeQueueStore`.
+Derived from the commit log and rebuilt from it. New units stay in memory (`tail`) and are written out on
+the flush interval or past a size; they can be read at once. A queue that does not start at unit 0 begins
+with blank units (0, 0x7FFFFFFF, 0) up to its first one. tags-code is the hash of the tags, or for a delayed
+message its delivery time. Standard: `ConsumeQueue`, `ConsumeQueueStore`.
 """
 
 from __future__ import annotations
@@ -162,7 +162,9 @@ class ConsumeQueue:
 
         Standard: `ConsumeQueue.correctMinOffset`.
         """
-        low = max(self.min_offset, self._files.starts[0] // UNIT_SIZE if self._files.starts else self.tail_start)
+        low = max(
+            self.min_offset, self._files.starts[0] // UNIT_SIZE if self._files.starts else self.tail_start
+        )
         high = self.max_offset
         first = self.unit(low)
         if first is None or (first[0] >= min_physical_offset and first[1] != 0x7FFFFFFF):
@@ -202,10 +204,12 @@ class ConsumeQueues:
     `written` lists what was written out since the last sync, for whoever makes it durable.
     """
 
-    def __init__(self, pool: FilePool, directory: str, file_size: int) -> None:
+    def __init__(self, pool: FilePool, directory: str, file_size: int, limit: int) -> None:
         self.pool = pool
         self.directory = directory
         self.file_size = file_size
+        self._limit = limit
+        self._count = 0
         self.table: dict[str, dict[int, ConsumeQueue]] = {}
         self.dirty: list[ConsumeQueue] = []
         self.written: set[tuple[str, int]] = set()
@@ -236,6 +240,9 @@ class ConsumeQueues:
             raise MessageIllegal(f"the topic {topic!r} cannot be stored")
         if queue_id < 0:
             raise MessageIllegal(f"the queue id is {queue_id}")
+        if self._count >= self._limit:
+            raise MessageIllegal(f"there are {self._count} queues already, as many as maxQueues allows")
+        self._count += 1
         directory = f"{self.directory}/{topic}/{queue_id}"
         queue = ConsumeQueue(self.pool, directory, self.file_size, topic, queue_id)
         self.table.setdefault(topic, {})[queue_id] = queue
@@ -265,6 +272,7 @@ class ConsumeQueues:
         queues = self.table.pop(topic, None)
         if queues is None:
             return False
+        self._count -= len(queues)
         for queue in queues.values():
             queue.destroy()
         self.dirty = [queue for queue in self.dirty if queue.topic != topic]

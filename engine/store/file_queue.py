@@ -1,8 +1,9 @@
 """A log kept in files of one length, each named by the offset at which it starts.
 
-Names have 20 digits; files are made at full length (sparse), so that a store of the standard opens them. Nothing
-is mapped: reads and writes say their offset. Open files are kept in a `FilePool`, so that a hundred thousand
-queues do not hold a hundred thousand descriptors. Standard: `MappedFileQueue`, `DefaultMappedFile`.
+Names have 20 digits; files are made at full length (sparse), so that a store of the standard opens them.
+Nothing is mapped: reads and writes say their offset. Open files are kept in a `FilePool`, so that a hundred
+thousand queues do not hold a hundred thousand descriptors. Standard: `MappedFileQueue`,
+`DefaultMappedFile`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ def file_name(start: int) -> str:
 
 
 class FilePool:
-    """The most recently used open files; the others are dropped, and close when nobody holds them."""
+    """The most recently used open files; the others are dropped, and close when nobody holds them.
+
+    `unsynced` collects directories in which files were made, for whoever makes the names durable.
+    """
 
     def __init__(self, disk: Disk, limit: int = 512) -> None:
         self.disk = disk
+        self.unsynced: set[str] = set()
         self._limit = limit
         self._files: OrderedDict[tuple[str, int], File] = OrderedDict()
 
@@ -46,6 +51,13 @@ class FilePool:
     def forget(self, directory: str, start: int) -> None:
         """Drop a file, as it is about to go."""
         self._files.pop((directory, start), None)
+
+    def note_directory(self, directory: str) -> None:
+        """Note that a directory, and perhaps the two above it, may be new."""
+        for _ in range(3):
+            directory = directory.rpartition("/")[0]
+            if directory:
+                self.unsynced.add(directory)
 
     def clear(self) -> None:
         """Drop all files."""
@@ -91,7 +103,10 @@ class FileQueue:
 
     def create(self, start: int) -> File:
         """Make the file that starts at `start`, at full length; it becomes the last one."""
-        self.disk.makedirs(self.directory)
+        if not self.starts:
+            self.disk.makedirs(self.directory)
+            self.pool.note_directory(self.directory)
+        self.pool.unsynced.add(self.directory)
         file = self.disk.open(f"{self.directory}/{file_name(start)}", create=True)
         file.truncate(self.file_size)
         if not self.starts or start > self.starts[-1]:

@@ -7,19 +7,20 @@ One file:
     slots  = slot-count * i4: number of the latest entry of the slot, 0 if none
     entries = entry-count * (key-hash i4, physical-offset i8, seconds since begin i4, previous entry i4)
 
-Entry 0 is never used; an entry's slot is key-hash mod slot-count; entries of a slot form a chain to older ones.
-The standard's file has 5,000,000 slots and 20,000,000 entries: 420,000,040 bytes, sparse.
+Entry 0 is never used; an entry's slot is key-hash mod slot-count; entries of a slot form a chain to older
+ones. The standard's file has 5,000,000 slots and 20,000,000 entries: 420,000,040 bytes, sparse.
 
-Messages wait in `Index.pending` and are entered in groups. Slots are reached at random, so header and slots of the
-newest file are a window in memory (20 MB at most, given back when idle); entries are appended with one write a
-group; older files are read where needed. The entries alone are the truth: slots are rebuilt from them after an
-unclean stop. Standard: `IndexFile`, `IndexService`.
+Messages wait in `Index.pending` and are entered in groups. Slots are reached at random, so header and slots
+of the newest file are a window in memory (20 MB at most, given back when idle); entries are appended with
+one write a group; older files are read where needed. The entries alone are the truth: slots are rebuilt
+from them after an unclean stop. Standard: `IndexFile`, `IndexService`.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from datetime import datetime
 from operator import mul
 
 from engine.disk import Disk, File, Window
@@ -40,22 +41,24 @@ SECONDS_MAX = 0x7FFFFFFF
 _SCAN_ENTRIES = 8192
 _CODES_MAX = 4096
 
-_powers: dict[int, tuple[int, ...]] = {}
+Weights = tuple[int, tuple[int, ...]]
+"""For texts of n characters: 31**n, and 31**(n - 1) ... 31**0, all modulo 2**32."""
+
+_weights: dict[int, Weights] = {}
 
 
-def _weights(count: int) -> tuple[int, ...]:
-    weights = _powers.get(count)
-    if weights is None:
-        weights = tuple(pow(31, count - 1 - i, 1 << 32) for i in range(count))
-        if count <= 1024:
-            _powers[count] = weights
+def _weigh(count: int) -> Weights:
+    weights = pow(31, count, 1 << 32), tuple(pow(31, count - 1 - i, 1 << 32) for i in range(count))
+    if count <= 1024:
+        _weights[count] = weights
     return weights
 
 
 class KeyHashes:
     """Hashes of `topic#key` as the index uses them: never negative.
 
-    The part for the topic, and whole hashes of tags, are remembered; both tables are emptied when they are full.
+    The part for the topic, and whole hashes of tags, are remembered; both tables are emptied when they are
+    full.
     """
 
     def __init__(self) -> None:
@@ -71,7 +74,8 @@ class KeyHashes:
             prefix = self._topics[topic] = java_hash(topic + "#") & 0xFFFFFFFF
         if key.isascii():
             count = len(key)
-            value = (prefix * pow(31, count, 1 << 32) + sum(map(mul, key.encode(), _weights(count)))) & 0xFFFFFFFF
+            power, weights = _weights.get(count) or _weigh(count)
+            value: int = (prefix * power + sum(map(mul, key.encode(), weights))) & 0xFFFFFFFF
         else:
             value = java_hash(f"{topic}#{key}") & 0xFFFFFFFF
         if value < 0x80000000:
@@ -91,10 +95,18 @@ class KeyHashes:
 class IndexFile:
     """One file. `open_window` before entries are put; reading needs none."""
 
-    def __init__(self, disk: Disk, path: str, slot_count: int, entry_count: int, create: bool = False) -> None:
+    def __init__(
+        self, disk: Disk, path: str, slot_count: int, entry_count: int, create: bool = False
+    ) -> None:
         self.path = path
         self.slot_count = slot_count
         self.entry_count = entry_count
+        self.begin_timestamp: int
+        self.end_timestamp: int
+        self.begin_offset: int
+        self.end_offset: int
+        self.used_slots: int
+        self.next_entry: int
         self.entries_at = HEADER_SIZE + 4 * slot_count
         self._disk = disk
         self.file: File = disk.open(path, create)
@@ -193,7 +205,9 @@ class IndexFile:
         return begin <= self.end_timestamp and end >= self.begin_timestamp
 
     def find(self, key_hash: int, begin: int, end: int, limit: int) -> list[int]:
-        """Physical offsets of the newest entries with this hash and a time in [begin, end] (whole seconds)."""
+        """Physical offsets of the newest entries with this hash and a time in [begin, end] (whole
+        seconds).
+        """
         found: list[int] = []
         data = self.file.read(HEADER_SIZE + key_hash % self.slot_count * 4, 4)
         number = SLOT.unpack(data)[0]
@@ -214,11 +228,15 @@ class IndexFile:
         number = 1
         while number < self.entry_count:
             count = min(_SCAN_ENTRIES, self.entry_count - number)
-            yield from ENTRY.iter_unpack(self.file.read(self.entries_at + number * ENTRY_SIZE, count * ENTRY_SIZE))
+            yield from ENTRY.iter_unpack(
+                self.file.read(self.entries_at + number * ENTRY_SIZE, count * ENTRY_SIZE)
+            )
             number += count
 
     def rebuild(self, below: int) -> None:
-        """Keep the entries whose records lie below a physical offset and make slots and header anew from them."""
+        """Keep the entries whose records lie below a physical offset and make slots and header anew from
+        them.
+        """
         slots = bytearray(4 * self.slot_count)
         used, number, last_offset, last_seconds = 0, 1, -1, 0
         chains: list[bytes] = []
@@ -268,8 +286,9 @@ class Index:
         self.idle = True
 
     def load(self, clean: bool, safe_timestamp: int, below: int) -> None:
-        """Find the files. After an unclean stop those past `safe_timestamp` (ms) are rebuilt from their entries,
-        as far as the records lie below a physical offset; the records after it are dispatched again."""
+        """Find the files. After an unclean stop those past `safe_timestamp` (ms) are rebuilt from their
+        entries, as far as the records lie below a physical offset; the records after it are dispatched
+        again."""
         size = HEADER_SIZE + 4 * self.slot_count + ENTRY_SIZE * self.entry_count
         for name in self.disk.listdir(self.directory):
             path = f"{self.directory}/{name}"
@@ -332,14 +351,14 @@ class Index:
         while self.files and f"{self.directory}/{name}" <= self.files[-1].path:
             now += 1
             name = self._name(now)
-        file = IndexFile(self.disk, f"{self.directory}/{name}", self.slot_count, self.entry_count, create=True)
+        file = IndexFile(
+            self.disk, f"{self.directory}/{name}", self.slot_count, self.entry_count, create=True
+        )
         self.files.append(file)
         return file
 
     @staticmethod
     def _name(now: int) -> str:
-        from datetime import datetime
-
         return datetime.fromtimestamp(now / 1000).strftime("%Y%m%d%H%M%S") + f"{now % 1000:03d}"
 
     def find(self, key_hash: int, begin: int, end: int, limit: int) -> list[int]:

@@ -12,7 +12,7 @@ Grammar (integers big-endian, signed; offsets in brackets for IPv4 hosts):
     topic       = length i1 (version 1) | length i2 (version 2); UTF-8 text
     properties  = length i2; (name 0x01 value 0x02)*
     blank       = size i4, magic i4 0xCBD43194: nothing more in this file, go on in the next
-    element     = size i4, magic i4, crc i4, flag i4, body-length i4, body, properties     (of a client's batch)
+    element     = size i4, magic i4, crc i4, flag i4, body-length i4, body, properties  (of a client's batch)
 
 A record at a position is valid if and only if
  1. at least 4 bytes are there and size bytes are there, and the magic is one of the two;
@@ -181,7 +181,8 @@ def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
 
 
 def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -> int | Invalid:
-    """Size of the valid record at `at`, which lies at `position` of the log; 0 for a blank; else why it is none.
+    """Size of the valid record at `at`, which lies at `position` of the log; 0 for a blank; else why it is
+    none.
 
     Sizes are judged by what `data` holds: a record cut off by its end is invalid.
     """

@@ -1,0 +1,162 @@
+"""From the commit log to what is derived from it: consume queue units and index entries.
+
+`put` leaves each stored message here; `apply` takes those that may be seen (all, or with SYNC_FLUSH those
+that are durable), fills queue and index and tells who arrived. Recovery feeds records it reads through
+`repeat`. Standard: `DefaultMessageStore.ReputMessageService`, `CommitLogDispatcherBuildConsumeQueue`,
+`CommitLogDispatcherBuildIndex`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from engine.errors import ConfigError
+from engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_TAGS,
+    SCHEDULE_TOPIC,
+    StoredMessage,
+    SysFlag,
+    parse_properties,
+    tags_code,
+)
+from engine.store.consume_queue import TAIL_LIMIT, ConsumeQueue, ConsumeQueues
+from engine.store.index_file import Index
+from engine.store.results import Arrival
+
+INDEX_GROUP = 1024
+"""Messages that are entered into the index together."""
+_CODES_MAX = 10_000
+_UNIT_MILLIS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNKNOWN_LEVEL_MILLIS = 1000
+
+
+Stored = tuple[str, ConsumeQueue | None, dict[str, str] | bytes, int, int, int, int, int]
+"""A message in the log that is not dispatched yet: topic, queue (None for one that enters no consume queue),
+properties (bytes where nobody parsed them yet), sys flag, queue offset, physical offset, size, store time
+ms."""
+
+
+def parse_delay_levels(text: str) -> list[int]:
+    """Delays in ms, level 1 first, of a setting such as `1s 5s 2h`. Raises `ConfigError`."""
+    delays = []
+    for word in text.split():
+        unit = _UNIT_MILLIS.get(word[-1])
+        if unit is None or not word[:-1].isdigit():
+            raise ConfigError(f"messageDelayLevel: {word!r} is no delay such as 10s, 5m, 1h or 1d")
+        delays.append(int(word[:-1]) * unit)
+    return delays
+
+
+def enters_queue(sys_flag: int) -> bool:
+    """Whether a record gets a queue offset and a consume queue unit: not if prepared or rolled back."""
+    return sys_flag & SysFlag.TRANSACTION_MASK not in (
+        SysFlag.TRANSACTION_PREPARED,
+        SysFlag.TRANSACTION_ROLLBACK,
+    )
+
+
+class Dispatch:
+    """Fills queues and index in the order of the log.
+
+    `offset` is up to where the log is dispatched, `last_start` and `last_timestamp` (ms) tell the newest
+    message that was put into a queue.
+    """
+
+    def __init__(self, queues: ConsumeQueues, index: Index | None, delay_levels: list[int]) -> None:
+        self._queues = queues
+        self._index = index
+        self._delays = delay_levels
+        self._codes: dict[str, int] = {}
+        self._long: set[ConsumeQueue] = set()
+        self.waiting: deque[Stored] = deque()
+        self.offset = 0
+        self.last_start = 0
+        self.last_timestamp = 0
+
+    def _tags_code(self, properties: dict[str, str]) -> int:
+        tags = properties.get(PROPERTY_TAGS)
+        if not tags:
+            return 0
+        code = self._codes.get(tags)
+        if code is None:
+            if len(self._codes) >= _CODES_MAX:
+                self._codes.clear()
+            code = self._codes[tags] = tags_code(tags)
+        return code
+
+    def _delivery_time(self, properties: dict[str, str], store_timestamp: int) -> int | None:
+        """What stands in place of the tags code of a delayed message.
+
+        Standard: `CommitLog.checkMessageAndReturnSize`, `DefaultMessageStore.computeDeliverTimestamp`.
+        """
+        text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
+        if not text.isdecimal() or int(text) == 0:
+            return None
+        level = min(int(text), len(self._delays))
+        delay = self._delays[level - 1] if level else _UNKNOWN_LEVEL_MILLIS
+        return store_timestamp + delay
+
+    def apply(self, confirmed: int, arrivals: list[Arrival] | None) -> None:
+        """Dispatch what lies before `confirmed`, adding to `arrivals`. Touches no file; see `settle`."""
+        waiting = self.waiting
+        while waiting:
+            item = waiting[0]
+            end = item[5] + item[6]
+            if end > confirmed:
+                return
+            waiting.popleft()
+            self._take(item, arrivals)
+            self.offset = end
+        if self.offset < confirmed:
+            self.offset = confirmed
+
+    def _take(self, item: Stored, arrivals: list[Arrival] | None) -> None:
+        topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp = item
+        if not isinstance(properties, dict):
+            properties = parse_properties(properties.decode("utf-8", "replace"))
+        if queue is not None:
+            code = self._tags_code(properties)
+            if topic == SCHEDULE_TOPIC:
+                code = self._delivery_time(properties, store_timestamp) or code
+            queue.append(queue_offset, physical_offset, size, code)
+            if not queue.dirty:
+                self._queues.mark(queue)
+            if len(queue.tail) >= TAIL_LIMIT:
+                self._long.add(queue)
+            self.last_start = physical_offset
+            self.last_timestamp = store_timestamp
+            if arrivals is not None:
+                arrivals.append(
+                    Arrival(topic, queue.queue_id, queue_offset + 1, code, store_timestamp, properties)
+                )
+        if self._index is not None and sys_flag & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK:
+            self._index.pending.append((topic, properties, physical_offset, store_timestamp))
+
+    def settle(self) -> None:
+        """Write out long tails and enter a full group into the index. Raises `OSError`; what was not written
+        then stays in memory."""
+        while self._long:
+            queue = self._long.pop()
+            self._queues.write_out(queue)
+        if self._index is not None and len(self._index.pending) >= INDEX_GROUP:
+            self._index.apply(self.last_timestamp)
+
+    def repeat(self, message: StoredMessage) -> None:
+        """Dispatch a record read from the log. Raises `OSError` as `settle` does."""
+        queue = self._queues.open(message.topic, message.queue_id) if enters_queue(message.sys_flag) else None
+        self._take(
+            (
+                message.topic,
+                queue,
+                message.properties,
+                message.sys_flag,
+                message.queue_offset,
+                message.physical_offset,
+                message.size,
+                message.store_timestamp,
+            ),
+            None,
+        )
+        self.offset = message.physical_offset + message.size
+        self.settle()

@@ -1,0 +1,369 @@
+"""What is on stable storage, and getting there.
+
+`GroupCommit` is the rule, without a disk: waiters with the offset they need; one sync at a time; who comes
+while it runs waits for the next. A sync that failed is never trusted afterwards, not even when a later one
+succeeds: the system may have dropped the pages it could not write. `Durability` drives it with a worker,
+and makes rounds that sync the derived files and then write the checkpoint. Order of a round, each step
+after the one before:
+
+    1. tails of the consume queues and waiting index entries are written to their files
+    2. the commit log is synced up to what they refer to
+    3. the files of the consume queues and the index, and the directories with new names, are synced
+    4. the checkpoint is written and synced
+
+Standard: `CommitLog.GroupCommitService`, `FlushRealTimeService`,
+`ConsumeQueueStore.FlushConsumeQueueService`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engine.clock import Clock
+from engine.disk import Disk, File
+from engine.options import StoreOptions
+from engine.store.checkpoint import Checkpoint
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import ConsumeQueues
+from engine.store.file_queue import file_name
+from engine.store.index_file import Index
+from engine.store.results import PutStatus
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+Done = Callable[[PutStatus], None]
+PAGE = 4096
+FILES_A_STEP = 16
+"""Consume queue files that one piece of work syncs, so that a group commit never waits for many."""
+DISPATCHED_A_ROUND = 256 << 20
+"""Dispatched bytes after which a round is made early, so that recovery never has many more to read."""
+
+
+class _Waiter(NamedTuple):
+    end: int
+    deadline: int
+    done: Done
+
+
+class GroupCommit:
+    """Who waits for which offset to be durable. Times in ms."""
+
+    def __init__(self) -> None:
+        self.flushed = 0
+        self.target: int | None = None
+        self.failure = ""
+        self._waiters: list[_Waiter] = []
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiters)
+
+    def wait(self, end: int, deadline: int, done: Done) -> None:
+        """Call `done` once everything before `end` is durable, or it is clear that it will not be in time."""
+        if end <= self.flushed:
+            done(PutStatus.PUT_OK)
+        elif self.failure:
+            done(PutStatus.FLUSH_DISK_TIMEOUT)
+        else:
+            self._waiters.append(_Waiter(end, deadline, done))
+
+    def begin(self, written: int) -> bool:
+        """Whether a sync should start now; it then counts for everything before `written`."""
+        if self.target is not None or self.failure or written <= self.flushed:
+            return False
+        self.target = written
+        return True
+
+    def finish(self, failure: str = "") -> None:
+        """The sync ended. Served waiters are not called here but by `answer`."""
+        assert self.target is not None
+        if failure:
+            self.failure = failure
+        else:
+            self.flushed = self.target
+        self.target = None
+
+    def answer(self) -> None:
+        """Call the waiters that have their answer."""
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if waiter.end <= self.flushed:
+                waiter.done(PutStatus.PUT_OK)
+            elif self.failure:
+                waiter.done(PutStatus.FLUSH_DISK_TIMEOUT)
+            else:
+                self._waiters.append(waiter)
+
+    def expire(self, now: int) -> None:
+        """Answer those that have waited too long."""
+        if not any(waiter.deadline <= now for waiter in self._waiters):
+            return
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if waiter.deadline <= now:
+                waiter.done(PutStatus.FLUSH_DISK_TIMEOUT)
+            else:
+                self._waiters.append(waiter)
+
+
+class _Round(NamedTuple):
+    """What a round makes durable: queue files left to sync, and what the checkpoint may then say."""
+
+    files: list[tuple[str, int]]
+    directories: list[str]
+    index_files: list[File]
+    end: int
+    physical_offset: int
+    store_timestamp: int
+    index_timestamp: int
+
+
+class Durability:
+    """Syncs on the worker. `on_flushed` is called on the loop whenever more of the log became durable."""
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        disk: Disk,
+        clock: Clock,
+        worker: Worker,
+        commit_log: CommitLog,
+        queues: ConsumeQueues,
+        index: Index | None,
+        checkpoint: Checkpoint,
+        on_flushed: Callable[[], None],
+    ) -> None:
+        self._options = options
+        self._disk = disk
+        self._clock = clock
+        self._worker = worker
+        self._log = commit_log
+        self._queues = queues
+        self._index = index
+        self._checkpoint = checkpoint
+        self._on_flushed = on_flushed
+        self.commit = GroupCommit()
+        self.derived_failure = ""
+        self.dispatched_offset = 0
+        self.dispatched_timestamp = 0
+        self.last_timestamp = 0
+        self._round: _Round | None = None
+        self._last_flush = self._last_thorough = self._last_queues = self._last_round = 0
+        self._target_timestamp = 0
+        self._round_offset = 0
+        self._running = False
+        self._sync_failed = False
+
+    def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
+        """Begin with a log that is durable up to `flushed` and dispatched up to a record."""
+        self.commit.flushed = flushed
+        self.dispatched_offset = self._round_offset = dispatched_offset
+        self.dispatched_timestamp = self.last_timestamp = dispatched_timestamp
+        now = self._clock.millis()
+        self._last_flush = self._last_thorough = self._last_queues = self._last_round = now
+        self._running = True
+
+    def wait(self, end: int, done: Done) -> None:
+        """See `GroupCommit.wait`; the time allowed is syncFlushTimeout. The sync starts with `flush`."""
+        self.commit.wait(end, self._clock.millis() + self._options.sync_flush_timeout, done)
+
+    def flush(self) -> None:
+        """Start a sync of the log, unless one is running or there is nothing to sync."""
+        if not self.commit.begin(self._log.position):
+            return
+        self._last_flush = self._clock.millis()
+        self._target_timestamp = self.last_timestamp
+        files = self._log.files_between(self.commit.flushed, self._log.position)
+        directories = self._take_directories(self._log.files.pool.unsynced)
+
+        def work() -> None:
+            for file in files:
+                file.sync()
+            for directory in directories:
+                self._disk.sync_dir(directory)
+
+        self._worker.run(work, self._flushed)
+
+    def _flushed(self, outcome: object) -> None:
+        if not self._running:
+            return
+        if isinstance(outcome, Exception):
+            self.commit.finish(f"the commit log could not be written to disk: {outcome}")
+            log.error("%s; writes are refused from now on", self.commit.failure)
+        else:
+            self.commit.finish()
+            self._checkpoint.physic_msg_timestamp = self._target_timestamp
+        self._on_flushed()
+        self.commit.answer()
+        if self.commit.waiting:
+            self.flush()
+
+    @staticmethod
+    def _take_directories(unsynced: set[str]) -> list[str]:
+        directories = sorted(unsynced)
+        unsynced.clear()
+        return directories
+
+    def tick(self) -> None:
+        """Do what is due by the clock."""
+        now = self._clock.millis()
+        options = self._options
+        self.commit.expire(now)
+        if self.commit.waiting:
+            self.flush()
+        elif now - self._last_flush >= options.flush_interval_commit_log:
+            thorough = now - self._last_thorough >= options.flush_commit_log_thorough_interval
+            dirty = self._log.position // PAGE - self.commit.flushed // PAGE
+            if thorough or dirty >= options.flush_commit_log_least_pages:
+                if thorough:
+                    self._last_thorough = now
+                self.flush()
+        if now - self._last_queues >= options.flush_interval_consume_queue:
+            self._last_queues = now
+            self._write_derived(now)
+        early = self.dispatched_offset - self._round_offset >= DISPATCHED_A_ROUND
+        if early or now - self._last_round >= options.flush_consume_queue_thorough_interval:
+            self.start_round()
+        elif self._round is not None and not self._round.files:
+            self._end_round()
+
+    def _write_derived(self, now: int) -> bool:
+        """Step 1. A failure is told in the log and tried again; the data stays in memory."""
+        try:
+            self._queues.write_all_out()
+            if self._index is not None:
+                self._index.apply(now)
+            self._checkpoint.save()
+        except OSError as error:
+            self.derived_failure = f"consume queues or index cannot be written: {error}"
+            log.error("%s", self.derived_failure)
+            return False
+        self.derived_failure = ""
+        return True
+
+    def start_round(self) -> None:
+        """Start a round that ends with a new checkpoint, unless one is under way."""
+        if self._round is not None or self._sync_failed:
+            return
+        now = self._clock.millis()
+        self._last_round = now
+        if not self._write_derived(now):
+            return
+        index_files, index_timestamp = self._index_files()
+        self._round = _Round(
+            sorted(self._queues.written),
+            self._take_directories(self._queues.pool.unsynced),
+            index_files,
+            self._log.position,
+            self.dispatched_offset,
+            self.dispatched_timestamp,
+            index_timestamp,
+        )
+        self._queues.written.clear()
+        self._round_offset = self.dispatched_offset
+        self.flush()
+        self._step()
+
+    def _index_files(self) -> tuple[list[File], int]:
+        if self._index is None or not self._index.files:
+            return [], 0
+        filled, self._index.filled = self._index.filled, []
+        self._index.forget_when_idle()
+        return [*(file.file for file in filled), self._index.files[-1].file], (
+            filled[-1].end_timestamp if filled else 0
+        )
+
+    def _step(self) -> None:
+        """Step 3, a few files at a time."""
+        current = self._round
+        assert current is not None
+        files = current.files[:FILES_A_STEP]
+        last = len(current.files) == len(files)
+
+        def work() -> None:
+            for directory, start in files:
+                path = f"{directory}/{file_name(start)}"
+                # A topic may have been deleted meanwhile.
+                if self._disk.exists(path):
+                    self._disk.open(path).sync()
+            if last:
+                for file in current.index_files:
+                    file.sync()
+                for directory in current.directories:
+                    if self._disk.exists(directory):
+                        self._disk.sync_dir(directory)
+
+        def done(outcome: object) -> None:
+            if not self._running:
+                return
+            if isinstance(outcome, Exception):
+                self._round_failed(outcome)
+                return
+            del current.files[: len(files)]
+            if last:
+                self._end_round()
+            else:
+                self._step()
+
+        self._worker.run(work, done)
+
+    def _round_failed(self, error: Exception) -> None:
+        self._sync_failed = True
+        self._round = None
+        log.error("consume queues or index could not be written to disk: %s; no further checkpoints", error)
+
+    def _end_round(self) -> None:
+        """Step 4, once step 2 has come far enough."""
+        current = self._round
+        assert current is not None
+        if self.commit.flushed < current.end:
+            self.flush()
+            return
+        checkpoint = self._checkpoint
+        checkpoint.logics_physical_offset = current.physical_offset
+        checkpoint.logics_msg_timestamp = current.store_timestamp
+        checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, current.index_timestamp)
+        self._round = None
+        try:
+            file = checkpoint.save()
+        except OSError as error:
+            self._round_failed(error)
+            return
+
+        def done(outcome: object) -> None:
+            if isinstance(outcome, Exception):
+                self._round_failed(outcome)
+
+        self._worker.run(file.sync, done)
+
+    def stop(self) -> bool:
+        """Make everything durable, here and now; whether the store may count as cleanly stopped."""
+        self._running = False
+        if self.commit.failure or self._sync_failed or not self._write_derived(self._clock.millis()):
+            return False
+        try:
+            for file in self._log.files_between(self.commit.flushed, self._log.position):
+                file.sync()
+            unfinished = self._round or _Round([], [], [], 0, 0, 0, 0)
+            for directory, start in sorted({*self._queues.written, *unfinished.files}):
+                self._disk.open(f"{directory}/{file_name(start)}").sync()
+            for index_file in (*unfinished.index_files, *self._index_files()[0]):
+                index_file.sync()
+            names = {*self._queues.pool.unsynced, *self._log.files.pool.unsynced, *unfinished.directories}
+            for directory in names:
+                if self._disk.exists(directory):
+                    self._disk.sync_dir(directory)
+            self._checkpoint.physic_msg_timestamp = self.last_timestamp
+            self._checkpoint.logics_physical_offset = self.dispatched_offset
+            self._checkpoint.logics_msg_timestamp = self.dispatched_timestamp
+            self._checkpoint.save().sync()
+        except OSError as error:
+            log.error("the store could not be written to disk: %s", error)
+            return False
+        self.commit.flushed = self._log.position
+        self.commit.answer()
+        return True

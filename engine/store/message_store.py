@@ -1,0 +1,607 @@
+"""The face of the store: put messages into the log, get them back by queue, offset, time or key.
+
+The way through: `put` encodes a record (`record`) and appends it (`commit_log`); `dispatch`, called once
+after the puts that arrived together, fills queues and index (`dispatch`, `consume_queue`, `index_file`) and
+tells who waits; `get` reads (`reader`); `tick` does what is due by the clock (`flush`, `retention`);
+`start` finds out where the last run ended (`recovery`). One thread calls all of it; only syncs leave it,
+through the worker.
+
+An acknowledged message survives the end of the process, as its record is in the file when `put` returns. It
+survives the end of the machine once `when_flushed` says so. Standard: `DefaultMessageStore`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+
+from engine.clock import Clock
+from engine.disk import Disk, File, total_memory
+from engine.errors import MessageIllegal, StoreUnavailable
+from engine.message import Message, StoredMessage, format_properties
+from engine.options import FlushDiskType, StoreOptions
+from engine.store.checkpoint import Checkpoint
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueue, ConsumeQueues
+from engine.store.dispatch import Dispatch, enters_queue, parse_delay_levels
+from engine.store.file_queue import FilePool
+from engine.store.flush import Done, Durability
+from engine.store.index_file import Index
+from engine.store.reader import Accept, Reader
+from engine.store.record import (
+    PROPERTIES_LENGTH_MAX,
+    Element,
+    decode,
+    encode,
+    record_size,
+    split_batch,
+    sys_flag_for,
+    topic_field,
+)
+from engine.store.recovery import Progress, Recovery
+from engine.store.results import (
+    Arrival,
+    GetResult,
+    GetStatus,
+    PutResult,
+    PutStatus,
+    QueryResult,
+    RecoveryReport,
+)
+from engine.store.retention import Retention
+from engine.store.statistics import Statistics
+from engine.worker import Worker
+
+__all__ = [
+    "Arrival",
+    "GetResult",
+    "GetStatus",
+    "MessageStore",
+    "PutResult",
+    "PutStatus",
+    "QueryResult",
+    "RecoveryReport",
+]
+
+log = logging.getLogger(__name__)
+
+QUERY_MAX = 64
+"""Messages of one query. Standard: maxMsgsNumBatch."""
+_QUERY_ROUNDS = 3
+_RECORD_OVERHEAD_MAX = 64 * 1024
+_TOPIC_FIELDS_MAX = 10_000
+_SAMPLE_MILLIS = 1000
+
+
+class MessageStore:
+    """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks
+    say so.
+    """
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        *,
+        disk: Disk,
+        clock: Clock,
+        worker: Worker,
+        store_host: bytes,
+        on_arrivals: Callable[[list[Arrival]], None] | None = None,
+        memory: int | None = None,
+    ) -> None:
+        self._options = options
+        self._disk = disk
+        self._clock = clock
+        self._store_host = store_host
+        self.on_arrivals = on_arrivals
+        self._root = options.store_path_root_dir or os.path.expanduser("~/store")
+        directory = options.store_path_commit_log or f"{self._root}/commitlog"
+        self._log = CommitLog(FilePool(disk), directory, options.mapped_file_size_commit_log)
+        queue_file_size = -(-options.mapped_file_size_consume_queue // UNIT_SIZE) * UNIT_SIZE
+        pool = FilePool(disk, options.max_open_files)
+        self._queues = ConsumeQueues(pool, f"{self._root}/consumequeue", queue_file_size, options.max_queues)
+        self._index: Index | None = None
+        if options.message_index_enable and options.index_file_write_enable:
+            self._index = Index(disk, f"{self._root}/index", options.max_hash_slot_num, options.max_index_num)
+        self._checkpoint = Checkpoint(disk, f"{self._root}/checkpoint")
+        self._dispatch = Dispatch(self._queues, self._index, parse_delay_levels(options.message_delay_level))
+        self._durability = Durability(
+            options, disk, clock, worker, self._log, self._queues, self._index, self._checkpoint, self._apply
+        )
+        self._retention = Retention(options, disk, clock, self._log, self._queues, self._index)
+        self._reader = Reader(options, self._log, total_memory() if memory is None else memory)
+        self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._record_size_max = min(
+            options.max_message_size + _RECORD_OVERHEAD_MAX, self._log.record_size_max
+        )
+        self._topic_fields: dict[str, tuple[int, bytes]] = {}
+        self.statistics = Statistics(clock.millis())
+        self._last_sample = 0
+        self._lock: File | None = None
+        self._refusal = "the store is not started"
+        self._write_failure = ""
+
+    # Starting and stopping.
+
+    def start(self, progress: Progress | None = None) -> RecoveryReport:
+        """Load, recover and be ready. Raises `StoreUnavailable` when another process has the store,
+        `CorruptFile` for files of a wrong length, and `OSError`."""
+        began = self._clock.monotonic()
+        for directory in (self._root, self._log.files.directory, self._queues.directory):
+            self._disk.makedirs(directory)
+        try:
+            self._lock = self._disk.lock(f"{self._root}/lock")
+        except BlockingIOError:
+            raise StoreUnavailable(f"{self._root} is in use by another broker") from None
+        self._lock.write(0, b"lock")
+        abort = f"{self._root}/abort"
+        clean = not self._disk.exists(abort)
+        self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
+        self._disk.sync_dir(self._root)
+        self._checkpoint.load()
+        recovery = Recovery(
+            self._log,
+            self._queues,
+            self._index,
+            self._dispatch,
+            self._checkpoint,
+            self._options.check_crc_on_recover,
+            progress,
+        )
+        recovery.run(clean)
+        end = self._log.position
+        if not clean:
+            # What only the page cache may hold counts as flushed from now on, so it must be.
+            for file in self._log.files_between(end - recovery.scanned_bytes, end):
+                file.sync()
+        self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)
+        self._refusal = ""
+        if not clean:
+            self._durability.start_round()
+        seconds = self._clock.monotonic() - began
+        report = RecoveryReport(
+            clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
+        )
+        log.info("store %s is open: %s", self._root, report)
+        return report
+
+    def stop(self) -> None:
+        """Write and sync everything; after a failure of the disk the next start recovers as after a crash."""
+        if self._lock is None:
+            return
+        self._refusal = "the store is stopped"
+        self._dispatch_up_to(self._log.position)
+        if self._durability.stop():
+            # With the file gone the next start believes the checkpoint and the queues.
+            with contextlib.suppress(OSError):
+                self._disk.unlink(f"{self._root}/abort")
+                self._disk.sync_dir(self._root)
+        if self._index is not None:
+            self._index.close()
+        self._checkpoint.close()
+        self._log.files.pool.clear()
+        self._queues.pool.clear()
+        self._lock.close()
+        self._lock = None
+
+    @property
+    def refusal(self) -> str:
+        """Why writes are refused at the moment; empty when they are taken."""
+        return (
+            self._refusal
+            or self._durability.commit.failure
+            or self._retention.disk_full
+            or self._durability.derived_failure
+        )
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether writes are taken."""
+        return not self.refusal
+
+    # Putting.
+
+    def put(self, message: Message) -> PutResult:
+        """Append a message and give it its queue offset. It can be read after `dispatch`.
+
+        The message belongs to the store until then. Standard: `CommitLog.asyncPutMessage`.
+        """
+        began = self._clock.monotonic()
+        properties = format_properties(message.properties).encode()
+        if len(properties) > PROPERTIES_LENGTH_MAX:
+            return self._refuse(
+                PutStatus.PROPERTIES_SIZE_EXCEEDED, f"the properties have {len(properties)} bytes"
+            )
+        body = message.body
+        try:
+            topic, queue = self._place(message, len(body))
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if refusal := self.refusal:
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
+        sys_flag = sys_flag_for(message)
+        size = record_size(sys_flag, len(body), len(topic[1]), len(properties))
+        if size > self._record_size_max:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the record has {size} bytes")
+        offset = self._reserve(size)
+        if isinstance(offset, PutResult):
+            return offset
+        now = self._clock.millis()
+        queue_offset = 0 if queue is None else queue.next_offset
+        record = encode(
+            message, body, properties, topic, size, sys_flag, message.flag, queue_offset, offset, now
+        )
+        failed = self._write(record)
+        if failed is not None:
+            return failed
+        if queue is not None:
+            queue.next_offset = queue_offset + 1
+        self._dispatch.waiting.append(
+            (message.topic, queue, message.properties, sys_flag, queue_offset, offset, size, now)
+        )
+        self._durability.last_timestamp = now
+        self.statistics.put(1, size, self._clock.monotonic() - began)
+        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
+
+    def put_batch(self, message: Message, elements: bytes) -> PutResult:
+        """Append the messages of a client's batch body with consecutive queue offsets, all or none.
+
+        `message` carries topic, queue, sys flag, hosts and times for all. Standard:
+        `CommitLog.asyncPutMessages`.
+        """
+        began = self._clock.monotonic()
+        try:
+            parts = split_batch(elements)
+            topic, queue = self._place(message, max(len(part.body) for part in parts))
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if queue is None:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be part of a transaction")
+        if refusal := self.refusal:
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
+        sys_flag = sys_flag_for(message)
+        sizes = [record_size(sys_flag, len(p.body), len(topic[1]), len(p.properties)) for p in parts]
+        if max(sizes) > self._record_size_max or sum(sizes) > self._log.record_size_max:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the batch has {sum(sizes)} bytes of records")
+        offset = self._reserve(sum(sizes))
+        if isinstance(offset, PutResult):
+            return offset
+        now = self._clock.millis()
+        offsets = list(accumulate(sizes[:-1], initial=offset))
+        failed = self._write(
+            self._encode_batch(message, parts, topic, sizes, sys_flag, queue.next_offset, offsets, now)
+        )
+        if failed is not None:
+            return failed
+        queue_offset = queue.next_offset
+        queue.next_offset += len(parts)
+        for number, part in enumerate(parts):
+            self._dispatch.waiting.append(
+                (
+                    message.topic,
+                    queue,
+                    part.properties,
+                    sys_flag,
+                    queue_offset + number,
+                    offsets[number],
+                    sizes[number],
+                    now,
+                )
+            )
+        self._durability.last_timestamp = now
+        self.statistics.put(len(parts), sum(sizes), self._clock.monotonic() - began)
+        end = offset + sum(sizes)
+        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, end, now, offsets)
+
+    @staticmethod
+    def _encode_batch(
+        message: Message,
+        parts: list[Element],
+        topic: tuple[int, bytes],
+        sizes: list[int],
+        sys_flag: int,
+        queue_offset: int,
+        offsets: list[int],
+        now: int,
+    ) -> bytes:
+        return b"".join(
+            [
+                encode(
+                    message,
+                    part.body,
+                    part.properties,
+                    topic,
+                    sizes[number],
+                    sys_flag,
+                    part.flag,
+                    queue_offset + number,
+                    offsets[number],
+                    now,
+                )
+                for number, part in enumerate(parts)
+            ]
+        )
+
+    def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], ConsumeQueue | None]:
+        """Topic field and queue of a message. Raises `MessageIllegal`."""
+        if body_length > self._options.max_message_size:
+            raise MessageIllegal(f"the body has {body_length} bytes")
+        field = self._topic_fields.get(message.topic)
+        if field is None:
+            if len(self._topic_fields) >= _TOPIC_FIELDS_MAX:
+                self._topic_fields.clear()
+            field = self._topic_fields[message.topic] = topic_field(message.topic, True)
+        if not enters_queue(message.sys_flag):
+            return field, None
+        return field, self._queues.open(message.topic, message.queue_id)
+
+    def _reserve(self, size: int) -> int | PutResult:
+        try:
+            return self._log.reserve(size)
+        except OSError as error:
+            log.error("no new log file: %s", error)
+            return self._refuse(PutStatus.CREATE_MAPPED_FILE_FAILED, f"no new log file: {error}")
+
+    def _write(self, data: bytes) -> PutResult | None:
+        try:
+            self._log.write(data)
+        except OSError as error:
+            if not self._write_failure:
+                log.error("the commit log cannot be written: %s", error)
+            self._write_failure = f"the commit log cannot be written: {error}"
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, self._write_failure)
+        self._write_failure = ""
+        return None
+
+    def _refuse(self, status: PutStatus, remark: str) -> PutResult:
+        self.statistics.put_failed += 1
+        return PutResult(status, remark=remark)
+
+    def when_flushed(self, end_offset: int, done: Done) -> None:
+        """Call `done` with PUT_OK once the log is durable up to an offset, or with FLUSH_DISK_TIMEOUT.
+
+        One sync serves all who wait; it starts with `dispatch` or `tick`. Standard: `GroupCommitService`.
+        """
+        self._durability.wait(end_offset, done)
+
+    def dispatch(self) -> None:
+        """Make readable what was put since the last call, as far as it may be seen, and tell who arrived.
+
+        Called once after the puts that came together. Standard: `ReputMessageService`.
+        """
+        if self._dispatch.waiting:
+            behind = self._log.position - self._dispatch.offset
+            if behind > self.statistics.dispatch_longest:
+                self.statistics.dispatch_longest = behind
+            self._apply()
+        if self._durability.commit.waiting:
+            self._durability.flush()
+
+    def _apply(self) -> None:
+        self._dispatch_up_to(self.confirm_offset)
+
+    def _dispatch_up_to(self, confirmed: int) -> None:
+        arrivals: list[Arrival] | None = None if self.on_arrivals is None else []
+        dispatch = self._dispatch
+        dispatch.apply(confirmed, arrivals)
+        self._durability.dispatched_offset = dispatch.last_start
+        self._durability.dispatched_timestamp = dispatch.last_timestamp
+        try:
+            dispatch.settle()
+        except OSError as error:
+            self._durability.derived_failure = f"consume queues or index cannot be written: {error}"
+            log.error("%s", self._durability.derived_failure)
+        if arrivals and self.on_arrivals is not None:
+            self.on_arrivals(arrivals)
+
+    def tick(self) -> None:
+        """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms or
+        so.
+        """
+        self.dispatch()
+        self._durability.tick()
+        try:
+            self._retention.tick()
+        except OSError as error:
+            log.error("old files cannot be looked through: %s", error)
+        now = self._clock.millis()
+        if now - self._last_sample >= _SAMPLE_MILLIS:
+            self._last_sample = now
+            self.statistics.sample(now)
+
+    # Reading.
+
+    def get(
+        self,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_count: int,
+        *,
+        max_bytes: int | None = None,
+        accept: Accept | frozenset[int] | None = None,
+    ) -> GetResult:
+        """Messages of a queue from `offset` on, at most `max_count`, at least one if one fits the choice.
+
+        `accept` is None for all, a set of tags codes, or a function of the tags code and a way to get the
+        message. A record that cannot be read counts as gone. Standard: `DefaultMessageStore.getMessage`.
+        """
+        began = self._clock.monotonic()
+        queue = self._queues.get(topic, queue_id)
+        statistics = self.statistics
+        try:
+            result = self._reader.get(queue, offset, max_count, max_bytes, accept)
+        except OSError as error:
+            log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
+            assert queue is not None
+            result = GetResult(GetStatus.OFFSET_FOUND_NULL, offset, queue.min_offset, queue.max_offset)
+        if result.status is GetStatus.FOUND:
+            statistics.get_found += 1
+            statistics.get_transferred += len(result.queue_offsets)
+        else:
+            statistics.get_missed += 1
+        took = self._clock.monotonic() - began
+        if took > statistics.get_longest:
+            statistics.get_longest = took
+        return result
+
+    def record_at(self, physical_offset: int) -> bytes | None:
+        """The stored bytes of the message at a log offset, or None."""
+        try:
+            return self._log.record_at(physical_offset)
+        except OSError as error:
+            log.error("the log cannot be read at %d: %s", physical_offset, error)
+            return None
+
+    def look_up(self, physical_offset: int) -> StoredMessage | None:
+        """The message at a log offset, or None. Standard: `lookMessageByOffset`."""
+        record = self.record_at(physical_offset)
+        return None if record is None else decode(record)
+
+    def query(
+        self, topic: str, key: str, max_num: int, begin: int, end: int, index_type: str = "K"
+    ) -> QueryResult:
+        """Messages with a key (or with tags, for `index_type` T) stored in [begin, end] ms, by offset.
+
+        Standard: `DefaultMessageStore.queryMessage`, `IndexService.queryOffset`.
+        """
+        index = self._index
+        if index is None or not self._options.index_file_read_enable:
+            return QueryResult([], 0, 0)
+        limit = min(max_num, QUERY_MAX)
+        records: list[bytes] = []
+        try:
+            index.apply(self._clock.millis())
+            hashes = index.hashes
+            key_hash = hashes.of_tags(topic, key) if index_type == "T" else hashes.of_key(topic, key)
+            for _ in range(_QUERY_ROUNDS):
+                offsets = sorted(set(index.find(key_hash, begin, end, limit)))
+                found = [record for offset in offsets if (record := self._log.record_at(offset)) is not None]
+                records += found
+                if records or not offsets:
+                    break
+                # All of these have gone from the log; older ones cannot be there, newer ones may.
+                end = min(end, self._log.store_time(offsets[0]))
+                if end < begin:
+                    break
+        except OSError as error:
+            log.error("the index cannot be read: %s", error)
+        if not index.files:
+            return QueryResult(records, 0, 0)
+        return QueryResult(records, index.files[-1].end_timestamp, index.files[-1].end_offset)
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """The offset after the last readable message of a queue; 0 for an unknown one."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else queue.max_offset
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """The offset of the oldest message of a queue that is still there; 0 for an unknown one."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else queue.min_offset
+
+    def offset_by_time(self, topic: str, queue_id: int, ms: int, upper: bool = False) -> int:
+        """First offset stored at or after a time in ms, or with `upper` the last at or before it; 0 for an
+        unknown queue. Standard: `getOffsetInQueueByTime` with BoundaryType LOWER or UPPER."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else self._reader.offset_by_time(queue, ms, upper)
+
+    def store_time(self, topic: str, queue_id: int, offset: int) -> int:
+        """When a message was stored, in ms; -1 when it is not there."""
+        queue = self._queues.get(topic, queue_id)
+        unit = None if queue is None or offset < queue.min_offset else queue.unit(offset)
+        return -1 if unit is None else self._log.store_time(unit[0])
+
+    def earliest_store_time(self) -> int:
+        """When the oldest message in the log was stored, in ms; -1 for an empty log."""
+        return self._log.store_time(self._log.min_offset)
+
+    def consume_queue_units(
+        self, topic: str, queue_id: int, index: int, count: int
+    ) -> list[tuple[int, int, int]]:
+        """Physical offset, size and tags code of up to `count` messages of a queue from offset `index` on."""
+        queue = self._queues.get(topic, queue_id)
+        if queue is None or index < queue.min_offset or count <= 0:
+            return []
+        data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
+        return list(UNIT.iter_unpack(data[: len(data) // UNIT_SIZE * UNIT_SIZE]))
+
+    # The store as a whole.
+
+    @property
+    def confirm_offset(self) -> int:
+        """Up to where messages may be seen. Standard: `getConfirmOffset`."""
+        return self._durability.commit.flushed if self._sync_flush else self._log.position
+
+    @property
+    def max_physical_offset(self) -> int:
+        """The log offset after the last record."""
+        return self._log.position
+
+    @property
+    def min_physical_offset(self) -> int:
+        """The first log offset that is still there."""
+        return self._log.min_offset
+
+    @property
+    def flushed_offset(self) -> int:
+        """Up to where the log is known to be on stable storage."""
+        return self._durability.commit.flushed
+
+    @property
+    def dispatch_behind_bytes(self) -> int:
+        """Bytes of the log that may be seen and are not dispatched yet."""
+        return max(0, self.confirm_offset - self._dispatch.offset)
+
+    def queues(self) -> dict[str, set[int]]:
+        """Queue ids by topic of all consume queues."""
+        return {topic: set(queues) for topic, queues in self._queues.table.items()}
+
+    def delete_topics(self, names: Iterable[str]) -> int:
+        """Forget the consume queues of topics; their records leave with the log. Returns how many there were.
+
+        A checkpoint follows, so that a crash does not bring them back.
+        """
+        self._dispatch_up_to(self.confirm_offset)
+        count = 0
+        for name in names:
+            try:
+                count += self._queues.delete(name)
+            except OSError as error:
+                log.error("the consume queues of %s cannot be deleted: %s", name, error)
+        if count:
+            self._durability.start_round()
+        return count
+
+    def delete_expired_files(self) -> None:
+        """Look for old files now, whatever the hour. Standard: `executeDeleteFilesManually`."""
+        self._retention.look(manual=True)
+
+    def runtime_info(self) -> dict[str, str]:
+        """Figures about the store, by the standard's keys.
+
+        Standard: `DefaultMessageStore.getRuntimeInfo`, and of `AdminBrokerProcessor` those the store knows.
+        """
+        now = self._clock.millis()
+        total, free = self._disk.usage(self._log.files.directory)
+        ratio = str((total - free) / total if total else 0.0)
+        return {
+            **self.statistics.runtime_info(now),
+            "commitLogDiskRatio": ratio,
+            "consumeQueueDiskRatio": ratio,
+            "commitLogMinOffset": str(self.min_physical_offset),
+            "commitLogMaxOffset": str(self.max_physical_offset),
+            "dispatchBehindBytes": str(self.dispatch_behind_bytes),
+            "earliestMessageTimeStamp": str(self.earliest_store_time()),
+            "pageCacheLockTimeMills": "0",
+            "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
+            "remainHowManyDataToFlush": f"{self._log.position - self.flushed_offset} B",
+            "commitLogDirCapacity": f"Total : {_gigabytes(total)}, Free : {_gigabytes(free)}.",
+        }
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GiB"

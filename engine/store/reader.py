@@ -1,0 +1,202 @@
+"""Reading messages of a queue: the way of a pull.
+
+Units of the consume queue say where records lie. They are sieved by tags code before any record is read,
+and records that lie close together are read in one go. The limits of an answer and the next offset are the
+standard's. Standard: `DefaultMessageStore.getMessage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.message import StoredMessage
+from engine.options import StoreOptions
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueue
+from engine.store.record import decode
+from engine.store.results import GetResult, GetStatus
+
+Accept = Callable[[int, Callable[[], StoredMessage]], bool]
+"""Given a tags code and a way to get the message, whether a reader wants it."""
+
+MAX_PULL_BYTES = 128 << 20
+_SLACK = 4096
+"""Bytes between records that are read along rather than skipped with a second read."""
+
+Place = tuple[int, int, int]
+"""Queue offset, physical offset and size of a record."""
+
+
+class Reader:
+    """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
+    on it.
+    """
+
+    def __init__(self, options: StoreOptions, commit_log: CommitLog, memory: int) -> None:
+        self._options = options
+        self._log = commit_log
+        self._fresh = memory * options.access_message_in_memory_max_ratio // 100
+
+    def get(
+        self,
+        queue: ConsumeQueue | None,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+    ) -> GetResult:
+        """Messages of a queue from `offset`; see `MessageStore.get`."""
+        if queue is None:
+            return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
+        low, high = queue.min_offset, queue.max_offset
+        if not low <= offset < high:
+            return _outside(offset, low, high)
+        options = self._options
+        max_bytes = MAX_PULL_BYTES if max_bytes is None else max_bytes
+        if accept is None:
+            window = min(max_count, options.max_transfer_count_on_message_in_memory)
+        else:
+            window = max(options.max_filter_message_size // UNIT_SIZE, max_count)
+        data = queue.units(offset, max(window, 1))
+        if len(data) < UNIT_SIZE:
+            per_file = options.mapped_file_size_consume_queue // UNIT_SIZE
+            return GetResult(GetStatus.OFFSET_FOUND_NULL, offset + per_file - offset % per_file, low, high)
+        if accept is not None and not isinstance(accept, frozenset):
+            return self._get_accepted(queue, offset, data, max_count, max_bytes, accept)
+        places, next_offset, removed = self._choose(data, offset, max_count, max_bytes, accept)
+        body, offsets = self._read(places)
+        if not offsets:
+            removed = removed or bool(places)
+            status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
+            return GetResult(status, next_offset, low, high)
+        behind = self._log.position - places[-1][1] > self._fresh
+        return GetResult(GetStatus.FOUND, next_offset, low, high, body, offsets, behind)
+
+    def _limits(self, physical_offset: int) -> tuple[int, int]:
+        """Bytes and messages of an answer that reaches a record; fewer where it is not fresh.
+
+        Standard: `DefaultMessageStore.isTheBatchFull`, `estimateInMemByCommitOffset`.
+        """
+        options = self._options
+        if self._log.position - physical_offset <= self._fresh:
+            return (
+                options.max_transfer_bytes_on_message_in_memory,
+                options.max_transfer_count_on_message_in_memory,
+            )
+        return options.max_transfer_bytes_on_message_in_disk, options.max_transfer_count_on_message_in_disk
+
+    def _choose(
+        self,
+        data: bytes | bytearray,
+        offset: int,
+        max_count: int,
+        max_bytes: int,
+        codes: frozenset[int] | None,
+    ) -> tuple[list[Place], int, bool]:
+        """The records of one answer, the offset to read next, and whether some were no longer there."""
+        oldest, largest = self._log.min_offset, self._log.file_size
+        fresh_from = self._log.position - self._fresh
+        options = self._options
+        fresh_count = min(max_count, options.max_transfer_count_on_message_in_memory)
+        fresh_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_memory)
+        old_count = min(max_count, options.max_transfer_count_on_message_in_disk)
+        old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
+        places: list[Place] = []
+        count, total, removed = 0, 0, False
+        for physical_offset, size, code in UNIT.iter_unpack(data):
+            if not count:
+                pass
+            elif physical_offset >= fresh_from:
+                if count >= fresh_count or total + size > fresh_bytes:
+                    break
+            elif count >= old_count or total + size > old_bytes:
+                break
+            if physical_offset < oldest or size > largest:
+                removed = True
+            elif codes is None or code in codes:
+                places.append((offset, physical_offset, size))
+                total += size
+                count += 1
+            offset += 1
+        return places, offset, removed
+
+    def _read(self, places: list[Place]) -> tuple[bytes, list[int]]:
+        """The records back to back and their queue offsets; those that cannot be read are left out."""
+        if not places:
+            return b"", []
+        first, total = places[0][1], sum([size for _, _, size in places])
+        span = places[-1][1] + places[-1][2] - first
+        if total <= span <= 2 * total + _SLACK:
+            data = self._log.read(first, span)
+            if data is not None:
+                if span != total:
+                    data = b"".join([data[at - first : at - first + size] for _, at, size in places])
+                return data, [offset for offset, _, _ in places]
+        records, offsets = [], []
+        for offset, at, size in places:
+            record = self._log.read(at, size)
+            if record is not None:
+                records.append(record)
+                offsets.append(offset)
+        return b"".join(records), offsets
+
+    def _get_accepted(
+        self,
+        queue: ConsumeQueue,
+        offset: int,
+        data: bytes | bytearray,
+        max_count: int,
+        max_bytes: int,
+        accept: Accept,
+    ) -> GetResult:
+        """The same for a reader whose choice may need the message itself."""
+        records: list[bytes] = []
+        offsets: list[int] = []
+        total, removed, last = 0, False, self._log.position
+        for physical_offset, size, code in UNIT.iter_unpack(data):
+            if records:
+                more_bytes, more_messages = self._limits(physical_offset)
+                if len(records) >= min(max_count, more_messages) or total + size > min(max_bytes, more_bytes):
+                    break
+            record = self._log.read(physical_offset, size) if size <= self._log.file_size else None
+            if record is None:
+                removed = True
+            elif accept(code, lambda record=record: decode(record)):  # type: ignore[misc]
+                records.append(record)
+                offsets.append(offset)
+                total += size
+                last = physical_offset
+            offset += 1
+        low, high = queue.min_offset, queue.max_offset
+        if not records:
+            status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
+            return GetResult(status, offset, low, high)
+        behind = self._log.position - last > self._fresh
+        return GetResult(GetStatus.FOUND, offset, low, high, b"".join(records), offsets, behind)
+
+    def offset_by_time(self, queue: ConsumeQueue, time: int, upper: bool) -> int:
+        """First offset stored at or after a time in ms; with `upper` the last one stored at or before it.
+
+        Beyond the ends of the queue the nearer end is given. Standard: `ConsumeQueue.getOffsetInQueueByTime`.
+        """
+        low, high = queue.min_offset, queue.max_offset
+        first, end = low, high
+        while low < high:
+            middle = (low + high) // 2
+            unit = queue.unit(middle)
+            stored = -1 if unit is None else self._log.store_time(unit[0])
+            if stored < time or (upper and stored == time):
+                low = middle + 1
+            else:
+                high = middle
+        return max(first, low - 1) if upper else min(low, end)
+
+
+def _outside(offset: int, low: int, high: int) -> GetResult:
+    if high == 0:
+        return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
+    if offset < low:
+        return GetResult(GetStatus.OFFSET_TOO_SMALL, low, low, high)
+    if offset == high:
+        return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+    return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high, low, high)

@@ -1,0 +1,225 @@
+"""From files on disk to a store that can go on: finding the end of the log and what must be dispatched again.
+
+After a clean stop the consume queues tell the newest message; the log is read from there. After an unclean
+one (the file `abort` is there) the checkpoint tells a record up to which everything derived is on stable
+storage: queue units from it on are cut off, the index is rebuilt up to it, and every record from it on is
+checked and dispatched again. If the checkpoint is of no use, reading starts with the newest file whose
+first record is old enough. The log ends at the first position without a valid record (`record.py` says what
+that is), or where it had ended at a blank; what lies after is made zero and never believed. Standard:
+`CommitLog.recoverNormally`, `recoverAbnormally` (5.5), with the start inside a file as with
+enableAcceleratedRecovery.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from engine.store.checkpoint import Checkpoint
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import ConsumeQueue, ConsumeQueues
+from engine.store.dispatch import Dispatch
+from engine.store.file_queue import FileQueue
+from engine.store.index_file import Index
+from engine.store.record import BLANK_SIZE, HEAD_SIZE, Invalid, decode, examine
+
+log = logging.getLogger(__name__)
+
+CHUNK = 4 << 20
+Progress = Callable[[int, int], None]
+"""Called now and then with the bytes read and the bytes to read."""
+
+
+class Scan:
+    """Reads valid records from a position on; afterwards `end` is where they end and `ended_by` says why."""
+
+    def __init__(
+        self, files: FileQueue, begin: int, check_crc: bool, progress: Progress | None = None
+    ) -> None:
+        self._files = files
+        self._begin = begin
+        self._check_crc = check_crc
+        self._progress = progress
+        self.end = begin
+        self.ended_by = ""
+
+    def records(self) -> Iterator[tuple[memoryview, int, int, int]]:
+        """For each record the bytes read, where in them it starts, its position in the log and its size."""
+        files = self._files
+        while True:
+            file_end = files.start_of(self.end) + files.file_size
+            if files.start_of(self.end) not in files.starts:
+                self.ended_by = "there are no more files"
+                return
+            if self._progress is not None:
+                self._progress(self.end - self._begin, files.end - self._begin)
+            yield from self._file_records(file_end)
+            if self.ended_by:
+                return
+            self.end = file_end
+
+    def _file_records(self, file_end: int) -> Iterator[tuple[memoryview, int, int, int]]:
+        """Records up to the blank; without one `ended_by` is set."""
+        wanted = CHUNK
+        while True:
+            data = memoryview(self._files.read(self.end, min(wanted, file_end - self.end)))
+            at, begin = 0, self.end
+            while True:
+                found = examine(data, at, self.end, self._check_crc)
+                if not isinstance(found, int):
+                    break
+                if found == 0:
+                    return
+                yield data, at, self.end, found
+                self.end += found
+                at += found
+            if begin + len(data) == file_end or (not at and len(data) == wanted > CHUNK):
+                self.ended_by = found.what
+                return
+            if at:
+                wanted = CHUNK
+                continue
+            # A record larger than what was read: once more with all that its size asks for.
+            wanted = int.from_bytes(data[:4], "big")
+            if not CHUNK < wanted <= file_end - self.end:
+                self.ended_by = found.what
+                return
+
+
+def valid_at(files: FileQueue, position: int, check_crc: bool) -> int:
+    """Size of the valid record at a position; 0 when there is none."""
+    start = files.read(position, BLANK_SIZE) if position >= 0 else b""
+    size = int.from_bytes(start[:4], "big", signed=True)
+    if not HEAD_SIZE < size <= files.file_size:
+        return 0
+    found = examine(files.read(position, size), 0, position, check_crc)
+    return 0 if isinstance(found, Invalid) else found
+
+
+class Recovery:
+    """One start. `run` leaves log, queues, index and dispatch ready to go on."""
+
+    def __init__(
+        self,
+        commit_log: CommitLog,
+        queues: ConsumeQueues,
+        index: Index | None,
+        dispatch: Dispatch,
+        checkpoint: Checkpoint,
+        check_crc: bool,
+        progress: Progress | None = None,
+    ) -> None:
+        self._log = commit_log
+        self._files = commit_log.files
+        self._queues = queues
+        self._index = index
+        self._dispatch = dispatch
+        self._checkpoint = checkpoint
+        self._check_crc = check_crc
+        self._progress = progress
+        self.scanned_bytes = 0
+        self.dispatched = 0
+        self.ended_by = ""
+
+    def run(self, clean: bool) -> None:
+        """Recover. Raises `OSError`, and `CorruptFile` for files of a wrong length."""
+        self._files.load()
+        begin, after = self._begin_clean() if clean else self._begin_unclean()
+        scan = Scan(self._files, begin, self._check_crc, self._progress)
+        if self._files.starts:
+            for data, at, position, _size in scan.records():
+                if position > after:
+                    self._dispatch.repeat(decode(data, at))
+                    self.dispatched += 1
+        end = scan.end
+        self.scanned_bytes = end - begin
+        self.ended_by = scan.ended_by
+        self._log.open_at(end)
+        for queue in self._queues:
+            self._cut_queue(queue, end)
+            queue.next_offset = queue.max_offset
+            queue.correct_min(self._log.min_offset)
+        self._dispatch.offset = end
+
+    def _begin_clean(self) -> tuple[int, int]:
+        """Where to start reading, and the last position that is dispatched already."""
+        self._queues.load(None)
+        if self._index is not None:
+            self._index.load(True, 0, 0)
+        newest = -1
+        for queue in self._queues:
+            unit = queue.unit(queue.max_offset - 1) if queue.max_offset else None
+            if unit is not None and unit[0] > newest:
+                newest = unit[0]
+        if newest >= 0 and valid_at(self._files, newest, self._check_crc):
+            self._dispatch.last_start = newest
+            self._dispatch.last_timestamp = decode(self._record(newest)).store_timestamp
+            return newest, newest
+        return self._first_file(lambda position, _: position <= newest), newest
+
+    def _begin_unclean(self) -> tuple[int, int]:
+        point = self._checkpoint.logics_physical_offset
+        if point <= 0 or not valid_at(self._files, point, self._check_crc):
+            time = self._checkpoint.logics_msg_timestamp
+            if point > 0:
+                point = self._first_file(lambda position, _: position <= point)
+            else:
+                point = self._first_file(lambda _, stored: stored <= time)
+        self._queues.load(point)
+        for queue in self._queues:
+            self._check_last(queue)
+        if self._index is not None:
+            self._index.load(False, self._checkpoint.index_msg_timestamp, point)
+        self._dispatch.last_start = point
+        self._dispatch.last_timestamp = self._checkpoint.logics_msg_timestamp
+        log.info("recovering from %d; the log's files end at %d", point, self._files.end)
+        return point, point - 1
+
+    def _record(self, position: int) -> bytes:
+        size = int.from_bytes(self._files.read(position, 4), "big")
+        return self._files.read(position, size)
+
+    def _first_file(self, old_enough: Callable[[int, int], bool]) -> int:
+        """Start of the newest file whose first record is valid and old enough, or of the first file."""
+        for start in reversed(self._files.starts):
+            if valid_at(self._files, start, True):
+                stored = decode(self._record(start)).store_timestamp
+                if old_enough(start, stored):
+                    return start
+        return self._files.starts[0] if self._files.starts else 0
+
+    def _matches(self, queue: ConsumeQueue, offset: int, physical_offset: int) -> bool:
+        """Whether a unit's record is the queue's, or has gone with the oldest files."""
+        if self._files.starts and physical_offset < self._files.starts[0]:
+            return True
+        if not valid_at(self._files, physical_offset, False):
+            return False
+        message = decode(self._record(physical_offset))
+        return (message.topic, message.queue_id, message.queue_offset) == (
+            queue.topic,
+            queue.queue_id,
+            offset,
+        )
+
+    def _check_last(self, queue: ConsumeQueue) -> None:
+        """Old bytes can mislead the halving search: if the last unit is not this queue's, look at each."""
+        last = queue.max_offset - 1
+        unit = queue.unit(last) if last >= 0 else None
+        if unit is not None and not self._matches(queue, last, unit[0]):
+            log.warning("%s queue %d: unit %d is wrong, checking each", queue.topic, queue.queue_id, last)
+            queue.cut(
+                queue.end_by_scan(
+                    lambda offset, place, size: size > 0 and self._matches(queue, offset, place)
+                )
+            )
+
+    def _cut_queue(self, queue: ConsumeQueue, end: int) -> None:
+        """Units of records that are not there any more go."""
+        low, high = queue.max_offset, queue.max_offset
+        while low > 0:
+            unit = queue.unit(low - 1)
+            if unit is None or unit[0] < end:
+                break
+            low -= 1
+        if low < high:
+            queue.cut(low)

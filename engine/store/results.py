@@ -1,0 +1,188 @@
+"""What the store answers: statuses and results of putting, reading and querying."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from engine.message import offset_message_id
+
+
+class PutStatus(Enum):
+    """How a put ended. Standard: `PutMessageStatus`."""
+
+    PUT_OK = "PUT_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
+    SERVICE_NOT_AVAILABLE = "SERVICE_NOT_AVAILABLE"
+    CREATE_MAPPED_FILE_FAILED = "CREATE_MAPPED_FILE_FAILED"
+    MESSAGE_ILLEGAL = "MESSAGE_ILLEGAL"
+    PROPERTIES_SIZE_EXCEEDED = "PROPERTIES_SIZE_EXCEEDED"
+    OS_PAGE_CACHE_BUSY = "OS_PAGE_CACHE_BUSY"
+    UNKNOWN_ERROR = "UNKNOWN_ERROR"
+    IN_SYNC_REPLICAS_NOT_ENOUGH = "IN_SYNC_REPLICAS_NOT_ENOUGH"
+    PUT_TO_REMOTE_BROKER_FAIL = "PUT_TO_REMOTE_BROKER_FAIL"
+    LMQ_CONSUME_QUEUE_NUM_EXCEEDED = "LMQ_CONSUME_QUEUE_NUM_EXCEEDED"
+    WHEEL_TIMER_FLOW_CONTROL = "WHEEL_TIMER_FLOW_CONTROL"
+    WHEEL_TIMER_MSG_ILLEGAL = "WHEEL_TIMER_MSG_ILLEGAL"
+    WHEEL_TIMER_NOT_ENABLE = "WHEEL_TIMER_NOT_ENABLE"
+
+
+class PutResult:
+    """Where a message, or each message of a batch, went.
+
+    `queue_offset` and `physical_offset` are those of the first; `end_offset` is the log offset after the
+    last (what to wait for until it is durable); `store_timestamp` is in ms. Unless `status` is PUT_OK
+    nothing was stored, offsets are 0 and `remark` may say why.
+    """
+
+    __slots__ = (
+        "_offsets",
+        "_store_host",
+        "end_offset",
+        "physical_offset",
+        "queue_offset",
+        "remark",
+        "status",
+        "store_timestamp",
+    )
+
+    def __init__(
+        self,
+        status: PutStatus,
+        store_host: bytes = b"",
+        queue_offset: int = 0,
+        physical_offset: int = 0,
+        end_offset: int = 0,
+        store_timestamp: int = 0,
+        offsets: Sequence[int] | None = None,
+        remark: str = "",
+    ) -> None:
+        self.status = status
+        self._store_host = store_host
+        self.queue_offset = queue_offset
+        self.physical_offset = physical_offset
+        self.end_offset = end_offset
+        self.store_timestamp = store_timestamp
+        self._offsets = offsets
+        self.remark = remark
+
+    @property
+    def count(self) -> int:
+        """How many messages were stored."""
+        if self._offsets is not None:
+            return len(self._offsets)
+        return 1 if self.status is PutStatus.PUT_OK else 0
+
+    @property
+    def message_id(self) -> str:
+        """The offset message id; for a batch those of its messages, separated by commas."""
+        if self._offsets is None:
+            return offset_message_id(self._store_host, self.physical_offset)
+        return ",".join([offset_message_id(self._store_host, offset) for offset in self._offsets])
+
+    def __repr__(self) -> str:
+        return f"PutResult({self.status.name}, queue offset {self.queue_offset}, at {self.physical_offset})"
+
+
+class GetStatus(Enum):
+    """How a read ended. Standard: `GetMessageStatus`."""
+
+    FOUND = "FOUND"
+    NO_MATCHED_MESSAGE = "NO_MATCHED_MESSAGE"
+    MESSAGE_WAS_REMOVING = "MESSAGE_WAS_REMOVING"
+    OFFSET_FOUND_NULL = "OFFSET_FOUND_NULL"
+    OFFSET_OVERFLOW_BADLY = "OFFSET_OVERFLOW_BADLY"
+    OFFSET_OVERFLOW_ONE = "OFFSET_OVERFLOW_ONE"
+    OFFSET_TOO_SMALL = "OFFSET_TOO_SMALL"
+    NO_MATCHED_LOGIC_QUEUE = "NO_MATCHED_LOGIC_QUEUE"
+    NO_MESSAGE_IN_QUEUE = "NO_MESSAGE_IN_QUEUE"
+    OFFSET_RESET = "OFFSET_RESET"
+
+
+class GetResult:
+    """Messages of one queue.
+
+    `body` holds the stored records back to back, `queue_offsets` which they are; `next_offset` is where to
+    read next; `min_offset` and `max_offset` are the queue's; `suggest_slave` says that the reader is so far
+    behind that a slave should serve it.
+    """
+
+    __slots__ = (
+        "body",
+        "max_offset",
+        "min_offset",
+        "next_offset",
+        "queue_offsets",
+        "status",
+        "suggest_slave",
+    )
+
+    def __init__(
+        self,
+        status: GetStatus,
+        next_offset: int,
+        min_offset: int,
+        max_offset: int,
+        body: bytes = b"",
+        queue_offsets: Sequence[int] = (),
+        suggest_slave: bool = False,
+    ) -> None:
+        self.status = status
+        self.next_offset = next_offset
+        self.min_offset = min_offset
+        self.max_offset = max_offset
+        self.body = body
+        self.queue_offsets = queue_offsets
+        self.suggest_slave = suggest_slave
+
+    @property
+    def count(self) -> int:
+        """How many messages were found."""
+        return len(self.queue_offsets)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the messages found."""
+        return len(self.body)
+
+    def __repr__(self) -> str:
+        return f"GetResult({self.status.name}, {self.count} messages, next {self.next_offset})"
+
+
+class QueryResult(NamedTuple):
+    """Records that may have a key, by offset; the reader compares keys, as only hashes were compared.
+
+    The last two say how far the index had come: store time in ms and physical offset of its newest entry.
+    """
+
+    records: list[bytes]
+    last_update_timestamp: int
+    last_update_offset: int
+
+
+class Arrival(NamedTuple):
+    """A message that became readable. `next_offset` is the queue's new max offset; times in ms."""
+
+    topic: str
+    queue_id: int
+    next_offset: int
+    tags_code: int
+    store_timestamp: int
+    properties: dict[str, str] | None
+
+
+class RecoveryReport(NamedTuple):
+    """What start found: whether the last stop was clean, the end of the log, and what it took to get
+    there.
+    """
+
+    clean: bool
+    end_offset: int
+    scanned_bytes: int
+    dispatched: int
+    seconds: float
+    ended_by: str
+    """Why the bytes at the end are no record; a log that simply ends says that the magic is 0."""
