@@ -1,1 +1,14 @@
-"""Conversations over connections; Twisted begins here."""
+"""Conversations over connections; Twisted begins here.
+
+The way of a request, from the socket to the function and back:
+
+    server     ports and connections, their number, their idleness, their end
+    door       the first bytes: PROXY header (`proxy_header`), TLS (`tls`) or plain
+    protocol   one connection: frames cut, served in turns, answered with one write; back-pressure
+    dispatch   code -> function; every failure becomes a reply there
+    call       what a function receives and gives back
+
+The other way, `client` asks other servers over a `link` to each address; a connection is the same at both
+ends, and either may ask: `exchange` is the pure part that knows who waits for which answer. `threads` does
+what may block elsewhere; `loop` names what is needed of Twisted's reactor.
+"""

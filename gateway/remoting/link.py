@@ -117,6 +117,7 @@ class Link:
         """End it; fires when the connection is gone."""
         attempt, self._attempt = self._attempt, None
         service, self._service = self._service, None
+        self._fail_waiters(PeerGone(f"{self.address}: {reason}"))
         gone: Deferred[None] = Deferred()
         connection = self.connection
         if connection is None:
@@ -128,7 +129,6 @@ class Link:
             service.stopService()
         elif attempt is not None:
             attempt.cancel()
-        self._fail_waiters(PeerGone(f"{self.address}: {reason}"))
         return gone
 
     # Called by connections

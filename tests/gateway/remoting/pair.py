@@ -157,6 +157,7 @@ class Net(Clock):
         self.attempts += 1
         connector = NetConnector(self, host, port, factory)
         factory.doStart()
+        factory.startedConnecting(connector)
         if port not in self.unreachable:
             self.callLater(0, connector.reach)
         return connector
@@ -213,6 +214,9 @@ class NetConnector:
             return
         client = self.factory.buildProtocol(IPv4Address("TCP", self.host, self.port))
         self.net.pairs.append(Pair(client, server, ("10.0.0.2", 50_000), (self.host, self.port)))
+
+    def getDestination(self) -> IPv4Address:
+        return IPv4Address("TCP", self.host, self.port)
 
     def stopConnecting(self) -> None:
         self.over = True

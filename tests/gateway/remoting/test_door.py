@@ -118,7 +118,9 @@ def test_a_tls_conversation_ends_cleanly_from_our_side() -> None:
 
 
 @pytest.mark.parametrize("mode", [None, "disabled"])
-def test_a_tls_hello_is_refused_where_tls_is_disabled(mode: str | None, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_tls_hello_is_refused_where_tls_is_disabled(
+    mode: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
     scene = Scene(mode, speaks_tls=True)
     scene.greet()
     assert scene.pair.client.gone

@@ -278,7 +278,7 @@ def test_a_reply_that_becomes_ready_after_its_peer_has_gone_goes_nowhere() -> No
     late: Deferred[Reply] = Deferred()
     scene.held = [late]
     scene.dispatcher = Dispatcher(scene, {HOLD: lambda scene, call: late}, {}, clock=ManualClock())
-    connection, talker, pair = scene.connect()
+    _, talker, pair = scene.connect()
     talker.transport.write(encode_command(command(HOLD, 1)))
     pair.pump()
     talker.transport.loseConnection()

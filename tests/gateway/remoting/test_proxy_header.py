@@ -16,7 +16,9 @@ from gateway.remoting.proxy_header import (
 
 
 def v2(command: int, family: int, rest: bytes, version: int = 2) -> bytes:
-    return V2_SIGNATURE + bytes([version << 4 | command, family << 4 | 1]) + struct.pack(">H", len(rest)) + rest
+    return (
+        V2_SIGNATURE + bytes([version << 4 | command, family << 4 | 1]) + struct.pack(">H", len(rest)) + rest
+    )
 
 
 V4_REST = bytes([203, 0, 113, 7, 10, 0, 0, 1]) + struct.pack(">HH", 56324, 10911)
@@ -70,7 +72,9 @@ def test_what_starts_as_a_header_and_goes_on_as_none_is_an_error(data: bytes) ->
         read_proxy_header(data)
 
 
-@pytest.mark.parametrize("data", [b"\x00\x00\x00\x20", b"\x16\x03\x01", b"GET / HTTP/1.1", b"PROXX", b"\r\n\r\nX"])
+@pytest.mark.parametrize(
+    "data", [b"\x00\x00\x00\x20", b"\x16\x03\x01", b"GET / HTTP/1.1", b"PROXX", b"\r\n\r\nX"]
+)
 def test_other_bytes_are_no_header(data: bytes) -> None:
     assert read_proxy_header(data) is None
 

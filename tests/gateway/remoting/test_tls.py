@@ -188,9 +188,7 @@ def mutual(need: str, checked: bool, trusted: bytes | None) -> ServerTls:
 
 
 def known_client(files: FileShelf) -> ClientTls:
-    options = TlsOptions(
-        tls_test_mode_enable=False, tls_client_key_path="key", tls_client_cert_path="cert"
-    )
+    options = TlsOptions(tls_test_mode_enable=False, tls_client_key_path="key", tls_client_cert_path="cert")
     return ClientTls(options, files)
 
 
@@ -221,7 +219,9 @@ def test_client_certificates_are_asked_for_and_checked_as_told(
     assert Handshake(server, ours).succeeded is succeeds
 
 
-@pytest.mark.parametrize(("checks", "trusts", "succeeds"), [(True, True, True), (True, False, False), (False, False, True)])
+@pytest.mark.parametrize(
+    ("checks", "trusts", "succeeds"), [(True, True, True), (True, False, False), (False, False, True)]
+)
 def test_a_client_believes_the_servers_it_is_told_to(checks: bool, trusts: bool, succeeds: bool) -> None:
     key, cert = identity("broker")
     server = ServerTls(server_options(), FileShelf(key=key, cert=cert))

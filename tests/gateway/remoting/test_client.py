@@ -1,0 +1,328 @@
+"""Clients against servers, all in memory: connections come when needed and what fails says why."""
+
+import logging
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from engine.clock import ManualClock
+from engine.options import RemotingOptions, TlsOptions
+from gateway.codec.command import RemotingCommand
+from gateway.remoting.call import Call, Peer, Reply, RequestError
+from gateway.remoting.client import RemotingClient
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.exchange import PeerGone, RequestTimedOut
+from gateway.remoting.server import RemotingServer
+from gateway.remoting.tls import ClientTls, ServerTls
+from tests.gateway.remoting.pair import Net
+from tests.gateway.remoting.test_tls import FileShelf
+
+ECHO, HOLD, ASK_BACK, GO_AWAY = 987_401, 987_402, 987_403, 987_404
+HERE = "10.0.0.1:9876"
+
+
+class Scene:
+    """A client, and a server to talk to."""
+
+    def __init__(self, *, tls: bool = False, dispatcher: Dispatcher | None = None) -> None:
+        self.net = Net()
+        self.clock = ManualClock()
+        self.calls: list[Call] = []
+        self.peers: list[Peer] = []
+        self.held: list[Deferred[Reply]] = []
+        self.options = RemotingOptions()
+        self.server_tls = ServerTls(TlsOptions(tls_server_mode="enforcing"), FileShelf()) if tls else None
+        self.server = self.start_server()
+        self.client = RemotingClient(
+            self.net,
+            self.options,
+            dispatcher=dispatcher,
+            tls=ClientTls(TlsOptions(), FileShelf()) if tls else None,
+            clock=self.clock,
+        )
+
+    def start_server(self) -> RemotingServer:
+        table = {ECHO: self.echo, HOLD: self.hold, ASK_BACK: self.ask_back, GO_AWAY: self.go_away}
+        server = RemotingServer(
+            self.net,
+            Dispatcher(None, table, {}, clock=self.clock),
+            self.options,
+            tls=self.server_tls,
+            on_connect=self.peers.append,
+        )
+        server.listen("0.0.0.0", 9876)
+        return server
+
+    def echo(self, context: None, call: Call) -> Reply:
+        self.calls.append(call)
+        return Reply(body=call.body)
+
+    def hold(self, context: None, call: Call) -> Deferred[Reply]:
+        self.held.append(Deferred())
+        return self.held[-1]
+
+    def ask_back(self, context: None, call: Call) -> Deferred[Reply]:
+        """Answers with what the client answers to a question."""
+        answer = call.peer.request(RemotingCommand.request(ECHO, body=b"back"), 3.0)
+        return answer.addCallback(lambda answer: Reply(body=answer.body, remark=str(answer.code)))
+
+    def go_away(self, context: None, call: Call) -> Reply:
+        self.calls.append(call)
+        raise RequestError(1500, "please go away")
+
+    def ask(
+        self, code: int = ECHO, body: bytes = b"x", timeout: float = 3.0, address: str = HERE
+    ) -> list[Any]:
+        outcomes: list[Any] = []
+        answer = self.client.request(address, RemotingCommand.request(code, body=body), timeout)
+        answer.addCallbacks(outcomes.append, lambda failure: outcomes.append(failure.value))
+        return outcomes
+
+    def asked(self, code: int = ECHO, body: bytes = b"x") -> RemotingCommand:
+        """Ask and let everything happen that happens at once."""
+        outcomes = self.ask(code, body)
+        self.net.settle()
+        (answer,) = outcomes
+        assert isinstance(answer, RemotingCommand), answer
+        return answer
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_a_connection_is_made_when_it_is_needed_and_used_again(tls: bool) -> None:
+    scene = Scene(tls=tls)
+    assert scene.net.attempts == 0
+    assert scene.asked(body=b"one").body == b"one"
+    assert scene.asked(body=bytes(300_000)).body == bytes(300_000)
+    assert scene.net.attempts == 1
+
+
+def test_requests_that_wait_for_the_same_connection_share_it() -> None:
+    scene = Scene()
+    outcomes = [scene.ask(body=b"%d" % number) for number in range(5)]
+    scene.net.settle()
+    assert [outcome.body for (outcome,) in outcomes] == [b"0", b"1", b"2", b"3", b"4"]
+    assert scene.net.attempts == 1
+
+
+def test_the_other_side_may_ask_too() -> None:
+    clock = ManualClock()
+    functions = Dispatcher(None, {ECHO: lambda context, call: Reply(body=call.body * 2)}, {}, clock=clock)
+    answer = Scene(dispatcher=functions).asked(ASK_BACK)
+    assert (answer.body, answer.remark) == (b"backback", "0")
+
+
+def test_a_client_without_functions_says_so_when_asked() -> None:
+    assert Scene().asked(ASK_BACK).remark == "3"
+
+
+def test_nobody_listening_fails_the_request_and_the_next_one_tries_again() -> None:
+    scene = Scene()
+    outcomes = scene.ask(address="10.0.0.1:1")
+    scene.net.settle()
+    assert isinstance(outcomes[0], PeerGone)
+    assert "10.0.0.1:1 cannot be reached" in str(outcomes[0])
+    scene.ask(address="10.0.0.1:1")
+    scene.net.settle()
+    assert scene.net.attempts == 2
+
+
+@pytest.mark.parametrize("address", ["", "10.0.0.1", "10.0.0.1:", ":9876", "10.0.0.1:port"])
+def test_an_address_that_is_none_fails_the_request(address: str) -> None:
+    (outcome,) = Scene().ask(address=address)
+    assert isinstance(outcome, PeerGone)
+
+
+def test_a_server_that_does_not_answer_runs_out_of_time() -> None:
+    scene = Scene()
+    outcomes = scene.ask(HOLD, timeout=2.0)
+    scene.net.settle(1.5)
+    assert outcomes == []
+    scene.net.settle(1.0)
+    assert isinstance(outcomes[0], RequestTimedOut)
+
+
+def test_connecting_counts_as_waiting() -> None:
+    scene = Scene()
+    scene.net.unreachable.add(9876)
+    outcomes = scene.ask(timeout=1.0)
+    scene.net.settle(1.5)
+    assert isinstance(outcomes[0], RequestTimedOut)
+
+
+def test_requests_in_flight_fail_when_the_server_goes() -> None:
+    scene = Scene()
+    outcomes = scene.ask(HOLD)
+    scene.net.settle()
+    scene.peers[0].close("bye")
+    scene.net.settle()
+    assert isinstance(outcomes[0], PeerGone)
+    assert scene.asked().body == b"x"
+    assert scene.net.attempts == 2
+
+
+def test_a_oneway_request_is_sent_and_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    scene.client.send_oneway(HERE, RemotingCommand.request(ECHO, body=b"told"))
+    scene.net.settle()
+    assert [call.body for call in scene.calls] == [b"told"]
+    with caplog.at_level(logging.INFO):
+        scene.client.send_oneway("10.0.0.1:1", RemotingCommand.request(ECHO))
+        scene.client.send_oneway("nowhere", RemotingCommand.request(ECHO))
+        scene.net.settle()
+    assert caplog.text.count(f"request {ECHO} was not sent") == 2
+
+
+def test_idle_connections_are_closed_and_forgotten() -> None:
+    scene = Scene()
+    scene.asked()
+    scene.net.settle(130)
+    assert scene.server.connection_count == 0
+    assert scene.client._links == {}
+    assert scene.net.attempts == 1
+
+
+# Going away
+
+
+def test_a_client_that_is_sent_away_comes_back_once_with_the_same_request() -> None:
+    scene = Scene()
+    scene.asked()
+    scene.calls.clear()
+    answer = scene.asked(GO_AWAY, b"again")
+    assert answer.code == 1500
+    assert [call.body for call in scene.calls] == [b"again", b"again"]
+    assert scene.calls[0].peer is not scene.calls[1].peer
+    assert scene.server.connection_count == 1
+
+
+def test_what_was_asked_before_is_still_answered_by_the_server_that_sends_us_away() -> None:
+    scene = Scene()
+    waiting = scene.ask(HOLD, timeout=30.0)
+    scene.net.settle()
+    scene.asked(GO_AWAY)
+    assert waiting == []
+    scene.held[0].callback(Reply(remark="as promised"))
+    scene.net.settle()
+    assert [answer.remark for answer in waiting] == ["as promised"]
+    assert scene.server.connection_count == 1
+
+
+def test_a_stopping_server_hands_its_clients_over_to_the_next() -> None:
+    scene = Scene()
+    scene.options.enable_shutdown_gracefully = True
+    waiting = scene.ask(HOLD, timeout=30.0)
+    scene.net.settle()
+    scene.server.stop()
+    scene.start_server()
+    assert scene.asked(body=b"who is there").body == b"who is there"
+    scene.held[0].callback(Reply())
+    scene.net.settle()
+    assert [answer.code for answer in waiting] == [0]
+
+
+# Standing links
+
+
+def test_a_standing_link_connects_at_once_and_again_whenever_it_is_lost() -> None:
+    scene = Scene()
+    scene.client.keep(HERE)
+    scene.client.keep(HERE)
+    scene.net.settle()
+    assert scene.server.connection_count == 1
+    scene.asked()
+    scene.peers[0].close("bye")
+    scene.net.settle(3)
+    assert scene.server.connection_count == 1
+    assert scene.asked().body == b"x"
+    assert scene.net.attempts == 2
+
+
+def test_a_standing_link_is_not_closed_when_idle_on_our_side() -> None:
+    scene = Scene()
+    scene.client.keep(HERE)
+    scene.net.settle()
+    scene.options.server_channel_max_idle_time_seconds = 10_000
+    scene.net.settle(200)
+    assert (scene.server.connection_count, scene.net.attempts) == (1, 1)
+
+
+def test_a_request_over_a_standing_link_that_cannot_connect_fails_soon() -> None:
+    scene = Scene()
+    scene.net.ports.clear()
+    scene.client.keep(HERE)
+    scene.net.settle(5)
+    outcomes = scene.ask(timeout=60.0)
+    scene.net.settle(15)
+    assert isinstance(outcomes[0], PeerGone)
+
+
+def test_a_standing_link_that_is_sent_away_stands_again() -> None:
+    scene = Scene(tls=True)
+    scene.client.keep(HERE)
+    scene.net.settle()
+    assert scene.asked(GO_AWAY).code == 1500
+    assert scene.calls[0].peer is not scene.calls[1].peer
+    scene.net.settle(20)
+    assert scene.server.connection_count == 1
+
+
+def test_a_link_on_demand_can_become_a_standing_one() -> None:
+    scene = Scene()
+    scene.asked()
+    scene.client.keep(HERE)
+    scene.net.settle(1)
+    assert scene.server.connection_count == 1
+    assert scene.asked().body == b"x"
+    scene.peers[-1].close("bye")
+    scene.net.settle(3)
+    assert scene.server.connection_count == 1
+
+
+def test_a_released_link_does_not_come_back() -> None:
+    scene = Scene()
+    scene.client.keep(HERE)
+    scene.net.settle()
+    scene.client.release(HERE)
+    scene.client.release("10.0.0.1:1")
+    scene.net.settle(20)
+    assert (scene.server.connection_count, scene.net.attempts) == (0, 1)
+
+
+# Closing
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_a_closed_client_has_no_connections_timers_or_requests_left(tls: bool) -> None:
+    scene = Scene(tls=tls)
+    waiting = scene.ask(HOLD)
+    scene.client.keep("10.0.0.1:1")
+    connecting = scene.ask(address="10.0.0.1:2")
+    scene.net.unreachable.add(3)
+    stuck = scene.ask(address="10.0.0.1:3")
+    scene.net.settle()
+    done: list[object] = []
+    scene.client.close().addCallback(done.append)
+    scene.net.settle()
+    assert len(done) == 1
+    assert [type(outcomes[0]) for outcomes in (waiting, connecting, stuck)] == [PeerGone] * 3
+    scene.net.settle(5)
+    assert scene.server.connection_count == 0
+    (outcome,) = scene.ask()
+    assert isinstance(outcome, PeerGone)
+    scene.server.stop()
+    scene.net.settle()
+    assert scene.net.getDelayedCalls() == []
+
+
+def test_closing_does_not_wait_for_a_server_that_does_not_read() -> None:
+    scene = Scene()
+    scene.asked()
+    scene.net.pairs[0].client.stuck = True
+    scene.ask(body=bytes(1_000_000))
+    done: list[object] = []
+    scene.client.close().addCallback(done.append)
+    scene.net.settle(0.5)
+    assert done == []
+    scene.net.settle(1)
+    assert len(done) == 1

@@ -1,0 +1,117 @@
+"""Where an address leads; how links behave is proved through the client that owns them."""
+
+import pytest
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
+from twisted.internet.testing import MemoryReactorClock
+
+from engine.clock import ManualClock
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.exchange import PeerGone
+from gateway.remoting.link import Link, endpoint_for
+from gateway.remoting.protocol import Connection, Terms
+from tests.gateway.remoting.pair import Net, Pair, Talker
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "host", "port"),
+    [
+        ("10.0.0.1:9876", TCP4ClientEndpoint, "10.0.0.1", 9876),
+        ("[2001:db8::1]:9876", TCP6ClientEndpoint, "2001:db8::1", 9876),
+        ("::1:9876", TCP6ClientEndpoint, "::1", 9876),
+    ],
+)
+def test_addresses_lead_to_endpoints_of_their_kind(address: str, kind: type, host: str, port: int) -> None:
+    reactor = MemoryReactorClock()
+    endpoint = endpoint_for(reactor, address, 3.0)
+    assert type(endpoint) is kind
+    endpoint.connect(None)
+    (attempt,) = reactor.tcpClients
+    assert (attempt[0], attempt[1], attempt[3]) == (host, port, 3.0)
+
+
+@pytest.mark.filterwarnings("ignore:Passing HostnameEndpoint a reactor")
+def test_names_are_looked_up() -> None:
+    assert isinstance(endpoint_for(MemoryReactorClock(), "name-server:9876", 3.0), HostnameEndpoint)
+
+
+@pytest.mark.parametrize("address", ["", "10.0.0.1", "10.0.0.1:", ":1", "a:b", "10.0.0.1:-1", "10.0.0.1:²"])
+def test_what_is_no_address_leads_nowhere(address: str) -> None:
+    with pytest.raises(ValueError, match="host:port"):
+        endpoint_for(MemoryReactorClock(), address, 3.0)
+
+
+def new_link(net: Net, gone: list[Link]) -> Link:
+    return Link(
+        net,
+        "10.0.0.1:9876",
+        terms=Terms(net, 1 << 20, 8, 8, 1 << 20, 1 << 22),
+        dispatcher=Dispatcher(None, {}, {}, clock=ManualClock()),
+        tls=None,
+        connect_timeout=3.0,
+        on_gone=gone.append,
+    )
+
+
+class Host:
+    """Takes any connection."""
+
+    def buildProtocol(self, addr: object) -> Talker:
+        return Talker()
+
+
+def test_a_link_on_demand_is_gone_with_its_connection() -> None:
+    net = Net()
+    net.listenTCP(9876, Host())
+    gone: list[Link] = []
+    link = new_link(net, gone)
+    made: list[Connection] = []
+    link.connected().addCallback(made.append)
+    link.connected().addCallback(made.append)
+    net.settle()
+    assert made == [link.connection, link.connection]
+    link.connected().addCallback(made.append)
+    assert len(made) == 3
+    made[0].close("enough")
+    net.settle()
+    assert gone == [link]
+    assert link.connection is None
+
+
+def test_a_link_that_does_not_connect_fails_all_who_wait_and_is_gone() -> None:
+    net = Net()
+    gone: list[Link] = []
+    link = new_link(net, gone)
+    failures: list[object] = []
+    for _ in range(2):
+        link.connected().addErrback(lambda failure: failures.append(failure.value))
+    net.settle()
+    assert [type(failure) for failure in failures] == [PeerGone, PeerGone]
+    assert gone == [link]
+
+
+def test_a_connection_is_retired_once() -> None:
+    net = Net()
+    net.listenTCP(9876, Host())
+    link = new_link(net, [])
+    link.connected()
+    net.settle()
+    connection = link.connection
+    assert connection is not None
+    link.retire(connection)
+    assert link.connection is None
+    assert not connection.is_open
+    link.connected()
+    net.settle()
+    link.retire(connection)
+    assert link.connection is not None
+    assert link.connection.is_open
+
+
+def test_a_stranger_is_not_retired() -> None:
+    net = Net()
+    link = new_link(net, [])
+    terms = Terms(net, 1 << 20, 8, 8, 1 << 20, 1 << 22)
+    stranger = Connection(terms, Dispatcher(None, {}, {}, clock=ManualClock()), print, print)
+    Pair(Talker(), stranger)
+    link.retire(stranger)
+    assert stranger.is_open

@@ -1,0 +1,58 @@
+"""What we ask of reactors and transports is what Twisted's own, and our doubles, have."""
+
+import inspect
+from typing import Any
+
+import pytest
+from twisted.internet.base import DelayedCall
+from twisted.internet.posixbase import PosixReactorBase
+from twisted.internet.task import Clock
+from twisted.internet.tcp import Connection, Port
+from twisted.protocols.tls import TLSMemoryBIOProtocol
+
+from gateway.remoting import loop
+from tests.gateway.remoting.pair import Net, NetPort, Wire
+
+
+def methods(shape: type) -> dict[str, Any]:
+    """The functions that a structural type names, inherited ones included."""
+    found = inspect.getmembers(shape, inspect.isfunction)
+    return {name: function for name, function in found if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    ("shape", "real"),
+    [
+        (loop.Timer, DelayedCall),
+        (loop.Transport, Connection),
+        (loop.Transport, Wire),
+        (loop.ListeningPort, Port),
+        (loop.ListeningPort, NetPort),
+        (loop.Clockwork, Clock),
+        (loop.Clockwork, PosixReactorBase),
+        (loop.Reactor, PosixReactorBase),
+        (loop.Reactor, Net),
+    ],
+)
+def test_the_real_thing_can_be_called_as_the_shape_says(shape: type, real: type) -> None:
+    """Every parameter we may pass by position fits, and none is missing."""
+    assert methods(shape)
+    for name, ours in methods(shape).items():
+        function = getattr(real, name)
+        if inspect.isbuiltin(function):  # the reactor's `seconds` is the system's own
+            continue
+        theirs = inspect.signature(function)
+        positional = [
+            parameter
+            for parameter in inspect.signature(ours).parameters.values()
+            if parameter.kind is parameter.POSITIONAL_ONLY
+            or parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        ]
+        theirs.bind(*[object()] * len(positional))
+
+
+def test_the_tls_layer_is_a_transport_too() -> None:
+    """What it lacks itself it takes from the transport beneath."""
+    lacking = {name for name in methods(loop.Transport) if not hasattr(TLSMemoryBIOProtocol, name)}
+    assert lacking == {"pauseProducing", "resumeProducing"}
+    assert hasattr(TLSMemoryBIOProtocol, "__getattr__")

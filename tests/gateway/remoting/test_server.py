@@ -1,0 +1,240 @@
+"""Servers in memory: ports, limits, idle connections, and the promises kept while stopping."""
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from engine.clock import ManualClock
+from engine.options import RemotingOptions, TlsOptions
+from gateway.codec.codes import V4_9_8
+from gateway.codec.command import RemotingCommand, encode_command
+from gateway.remoting.call import Call, Peer, Reply
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.server import RemotingServer
+from gateway.remoting.tls import ServerTls
+from tests.gateway.remoting.pair import Net, Pair, Talker
+from tests.gateway.remoting.test_tls import FileShelf, identity
+
+ECHO, HOLD = 987_301, 987_302
+
+
+class Scene:
+    """A server on port 10911 and a fast port 10909 that knows only ECHO."""
+
+    def __init__(self, tls: ServerTls | None = None, **options: Any) -> None:
+        self.net = Net()
+        self.events: list[str] = []
+        self.held: list[Deferred[Reply]] = []
+        clock = ManualClock()
+        table = {ECHO: self.echo, HOLD: self.hold}
+        self.server = RemotingServer(
+            self.net,
+            Dispatcher(None, table, {}, clock=clock),
+            RemotingOptions(**options),
+            tls=tls,
+            after_read=lambda: self.events.append("after read"),
+            on_connect=lambda peer: self.events.append(f"connect {peer.address}"),
+            on_lost=lambda peer: self.events.append(f"lost {peer.address}"),
+        )
+        self.port = self.server.listen("0.0.0.0", 10911)
+        self.server.listen("0.0.0.0", 10909, Dispatcher(None, {ECHO: self.echo}, {}, clock=clock))
+
+    def echo(self, context: None, call: Call) -> Reply:
+        return Reply(body=call.body)
+
+    def hold(self, context: None, call: Call) -> Deferred[Reply]:
+        self.held.append(Deferred())
+        return self.held[-1]
+
+    def come(self, number: int = 1, port: int = 10911) -> "Guest":
+        talker = Talker()
+        return Guest(self, talker, self.net.meet(port, talker, ("192.168.1.1", number)))
+
+
+class Guest:
+    """A client by hand."""
+
+    def __init__(self, scene: Scene, talker: Talker, pair: Pair) -> None:
+        self.scene, self.talker, self.pair = scene, talker, pair
+
+    def ask(self, code: int, version: int | None = None) -> list[RemotingCommand]:
+        command = RemotingCommand.request(code, body=b"x")
+        if version is not None:
+            command.version = version
+        self.talker.transport.write(encode_command(command))
+        self.scene.net.settle()
+        return self.talker.take()
+
+
+def test_a_server_serves_those_who_come_and_tells_of_them() -> None:
+    scene = Scene()
+    guest = scene.come()
+    assert [answer.body for answer in guest.ask(ECHO)] == [b"x"]
+    guest.talker.transport.loseConnection()
+    scene.net.settle()
+    assert scene.events == ["connect 192.168.1.1:1", "after read", "lost 192.168.1.1:1"]
+    assert scene.server.connection_count == 0
+
+
+def test_the_fast_port_has_functions_of_its_own() -> None:
+    scene = Scene()
+    assert [answer.code for answer in scene.come(port=10909).ask(ECHO)] == [0]
+    (answer,) = scene.come(port=10909).ask(HOLD)
+    assert answer.code == 3
+
+
+def test_any_free_port_can_be_asked_for() -> None:
+    scene = Scene()
+    port = scene.server.listen("0.0.0.0", 0)
+    assert [answer.code for answer in scene.come(port=port.getHost().port).ask(ECHO)] == [0]
+
+
+def test_more_connections_than_allowed_are_refused_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(max_connections=2)
+    first = scene.come(1)
+    scene.come(2, port=10909)
+    for _ in range(3):
+        with pytest.raises(AssertionError, match="refused"):
+            scene.come(3)
+    assert len(caplog.records) == 1
+    first.talker.transport.loseConnection()
+    scene.net.settle()
+    assert scene.come(4).ask(ECHO)
+
+
+def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
+    scene = Scene(server_channel_max_idle_time_seconds=120)
+    busy, idle, silent = scene.come(1), scene.come(2), scene.come(3)
+    idle.ask(ECHO)
+    for _ in range(13):
+        busy.ask(ECHO)
+        scene.net.settle(10)
+    assert busy.talker.lost is None
+    assert idle.talker.lost is not None
+    assert silent.talker.lost is not None
+    assert scene.server.connection_count == 1
+
+
+def test_nobody_is_closed_before_the_idle_time_is_over() -> None:
+    scene = Scene(server_channel_max_idle_time_seconds=120)
+    guest = scene.come()
+    guest.ask(ECHO)
+    scene.net.settle(115)
+    assert guest.talker.lost is None
+
+
+def test_a_closing_connection_whose_peer_does_not_read_is_cut_off_when_idle() -> None:
+    scene = Scene(server_channel_max_idle_time_seconds=10)
+    guest = scene.come()
+    guest.ask(ECHO)
+    guest.pair.server.stuck = True
+    guest.ask(ECHO)
+    scene.net.settle(60)
+    assert scene.server.connection_count == 0
+
+
+def test_changed_certificates_are_found() -> None:
+    key, cert = identity("first")
+    files = FileShelf(key=key, cert=cert)
+    options = TlsOptions(tls_test_mode_enable=False, tls_server_key_path="key", tls_server_cert_path="cert")
+    tls = ServerTls(options, files)
+    scene = Scene(tls)
+    before = tls._context
+    files["key"], files["cert"] = identity("second")
+    scene.net.settle(6)
+    assert tls._context is not before
+
+
+# Stopping
+
+
+def stopping(scene: Scene) -> list[object]:
+    done: list[object] = []
+    scene.server.stop().addCallback(done.append)
+    return done
+
+
+def test_stopping_takes_no_new_connections_and_closes_those_that_owe_nothing() -> None:
+    scene = Scene()
+    guests = [scene.come(1), scene.come(2, port=10909), scene.come(3)]
+    guests[0].ask(ECHO)
+    done = stopping(scene)
+    scene.net.settle()
+    assert scene.net.ports == {}
+    assert all(guest.talker.lost is not None for guest in guests)
+    assert done == [None]
+    assert scene.net.getDelayedCalls() == []
+
+
+def test_stopping_without_connections_is_done_at_once() -> None:
+    scene = Scene()
+    assert stopping(scene) == [None]
+
+
+def test_held_replies_are_waited_for() -> None:
+    scene = Scene(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=30)
+    guest = scene.come()
+    guest.ask(HOLD)
+    done = stopping(scene)
+    scene.net.settle(20)
+    assert done == []
+    scene.held[0].callback(Reply(remark="in time"))
+    scene.net.settle()
+    assert [answer.remark for answer in guest.talker.take()] == ["in time"]
+    assert guest.talker.lost is not None
+    assert done == [None]
+    assert scene.net.getDelayedCalls() == []
+
+
+def test_while_it_waits_newcomers_are_sent_away_and_old_clients_are_served() -> None:
+    scene = Scene(enable_shutdown_gracefully=True)
+    guest = scene.come()
+    guest.ask(HOLD)
+    stopping(scene)
+    (answer,) = guest.ask(ECHO)
+    assert (answer.code, answer.remark) == (1500, "please go away")
+    (answer,) = guest.ask(ECHO, version=V4_9_8)
+    assert (answer.code, answer.body) == (0, b"x")
+
+
+@pytest.mark.parametrize(("patient", "seconds"), [(True, 30), (False, 1)])
+def test_nobody_is_waited_for_beyond_the_limit(patient: bool, seconds: int) -> None:
+    scene = Scene(enable_shutdown_gracefully=patient, shutdown_wait_time_seconds=30)
+    guest = scene.come()
+    guest.ask(HOLD)
+    done = stopping(scene)
+    scene.net.settle(seconds - 0.5)
+    assert done == []
+    scene.net.settle(1.5)
+    assert done == [None]
+    assert guest.talker.lost is not None
+
+
+def test_a_peer_that_does_not_read_does_not_keep_the_server_from_stopping() -> None:
+    scene = Scene()
+    guest = scene.come()
+    guest.ask(HOLD)
+    guest.pair.server.stuck = True
+    scene.held[0].callback(Reply(body=bytes(10_000_000)))
+    done = stopping(scene)
+    scene.net.settle(3)
+    assert done == [None]
+    assert scene.net.getDelayedCalls() == []
+
+
+def test_stopping_twice_is_stopping_once() -> None:
+    scene = Scene()
+    scene.come().ask(HOLD)
+    assert scene.server.stop() is scene.server.stop()
+
+
+def test_a_peer_can_be_asked_from_the_moment_it_is_there() -> None:
+    scene = Scene()
+    peers: list[Peer] = []
+    scene.server._on_connect = peers.append
+    guest = scene.come()
+    guest.ask(ECHO)
+    peers[0].send_oneway(RemotingCommand.request(40))
+    scene.net.settle()
+    assert [command.code for command in guest.talker.take()] == [40]

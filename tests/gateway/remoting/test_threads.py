@@ -1,0 +1,78 @@
+"""The thread worker keeps the contract of `engine.worker.Worker` on real threads."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gateway.remoting.threads import ThreadWorker
+
+
+class Loop:
+    """A reactor's thread, performed by the test: what is called from a thread waits in a queue."""
+
+    def __init__(self) -> None:
+        self.calls: queue.Queue[tuple[Callable[..., Any], tuple[Any, ...]]] = queue.Queue()
+
+    def callFromThread(self, callable: Callable[..., Any], /, *args: Any) -> None:
+        self.calls.put((callable, args))
+
+    def perform(self) -> None:
+        """Wait for one call and make it."""
+        callable, args = self.calls.get(timeout=10)
+        callable(*args)
+
+
+@pytest.fixture
+def loop() -> Loop:
+    return Loop()
+
+
+@pytest.fixture
+def worker(loop: Loop) -> Iterator[ThreadWorker]:
+    worker = ThreadWorker(loop)
+    yield worker
+    worker.stop()
+
+
+def test_work_is_done_elsewhere_and_told_of_here(loop: Loop, worker: ThreadWorker) -> None:
+    here = threading.get_ident()
+    told: list[object] = []
+    worker.run(threading.get_ident, lambda there: told.extend((there, threading.get_ident())))
+    loop.perform()
+    assert told[1] == here
+    assert told[0] != here
+
+
+def test_an_exception_is_an_outcome(loop: Loop, worker: ThreadWorker) -> None:
+    error = OSError(5, "disk")
+
+    def fail() -> None:
+        raise error
+
+    told: list[object] = []
+    worker.run(fail, told.append)
+    loop.perform()
+    assert told == [error]
+
+
+def test_work_is_done_in_the_order_given(loop: Loop, worker: ThreadWorker) -> None:
+    told: list[object] = []
+    for number in range(50):
+        worker.run(lambda number=number: number, told.append)  # type: ignore[misc]
+    for _ in range(50):
+        loop.perform()
+    assert told == list(range(50))
+
+
+def test_stopping_finishes_what_was_handed_over(loop: Loop) -> None:
+    worker = ThreadWorker(loop)
+    told: list[object] = []
+    for number in range(5):
+        worker.run(lambda number=number: number, told.append)  # type: ignore[misc]
+    worker.stop()
+    for _ in range(5):
+        loop.perform()
+    assert told == list(range(5))
