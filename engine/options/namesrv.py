@@ -50,7 +50,7 @@ class NamesrvOptions(Options):
         2000000, "Pairs of topic and broker that may be registered.", low=1, ours=True
     )
     max_registration_size: int = option(
-        256 * 1024**2, "Inflated length of a registration's body.", unit="bytes", low=1024, ours=True
+        64 * 1024**2, "Inflated length of a registration's body.", unit="bytes", low=1024, ours=True
     )
     max_kv_entries: int = option(100000, "Entries of the key-value table.", low=1, ours=True)
     max_kv_entry_length: int = option(65536, "Characters of one entry.", low=1, ours=True)

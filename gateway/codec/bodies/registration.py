@@ -54,10 +54,14 @@ class RegisterBrokerBody(Body):
         return zlib.compress(b"".join(parts), _BEST_COMPRESSION)
 
     @classmethod
-    def decode_compressed(cls, data: bytes, version: int) -> Self:
-        """The body in its compressed form from a broker of this version. Raises BodyError."""
+    def decode_compressed(cls, data: bytes, version: int, limit: int | None = None) -> Self:
+        """The body in its compressed form from a broker of this version. Raises BodyError.
+
+        `limit` are the bytes it may have when inflated, INFLATED_LIMIT unless given.
+        """
         try:
-            return cls._from_parts(_Parts(_inflate(data)), version)
+            inflated = _inflate(data, INFLATED_LIMIT if limit is None else limit)
+            return cls._from_parts(_Parts(inflated), version)
         except (zlib.error, struct.error, ValueError) as error:
             raise BodyError("", f"the compressed RegisterBrokerBody cannot be read: {error}") from None
 
@@ -102,11 +106,11 @@ def _part(data: bytes) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
-def _inflate(data: bytes) -> bytes:
+def _inflate(data: bytes, limit: int) -> bytes:
     stream = zlib.decompressobj()
-    inflated = stream.decompress(data, INFLATED_LIMIT)
+    inflated = stream.decompress(data, limit)
     if stream.unconsumed_tail:
-        raise ValueError(f"more than {INFLATED_LIMIT} bytes when inflated")
+        raise ValueError(f"more than {limit} bytes when inflated")
     if not stream.eof:
         raise ValueError("the zlib stream ends too early")
     return inflated
