@@ -1,0 +1,147 @@
+"""What is read from the name server's tables: routes, topic lists, the cluster.
+
+`find_route` makes a topic's route afresh; `encoded_route` keeps the bytes, since every client asks for each
+of its topics every 30 s. Only known topics are kept. Standard: `RouteInfoManager.pickupTopicRouteData`,
+`ClientRequestProcessor`, `ZoneRouteRPCHook`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gateway.codec.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
+from gateway.namesrv.routes import MASTER_ID, PERM_WRITE, BrokerKey, RouteTables
+
+MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
+"""Brokers ask for the route of this and their name to learn of their group as it is, acting master aside."""
+
+UNIT_FLAG = 1
+UNIT_SUB_FLAG = 2
+"""Bits of a topic's system flag. Standard: `TopicSysFlag`."""
+
+
+def encoded_route(tables: RouteTables, topic: str, *, quoted: bool) -> bytes | None:
+    """The route answer for a topic, or None when it has none.
+
+    `quoted`: integer keys as standard JSON has them, else bare as old clients and the Go client expect.
+    """
+    key = (topic, quoted)
+    body = tables.encoded.get(key)
+    if body is None:
+        route = find_route(tables, topic)
+        if route is None:
+            return None
+        body = tables.encoded[key] = route.encode_standard() if quoted else route.encode()
+    return body
+
+
+def find_route(tables: RouteTables, topic: str) -> TopicRouteData | None:
+    """Which brokers have which queues of a topic; None when no broker that is there has any."""
+    by_broker = tables.topic_queues.get(topic)
+    if not by_broker:
+        return None
+    groups = [tables.brokers[name] for name in by_broker if name in tables.brokers]
+    if not groups:
+        return None
+    if tables.options.support_acting_master and not topic.startswith(MEMBER_TOPIC_PREFIX):
+        groups = [_with_acting_master(group, by_broker[group.broker_name].perm) for group in groups]
+    filter_servers = {}
+    for group in groups if tables.filter_servers else ():
+        for address in group.broker_addrs.values():
+            servers = tables.filter_servers.get(BrokerKey(group.cluster, address))
+            if servers:
+                filter_servers[address] = servers
+    return TopicRouteData(
+        queue_datas=list(by_broker.values()),
+        broker_datas=groups,
+        filter_server_table=filter_servers,
+        topic_queue_mapping_by_broker=tables.mappings.get(topic),
+    )
+
+
+def _with_acting_master(group: BrokerData, perm: int) -> BrokerData:
+    """Without a master, show the member with the smallest id as one; not while the queues can be written."""
+    addresses = group.broker_addrs
+    if MASTER_ID in addresses or not group.enable_acting_master or perm & PERM_WRITE:
+        return group
+    first = min(addresses)
+    others = {n: address for n, address in addresses.items() if n != first}
+    return replace(group, broker_addrs={MASTER_ID: addresses[first], **others})
+
+
+def keep_zone(route: TopicRouteData, zone: str) -> TopicRouteData:
+    """The route without the brokers of other zones; a group without a master is kept whatever its zone.
+
+    Zones are compared without regard to case.
+    """
+    kept: list[BrokerData] = []
+    removed: list[BrokerData] = []
+    for group in route.broker_datas:
+        near = (group.zone_name or "").lower() == zone.lower()
+        (kept if near or MASTER_ID not in group.broker_addrs else removed).append(group)
+    names = {group.broker_name for group in removed}
+    addresses = {address for group in removed for address in group.broker_addrs.values()}
+    return replace(
+        route,
+        broker_datas=kept,
+        queue_datas=[one for one in route.queue_datas if one.broker_name not in names],
+        filter_server_table={a: s for a, s in route.filter_server_table.items() if a not in addresses},
+    )
+
+
+def cluster_info(tables: RouteTables) -> ClusterInfo:
+    """All broker groups, and the names of each cluster's."""
+    return ClusterInfo(
+        broker_addr_table=dict(tables.brokers),
+        cluster_addr_table={cluster: set(names) for cluster, names in tables.clusters.items()},
+    )
+
+
+def member_addresses(tables: RouteTables, name: str) -> dict[int, str]:
+    """The addresses of a broker group by id; empty when it is not known."""
+    group = tables.brokers.get(name)
+    return dict(group.broker_addrs) if group else {}
+
+
+def all_topics(tables: RouteTables) -> TopicList:
+    """Every topic that has queues."""
+    return TopicList(set(tables.topic_queues))
+
+
+def topics_of_cluster(tables: RouteTables, cluster: str) -> TopicList:
+    """The topics that brokers of a cluster have; none for an unknown cluster."""
+    names = tables.clusters.get(cluster, set())
+    return TopicList({t for t, by_broker in tables.topic_queues.items() if not names.isdisjoint(by_broker)})
+
+
+def system_topics(tables: RouteTables) -> TopicList:
+    """The topics every cluster has: named like the clusters and like the brokers; one broker's address."""
+    names = set(tables.clusters)
+    for brokers in tables.clusters.values():
+        names |= brokers
+    first = next(iter(tables.brokers.values()), None)
+    address = next(iter(first.broker_addrs.values()), None) if first else None
+    return TopicList(names, address)
+
+
+def topics_by_flag(tables: RouteTables, accept: Callable[[int], bool]) -> TopicList:
+    """The topics whose system flag, as the first broker tells it, is accepted."""
+    return TopicList(
+        {t for t, by in tables.topic_queues.items() if accept(next(iter(by.values())).topic_sys_flag)}
+    )
+
+
+def is_unit(flag: int) -> bool:
+    """Whether a topic belongs to one unit."""
+    return bool(flag & UNIT_FLAG)
+
+
+def has_unit_sub(flag: int) -> bool:
+    """Whether groups of units subscribe to a topic."""
+    return bool(flag & UNIT_SUB_FLAG)
+
+
+def has_unit_sub_but_no_unit(flag: int) -> bool:
+    """Whether groups of units subscribe to a topic that belongs to none."""
+    return has_unit_sub(flag) and not is_unit(flag)

@@ -1,0 +1,118 @@
+"""What request functions see of the name server: its parts, by name, and nothing of sockets.
+
+`NameServerService` in `service.py` builds it and moves its time; a test builds the same object on a disk in
+memory. A request function gets it as its first argument.
+"""
+
+from __future__ import annotations
+
+import logging
+import os.path
+from collections.abc import Callable, Sequence
+
+from engine.clock import Clock
+from engine.disk import Disk
+from engine.errors import ConfigError
+from engine.jsonfile import write_table
+from engine.options import NamesrvOptions, OptionSet, Setting
+from gateway.namesrv.kv import KvConfig
+from gateway.namesrv.routes import Leaving, Notice, RouteTables
+
+log = logging.getLogger(__name__)
+
+ALWAYS_FIXED = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
+"""Settings that requests may not change, beside those of `configBlackList`."""
+
+
+class NameServer:
+    """The parts of one name server.
+
+    `settings` are all of the process's options as properties. `send_notices` tells brokers that the smallest
+    id of their group has changed; `soon` calls a function when the present turn of the loop is over.
+    """
+
+    def __init__(
+        self,
+        options: NamesrvOptions,
+        *,
+        settings: OptionSet,
+        clock: Clock,
+        disk: Disk,
+        send_notices: Callable[[list[Notice]], None],
+        soon: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self.options = options
+        self.settings = settings
+        self.clock = clock
+        self.disk = disk
+        self.tables = RouteTables(options)
+        self.kv = KvConfig(options, disk, options.kv_config_path or _in_home("kvConfig.json"))
+        self.send_notices = send_notices
+        self._soon = soon
+        self._leaving: list[Leaving] = []
+        self._started = clock.monotonic()
+
+    def is_ready(self) -> bool:
+        """Whether routes are given: with `needWaitForService`, only after `waitSecondsForService`."""
+        options = self.options
+        if not options.need_wait_for_service:
+            return True
+        return self.clock.monotonic() - self._started >= options.wait_seconds_for_service
+
+    def fixed_settings(self) -> frozenset[str]:
+        """The names of the settings that requests may not change."""
+        return ALWAYS_FIXED.union(self.options.config_black_list.split(";"))
+
+    def update_settings(self, found: Sequence[Setting]) -> None:
+        """Set what is a setting of ours, all of it or nothing, and write all settings to `configStorePath`.
+
+        Names that are no setting are passed over. Raises ConfigError for a bad value.
+        Standard: `Configuration`.
+        """
+        problems = self.settings.check([setting for setting in found if setting.key in self.settings])
+        if problems:
+            raise ConfigError("; ".join(map(str, problems)))
+        for problem in self.settings.apply(found):
+            log.warning("%s", problem)
+        self.tables.encoded.clear()  # some settings show in routes
+        path = self.options.config_store_path or _in_home("namesrv.properties")
+        write_table(self.disk, path, self.settings.as_properties(hide_secrets=False).encode())
+
+    def leave_soon(self, leaving: Leaving) -> bool:
+        """Queue a broker that goes, so that those that go together are dropped in one pass over the topics.
+
+        False when as many are queued as may be registered. Standard: `BatchUnregistrationService`.
+        """
+        if len(self._leaving) >= self.options.max_brokers:
+            log.warning("broker %s is not dropped now: %d others are", leaving.name, len(self._leaving))
+            return False
+        self._leaving.append(leaving)
+        if len(self._leaving) == 1:
+            self._soon(self._drop_leaving)
+        return True
+
+    def _drop_leaving(self) -> None:
+        leaving, self._leaving = self._leaving, []
+        self.send_notices(self.tables.leave(leaving))
+
+    def connection_lost(self, peer: object) -> None:
+        """Drop the brokers that registered on this connection. Standard: `BrokerHousekeepingService`."""
+        for leaving in self.tables.on_connection(peer):
+            self.leave_soon(leaving)
+
+    def drop_expired(self) -> list[object]:
+        """Drop the brokers that have not been heard of in time; returns their connections, to be closed.
+
+        Standard: `RouteInfoManager.scanNotActiveBroker`.
+        """
+        peers = []
+        for leaving in self.tables.expired(self.clock.millis()):
+            log.warning("broker %s at %s was not heard of in time", leaving.name, leaving.key.address)
+            self.leave_soon(leaving)
+            peers.append(leaving.peer)
+        return peers
+
+
+def _in_home(name: str) -> str:
+    """Where the standard keeps a name server's files."""
+    return os.path.join(os.path.expanduser("~"), "namesrv", name)

@@ -1,0 +1,373 @@
+"""What the name server answers: one plain function a request, `(namesrv, call) -> Reply`.
+
+First the requests of clients (routes), then of brokers (registration and signs of life), then those of
+administrators (permissions, topics, KV configuration, settings). `service.py` says which code is whose.
+Standard: `ClientRequestProcessor`, `DefaultRequestProcessor`.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine import lenient_json
+from engine.data_version import DataVersion
+from engine.errors import ConfigError
+from engine.options import load_properties
+from gateway.codec import headers
+from gateway.codec.bodies import (
+    BrokerMemberGroup,
+    GetBrokerMemberGroupResponseBody,
+    KVTable,
+    RegisterBrokerBody,
+    TopicList,
+    TopicRouteData,
+)
+from gateway.codec.codes import V4_9_4, ResponseCode
+from gateway.namesrv import lookup
+from gateway.namesrv.kv import ORDER_TOPIC_CONFIG, KvFull
+from gateway.namesrv.name_server import NameServer
+from gateway.namesrv.routes import PERM_READ, PERM_WRITE, BrokerKey, Leaving, Refused, Registration
+from gateway.remoting.call import Call, Reply, RequestError
+
+log = logging.getLogger(__name__)
+
+FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+"""What the standard appends to some remarks. Standard: `FAQUrl.suggestTodo`."""
+
+ZONE_MODE = "__ZONE_MODE"
+ZONE_NAME = "__ZONE_NAME"
+"""Fields that clients and brokers of a zone add to every request. Standard: `DynamicalExtFieldRPCHook`."""
+
+ZLIB_START = b"x"
+VERSION_PARTS = ("counter", "stateVersion", "timestamp")
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+
+# Clients
+
+
+def get_route(namesrv: NameServer, call: Call) -> Reply:
+    """105: which brokers have a topic. Clients before 4.9.4, and Go's, read bare integer keys."""
+    header = call.header
+    assert isinstance(header, headers.GetRouteInfoRequestHeader)
+    if not namesrv.is_ready():
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "name server not ready")
+    quoted = call.command.version >= V4_9_4 or bool(header.accept_standard_json_only)
+    zone = _zone_of(call)
+    if zone is None and not namesrv.options.order_message_enable:
+        body = lookup.encoded_route(namesrv.tables, header.topic, quoted=quoted)
+    else:
+        route = lookup.find_route(namesrv.tables, header.topic)
+        body = None
+        if route is not None:
+            route = _dressed(namesrv, header.topic, route, zone)
+            body = route.encode_standard() if quoted else route.encode()
+    if body is None:
+        raise RequestError(
+            ResponseCode.TOPIC_NOT_EXIST,
+            f"No topic route info in name server for the topic: {header.topic}{FAQ}",
+        )
+    return Reply(body=body)
+
+
+def _zone_of(call: Call) -> str | None:
+    fields = call.command.ext_fields
+    if fields.get(ZONE_MODE, "").lower() != "true":
+        return None
+    zone = fields.get(ZONE_NAME, "")
+    return zone if zone.strip() else None
+
+
+def _dressed(namesrv: NameServer, topic: str, route: TopicRouteData, zone: str | None) -> TopicRouteData:
+    """The route with what depends on more than the tables: ordered topics, the asker's zone."""
+    if namesrv.options.order_message_enable:
+        route = replace(route, order_topic_conf=namesrv.kv.get(ORDER_TOPIC_CONFIG, topic))
+    return route if zone is None else lookup.keep_zone(route, zone)
+
+
+# Brokers
+
+
+def register_broker(namesrv: NameServer, call: Call) -> Reply:
+    """103: a broker says what it is and, if its topics have changed, has them taken over."""
+    header = call.header
+    assert isinstance(header, headers.RegisterBrokerRequestHeader)
+    if header.body_crc32 and header.body_crc32 != zlib.crc32(call.body) & 0x7FFFFFFF:
+        log.warning("the registration of %s is damaged: wrong checksum", header.broker_name)
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
+    try:
+        registered = namesrv.tables.register(_registration(namesrv, call, header), call.now)
+    except Refused as refused:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(refused)) from None
+    call.peer.on_lost(namesrv.connection_lost)
+    namesrv.send_notices(registered.notices)
+    body = b""
+    if namesrv.options.return_order_topic_config_to_broker:
+        body = _kv_body(namesrv.kv.values(ORDER_TOPIC_CONFIG))
+    answer = headers.RegisterBrokerResponseHeader(
+        ha_server_addr=registered.ha_address, master_addr=registered.master_address
+    )
+    return Reply(header=answer, body=body)
+
+
+def _registration(
+    namesrv: NameServer, call: Call, header: headers.RegisterBrokerRequestHeader
+) -> Registration:
+    body = _register_body(namesrv, call, header)
+    wrapper = body.topic_config_serialize_wrapper
+    return Registration(
+        cluster=header.cluster_name,
+        name=header.broker_name,
+        broker_id=header.broker_id,
+        address=header.broker_addr,
+        ha_address=header.ha_server_addr,
+        zone_name=call.command.ext_fields.get(ZONE_NAME),
+        heartbeat_timeout=header.heartbeat_timeout_millis,
+        enable_acting_master=header.enable_acting_master,
+        data_version=_data_version(wrapper.data_version or {}),
+        topics=wrapper.topic_config_table,
+        mappings=wrapper.topic_queue_mapping_info_map,
+        filter_servers=body.filter_server_list,
+        peer=call.peer,
+    )
+
+
+def _register_body(
+    namesrv: NameServer, call: Call, header: headers.RegisterBrokerRequestHeader
+) -> RegisterBrokerBody:
+    if not call.body:
+        return RegisterBrokerBody()
+    # Brokers that compress leave the header at false; no JSON begins as a zlib stream does.
+    if header.compressed or call.body.startswith(ZLIB_START):
+        limit = namesrv.options.max_registration_size
+        return RegisterBrokerBody.decode_compressed(call.body, call.command.version, limit)
+    return RegisterBrokerBody.decode(call.body)
+
+
+def _data_version(value: object) -> DataVersion:
+    """A data version out of its JSON; what is missing is 0. Raises RequestError."""
+    if not isinstance(value, dict) or not all(_is_long(value.get(name, 0)) for name in VERSION_PARTS):
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "the data version cannot be read")
+    return DataVersion.from_json(value)
+
+
+def _json_of(body: bytes) -> object:
+    try:
+        value: object = lenient_json.loads(body)
+    except lenient_json.JsonError as error:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
+    return value
+
+
+def _is_long(value: object) -> bool:
+    return type(value) is int and LONG_MIN <= value <= LONG_MAX
+
+
+def unregister_broker(namesrv: NameServer, call: Call) -> Reply:
+    """104: a broker that stops says so; it is dropped with the others that do at the same time."""
+    header = call.header
+    assert isinstance(header, headers.UnRegisterBrokerRequestHeader)
+    key = BrokerKey(header.cluster_name, header.broker_addr)
+    taken = namesrv.leave_soon(Leaving(key, header.broker_name, header.broker_id))
+    return Reply(ResponseCode.SUCCESS if taken else ResponseCode.SYSTEM_ERROR)
+
+
+def query_data_version(namesrv: NameServer, call: Call) -> Reply:
+    """322: whether a broker's data version is another than the one we know; also a sign of life."""
+    header = call.header
+    assert isinstance(header, headers.QueryDataVersionRequestHeader)
+    key = BrokerKey(header.cluster_name, header.broker_addr)
+    asked = _data_version(_json_of(call.body)) if call.body else None
+    namesrv.tables.heard_of(key, call.now)
+    known = namesrv.tables.data_version(key)
+    answer = headers.QueryDataVersionResponseHeader(changed=namesrv.tables.is_changed(key, asked))
+    return Reply(header=answer, body=b"" if known is None else known.encode())
+
+
+def broker_heartbeat(namesrv: NameServer, call: Call) -> Reply:
+    """904: a sign of life of a broker, known or not."""
+    header = call.header
+    assert isinstance(header, headers.BrokerHeartbeatRequestHeader)
+    namesrv.tables.heard_of(BrokerKey(header.cluster_name, header.broker_addr), call.now)
+    return Reply()
+
+
+def get_broker_member_group(namesrv: NameServer, call: Call) -> Reply:
+    """901: the members of a broker group by id; nobody when it is not known."""
+    header = call.header
+    assert isinstance(header, headers.GetBrokerMemberGroupRequestHeader)
+    group = BrokerMemberGroup(
+        cluster=header.cluster_name,
+        broker_name=header.broker_name,
+        broker_addrs=lookup.member_addresses(namesrv.tables, header.broker_name),
+    )
+    return Reply(body=GetBrokerMemberGroupResponseBody(broker_member_group=group).encode())
+
+
+def register_topic(namesrv: NameServer, call: Call) -> Reply:
+    """217: the queues of a single topic, of brokers that have registered."""
+    header = call.header
+    assert isinstance(header, headers.RegisterTopicRequestHeader)
+    if call.body:
+        queues = TopicRouteData.decode(call.body).queue_datas
+        try:
+            namesrv.tables.put_topic(header.topic, queues)
+        except Refused as refused:
+            raise RequestError(ResponseCode.SYSTEM_ERROR, str(refused)) from None
+    return Reply()
+
+
+# Administrators: the cluster and its topics
+
+
+def get_cluster_info(namesrv: NameServer, call: Call) -> Reply:
+    """106: all brokers and clusters."""
+    return Reply(body=lookup.cluster_info(namesrv.tables).encode())
+
+
+def wipe_write_perm(namesrv: NameServer, call: Call) -> Reply:
+    """205: a broker's topics can be written no longer, until it registers a change."""
+    header = call.header
+    assert isinstance(header, headers.WipeWritePermOfBrokerRequestHeader)
+    count = namesrv.tables.change_perms(header.broker_name, lambda perm: perm & ~PERM_WRITE)
+    log.info("%s wipes the write permission of %s: %d topics", call.peer.address, header.broker_name, count)
+    return Reply(header=headers.WipeWritePermOfBrokerResponseHeader(wipe_topic_count=count))
+
+
+def add_write_perm(namesrv: NameServer, call: Call) -> Reply:
+    """327: a broker's topics can be read and written; the other bits of the permission are lost."""
+    header = call.header
+    assert isinstance(header, headers.AddWritePermOfBrokerRequestHeader)
+    count = namesrv.tables.change_perms(header.broker_name, lambda _: PERM_READ | PERM_WRITE)
+    log.info("%s adds the write permission of %s: %d topics", call.peer.address, header.broker_name, count)
+    return Reply(header=headers.AddWritePermOfBrokerResponseHeader(add_topic_count=count))
+
+
+def delete_topic(namesrv: NameServer, call: Call) -> Reply:
+    """216: a topic is forgotten, in one cluster or in all."""
+    header = call.header
+    assert isinstance(header, headers.DeleteTopicFromNamesrvRequestHeader)
+    log.info(
+        "%s deletes topic %s in %s", call.peer.address, header.topic, header.cluster_name or "all clusters"
+    )
+    namesrv.tables.delete_topic(header.topic, header.cluster_name)
+    return Reply()
+
+
+def get_all_topics(namesrv: NameServer, call: Call) -> Reply:
+    """206: every topic."""
+    if not namesrv.options.enable_all_topic_list:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "disable")
+    return Reply(body=lookup.all_topics(namesrv.tables).encode())
+
+
+def get_topics_of_cluster(namesrv: NameServer, call: Call) -> Reply:
+    """224: the topics of one cluster."""
+    header = call.header
+    assert isinstance(header, headers.GetTopicsByClusterRequestHeader)
+    return _topic_list(namesrv, lambda: lookup.topics_of_cluster(namesrv.tables, header.cluster))
+
+
+def get_system_topics(namesrv: NameServer, call: Call) -> Reply:
+    """304: the topics named like clusters and brokers; given even where topic lists are not."""
+    return Reply(body=lookup.system_topics(namesrv.tables).encode())
+
+
+def get_unit_topics(namesrv: NameServer, call: Call) -> Reply:
+    """311: the topics that belong to a unit."""
+    return _topic_list(namesrv, lambda: lookup.topics_by_flag(namesrv.tables, lookup.is_unit))
+
+
+def get_unit_sub_topics(namesrv: NameServer, call: Call) -> Reply:
+    """312: the topics units subscribe to."""
+    return _topic_list(namesrv, lambda: lookup.topics_by_flag(namesrv.tables, lookup.has_unit_sub))
+
+
+def get_unit_sub_topics_of_no_unit(namesrv: NameServer, call: Call) -> Reply:
+    """313: the topics units subscribe to that belong to none."""
+    accept = lookup.has_unit_sub_but_no_unit
+    return _topic_list(namesrv, lambda: lookup.topics_by_flag(namesrv.tables, accept))
+
+
+def _topic_list(namesrv: NameServer, make: Callable[[], TopicList]) -> Reply:
+    if not namesrv.options.enable_topic_list:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "disable")
+    return Reply(body=make().encode())
+
+
+# Administrators: KV configuration
+
+
+def put_kv(namesrv: NameServer, call: Call) -> Reply:
+    """100: one value of the KV configuration."""
+    header = call.header
+    assert isinstance(header, headers.PutKVConfigRequestHeader)
+    try:
+        namesrv.kv.put(header.namespace, header.key, header.value)
+    except KvFull as full:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(full)) from None
+    return Reply()
+
+
+def get_kv(namesrv: NameServer, call: Call) -> Reply:
+    """101: one value."""
+    header = call.header
+    assert isinstance(header, headers.GetKVConfigRequestHeader)
+    value = namesrv.kv.get(header.namespace, header.key)
+    if value is None:
+        raise RequestError(
+            ResponseCode.QUERY_NOT_FOUND,
+            f"No config item, Namespace: {header.namespace} Key: {header.key}",
+        )
+    return Reply(header=headers.GetKVConfigResponseHeader(value=value))
+
+
+def delete_kv(namesrv: NameServer, call: Call) -> Reply:
+    """102: removes one value, if it is there."""
+    header = call.header
+    assert isinstance(header, headers.DeleteKVConfigRequestHeader)
+    namesrv.kv.delete(header.namespace, header.key)
+    return Reply()
+
+
+def get_kv_list(namesrv: NameServer, call: Call) -> Reply:
+    """219: all values of a namespace."""
+    header = call.header
+    assert isinstance(header, headers.GetKVListByNamespaceRequestHeader)
+    values = namesrv.kv.values(header.namespace)
+    if values is None:
+        raise RequestError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {header.namespace}")
+    return Reply(body=_kv_body(values))
+
+
+def _kv_body(values: dict[str, str] | None) -> bytes:
+    return b"" if values is None else KVTable(table=values).encode()
+
+
+# Administrators: settings
+
+
+def update_config(namesrv: NameServer, call: Call) -> Reply:
+    """318: new values for settings, as properties text; unknown names are passed over, as the standard does.
+
+    What cannot be a setting's value is refused, and then nothing is changed (the standard drops it silently).
+    """
+    try:
+        found = load_properties(call.body.decode(), "update")
+    except (ConfigError, UnicodeDecodeError):
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
+    if any(setting.key in namesrv.fixed_settings() for setting in found):
+        raise RequestError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
+    log.info("%s updates the settings: %s", call.peer.address, [setting.key for setting in found])
+    try:
+        namesrv.update_settings(found)
+    except ConfigError as error:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+    return Reply()
+
+
+def get_config(namesrv: NameServer, call: Call) -> Reply:
+    """319: all settings, as properties text."""
+    return Reply(body=namesrv.settings.as_properties().encode())

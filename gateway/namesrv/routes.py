@@ -1,0 +1,489 @@
+"""The name server's tables and the rules by which brokers change them.
+
+| table            | shape                                                                           |
+|------------------|---------------------------------------------------------------------------------|
+| `topic_queues`   | topic -> broker name -> QueueData                                               |
+| `brokers`        | broker name -> BrokerData (cluster, addresses by broker id, zone, acting master) |
+| `clusters`       | cluster -> broker names                                                         |
+| `live`           | (cluster, address) -> LiveBroker: heard of when, data version, connection       |
+| `filter_servers` | (cluster, address) -> addresses                                                 |
+| `mappings`       | topic -> broker name -> mapping of a static topic, as JSON                      |
+
+Everything here is pure: what a broker says and the time go in, changed tables and `Notice`s to be sent come
+out. `register` and `leave` are the two ways in which brokers come and go; `gateway.namesrv.lookup` reads.
+
+Encoded route answers are kept in `encoded` until something they show has changed. A mapping lives as long as
+its topic has queues anywhere. Standard: `RouteInfoManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from engine.data_version import DataVersion
+from engine.options import NamesrvOptions
+from gateway.codec.bodies import BrokerData, QueueData
+
+log = logging.getLogger(__name__)
+
+MASTER_ID = 0
+PERM_READ = 4
+PERM_WRITE = 2
+"""Bits of a queue's permission. Standard: `PermName`."""
+
+INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+
+NAME_LENGTH_MAX = 1024
+"""Characters that names and addresses may have; far more than the longest legal ones."""
+
+DEFAULT_HEARTBEAT_TIMEOUT = 120_000
+"""Milliseconds after which a broker unheard of is dropped, unless its registration names another time."""
+
+
+class BrokerKey(NamedTuple):
+    """What one broker process is known by, whatever its name and id are at the moment."""
+
+    cluster: str
+    address: str
+
+
+@dataclass(slots=True)
+class LiveBroker:
+    """A broker that is heard of. Times in ms; `peer` is the connection it last registered on."""
+
+    name: str
+    last_update: int
+    heartbeat_timeout: int
+    data_version: DataVersion
+    ha_address: str
+    peer: object
+
+
+@dataclass(slots=True, kw_only=True)
+class Registration:
+    """What a broker says of itself and its topics.
+
+    `topics` and `mappings` are JSON objects by topic, as they came. `enable_acting_master` is None from
+    brokers too old to say. `filter_servers` None leaves those known.
+    """
+
+    cluster: str
+    name: str
+    broker_id: int
+    address: str
+    ha_address: str
+    data_version: DataVersion
+    topics: Mapping[str, Mapping[str, Any]]
+    mappings: Mapping[str, Any] = field(default_factory=dict)
+    zone_name: str | None = None
+    heartbeat_timeout: int | None = None
+    enable_acting_master: bool | None = None
+    filter_servers: Sequence[str] | None = None
+    peer: object = None
+
+    @property
+    def key(self) -> BrokerKey:
+        """Where this broker stands in `live`."""
+        return BrokerKey(self.cluster, self.address)
+
+
+class Notice(NamedTuple):
+    """To be sent to each of `receivers`: the smallest broker id of their group has changed."""
+
+    receivers: tuple[str, ...]
+    broker_name: str
+    min_broker_id: int
+    min_broker_address: str
+    offline_broker_address: str | None
+    ha_broker_address: str | None
+
+
+@dataclass(slots=True)
+class Registered:
+    """What a registration brings back: where the master is (for slaves), and whom to tell."""
+
+    master_address: str | None = None
+    ha_address: str | None = None
+    notices: list[Notice] = field(default_factory=list)
+
+
+class Leaving(NamedTuple):
+    """A broker that goes. `broker_id` is None when its group does not know it (any more). `peer`, when set,
+    is the connection it is known by: a broker that has registered on another one since is not meant."""
+
+    key: BrokerKey
+    name: str
+    broker_id: int | None
+    peer: object = None
+
+
+class Refused(Exception):
+    """A registration that is not taken; the text is the remark. Nothing has changed."""
+
+
+class RouteTables:
+    """The tables, with the limits and switches of `options`, which may be changed while it runs."""
+
+    def __init__(self, options: NamesrvOptions) -> None:
+        self.options = options
+        self.topic_queues: dict[str, dict[str, QueueData]] = {}
+        self.brokers: dict[str, BrokerData] = {}
+        self.clusters: dict[str, set[str]] = {}
+        self.live: dict[BrokerKey, LiveBroker] = {}
+        self.filter_servers: dict[BrokerKey, list[str]] = {}
+        self.mappings: dict[str, dict[str, Any]] = {}
+        self.encoded: dict[tuple[str, bool], bytes] = {}
+        """(topic, quoted keys) -> route answer; at most two for each known topic."""
+        self._pairs = 0  # of topic and broker in topic_queues
+
+    # Brokers come
+
+    def register(self, said: Registration, now: int) -> Registered:
+        """Take a broker's registration, received at `now` (ms). Raises Refused.
+
+        A registration under an id held by another address with a newer state version is ignored: an empty
+        `Registered`, and the broker that sent it is not counted as live.
+        """
+        group = self.brokers.get(said.name)
+        known = group.broker_addrs if group else {}
+        # Slave turned master: one address stands under one id only.
+        addresses = {n: a for n, a in known.items() if a != said.address or n == said.broker_id}
+        if group and self._is_outdated(said, addresses.get(said.broker_id)):
+            self._ignore(said, group, addresses)
+            return Registered()
+        if said.broker_id not in addresses and len(said.topics) == 1:
+            # A single changed topic may be told only after the broker's first, full registration.
+            log.warning("broker %s (id %d) at %s has not registered", said.name, said.broker_id, said.address)
+            raise Refused("register broker failed")
+        first = not addresses.get(said.broker_id)
+        addresses[said.broker_id] = said.address
+        changed = first or self.is_changed(said.key, said.data_version)
+        taken = self._changed_topics(said, changed) if _speaks_for_group(said, addresses) else None
+        self._check_limits(said, taken or {})
+
+        notices = self._leave_old_name(said)
+        group = self._put_group(said, addresses)
+        if taken is not None:
+            self._take_topics(said, taken, changed)
+        self._put_live(said, now)
+        registered = self._where_master_is(said, group)
+        registered.notices = notices
+        if said.broker_id < min(known, default=0) and self.options.notify_min_broker_id_changed:
+            registered.notices.append(_notice(group, None, said.ha_address))
+        return registered
+
+    def _is_outdated(self, said: Registration, holder: str | None) -> bool:
+        """Whether the id is held by another address that has seen a later state version."""
+        if holder is None or holder == said.address:
+            return False
+        live = self.live.get(BrokerKey(said.cluster, holder))
+        return live is not None and live.data_version.state_version > said.data_version.state_version
+
+    def _ignore(self, said: Registration, group: BrokerData, addresses: dict[int, str]) -> None:
+        log.warning(
+            "%s registers as %s id %d, which %s holds with a newer state version: ignored",
+            said.address,
+            said.name,
+            said.broker_id,
+            addresses[said.broker_id],
+        )
+        if addresses != group.broker_addrs:
+            self.brokers[said.name] = replace(group, broker_addrs=addresses)
+            self.encoded.clear()
+        self._drop_live(said.key)
+
+    def _changed_topics(self, said: Registration, changed: bool) -> dict[str, QueueData]:
+        """The topics to take over: all that came with a new data version, else those not known yet.
+
+        A slave that stands in for its master shows topics that can be read only. Raises Refused.
+        """
+        acting = said.broker_id != MASTER_ID and said.enable_acting_master
+        mask = ~PERM_WRITE if acting else -1
+        known = self.topic_queues
+        return {
+            topic: _queues_of(said.name, topic, config, mask)
+            for topic, config in said.topics.items()
+            if changed or said.name not in known.get(topic, ())
+        }
+
+    def _check_limits(self, said: Registration, taken: Mapping[str, QueueData]) -> None:
+        """Keep what peers can make us remember bounded. Raises Refused."""
+        texts = (said.cluster, said.name, said.address, said.ha_address, said.zone_name or "")
+        if max(map(len, (*texts, *taken, *(said.filter_servers or ())))) > NAME_LENGTH_MAX:
+            raise Refused(f"a name or an address may have {NAME_LENGTH_MAX} characters")
+        options = self.options
+        if said.key not in self.live and len(self.live) >= options.max_brokers:
+            raise Refused(f"too many brokers are registered, the limit is {options.max_brokers}")
+        if said.cluster not in self.clusters and len(self.clusters) >= options.max_brokers:
+            raise Refused(f"too many clusters are registered, the limit is {options.max_brokers}")
+        if said.name not in self.brokers and len(self.brokers) >= options.max_brokers:
+            raise Refused(f"too many broker names are registered, the limit is {options.max_brokers}")
+        self._check_room(taken.keys(), [said.name])
+
+    def _check_room(self, topics: Set[str], brokers: Collection[str]) -> None:
+        """Whether topics of brokers may be added, looked at closely only near the limits. Raises Refused."""
+        most, pairs_most = self.options.max_topics, self.options.max_queue_data
+        known = self.topic_queues
+        if len(known) + len(topics) > most and len(known) + len(topics - known.keys()) > most:
+            raise Refused(f"too many topics are registered, the limit is {most}")
+        if self._pairs + len(topics) * len(brokers) > pairs_most:
+            new = sum(broker not in known.get(topic, ()) for topic in topics for broker in brokers)
+            if self._pairs + new > pairs_most:
+                raise Refused(f"too many queues are registered, the limit is {pairs_most}")
+
+    def _leave_old_name(self, said: Registration) -> list[Notice]:
+        """A process that has taken another broker name leaves its old group first."""
+        live = self.live.get(said.key)
+        if live is None or live.name == said.name:
+            return []
+        return self.leave([self._leaving(said.key, live)])
+
+    def _put_group(self, said: Registration, addresses: dict[int, str]) -> BrokerData:
+        self.clusters.setdefault(said.cluster, set()).add(said.name)
+        old = self.brokers.get(said.name)
+        group = BrokerData(
+            cluster=old.cluster if old else said.cluster,
+            broker_name=said.name,
+            broker_addrs=addresses,
+            zone_name=said.zone_name,
+            enable_acting_master=bool(said.enable_acting_master),
+        )
+        if group != old:
+            self.brokers[said.name] = group
+            self.encoded.clear()
+        return group
+
+    def _take_topics(self, said: Registration, taken: Mapping[str, QueueData], changed: bool) -> None:
+        if self.options.delete_topic_with_broker_registration and not said.mappings:
+            gone = [t for t, by in self.topic_queues.items() if said.name in by and t not in said.topics]
+            for topic in gone:
+                self._drop_queues(topic, said.name)
+        for topic, queues in taken.items():
+            self._put_queues(topic, queues)
+        if changed:
+            for topic, mapping in said.mappings.items():
+                self._put_mapping(said.name, topic, mapping)
+
+    def _put_mapping(self, broker: str, topic: str, mapping: Any) -> None:
+        ours = isinstance(mapping, Mapping) and mapping.get("bname") == broker
+        if ours and topic in self.topic_queues:
+            self.mappings.setdefault(topic, {})[broker] = mapping
+            self._forget(topic)
+
+    def _put_live(self, said: Registration, now: int) -> None:
+        if said.key not in self.live:
+            log.info(
+                "broker %s (id %d) of %s registered at %s, its log at %s",
+                said.name,
+                said.broker_id,
+                said.cluster,
+                said.address,
+                said.ha_address,
+            )
+        timeout = said.heartbeat_timeout
+        self.live[said.key] = LiveBroker(
+            name=said.name,
+            last_update=now,
+            heartbeat_timeout=DEFAULT_HEARTBEAT_TIMEOUT if timeout is None else timeout,
+            data_version=said.data_version,
+            ha_address=said.ha_address,
+            peer=said.peer,
+        )
+        if said.filter_servers is not None and self.filter_servers.get(said.key, []) != said.filter_servers:
+            self.encoded.clear()
+            self.filter_servers[said.key] = list(said.filter_servers)
+            if not said.filter_servers:
+                del self.filter_servers[said.key]
+
+    def _where_master_is(self, said: Registration, group: BrokerData) -> Registered:
+        master = group.broker_addrs.get(MASTER_ID)
+        if said.broker_id == MASTER_ID or master is None:
+            return Registered()
+        live = self.live.get(BrokerKey(said.cluster, master))
+        return Registered() if live is None else Registered(master, live.ha_address)
+
+    def heard_of(self, key: BrokerKey, now: int) -> None:
+        """A sign of life of a broker; one that is not registered is not known by it."""
+        live = self.live.get(key)
+        if live is not None:
+            live.last_update = now
+
+    def data_version(self, key: BrokerKey) -> DataVersion | None:
+        """The data version a broker registered last."""
+        live = self.live.get(key)
+        return None if live is None else live.data_version
+
+    def is_changed(self, key: BrokerKey, version: DataVersion | None) -> bool:
+        """Whether a broker's data version is another than the one it registered last."""
+        known = self.data_version(key)
+        return known is None or known != version
+
+    # Brokers go
+
+    def expired(self, now: int) -> list[Leaving]:
+        """The brokers not heard of for longer than they promised."""
+        return [
+            self._leaving(key, live)
+            for key, live in self.live.items()
+            if live.last_update + live.heartbeat_timeout < now
+        ]
+
+    def on_connection(self, peer: object) -> list[Leaving]:
+        """The brokers that registered on this connection last; brokers of one container share one."""
+        return [self._leaving(key, live) for key, live in self.live.items() if live.peer is peer]
+
+    def _leaving(self, key: BrokerKey, live: LiveBroker) -> Leaving:
+        group = self.brokers.get(live.name)
+        ids = [n for n, address in group.broker_addrs.items() if address == key.address] if group else []
+        return Leaving(key, live.name, ids[0] if ids else None, live.peer)
+
+    def leave(self, brokers: Iterable[Leaving]) -> list[Notice]:
+        """Take brokers out of all tables, and the topics of groups that have nobody left."""
+        gone: set[str] = set()
+        reduced: set[str] = set()
+        without_first: dict[str, str] = {}  # group -> address of the member with the smallest id that left
+        for leaving in brokers:
+            live = self.live.get(leaving.key)
+            if leaving.peer is not None and (live is None or live.peer is not leaving.peer):
+                continue
+            self._drop_live(leaving.key)
+            group = self.brokers.get(leaving.name)
+            if group is None:
+                continue
+            left = {n: a for n, a in group.broker_addrs.items() if a != leaving.key.address}
+            if left:
+                if leaving.broker_id == min(group.broker_addrs):
+                    without_first[leaving.name] = leaving.key.address
+                self.brokers[leaving.name] = replace(group, broker_addrs=left)
+                reduced.add(leaving.name)
+            else:
+                self._drop_group(leaving.name)
+                gone.add(leaving.name)
+            self.encoded.clear()
+            log.info("broker %s at %s left", leaving.name, leaving.key.address)
+        self._clean_topics(gone, reduced - gone)
+        return self._notices_of_loss(without_first)
+
+    def _drop_live(self, key: BrokerKey) -> None:
+        self.live.pop(key, None)
+        if self.filter_servers.pop(key, None):
+            self.encoded.clear()
+
+    def _drop_group(self, name: str) -> None:
+        del self.brokers[name]
+        for cluster, names in list(self.clusters.items()):
+            names.discard(name)
+            if not names:
+                del self.clusters[cluster]
+
+    def _clean_topics(self, gone: set[str], reduced: set[str]) -> None:
+        """Drop the queues of groups that are gone; groups whose acting master took over turn read-only."""
+        acting = {name for name in reduced if self._has_acting_master(name)}
+        if not gone and not acting:
+            return
+        for topic, by_broker in list(self.topic_queues.items()):
+            for name in gone & by_broker.keys():
+                self._drop_queues(topic, name)
+            for name in acting & by_broker.keys():
+                queues = by_broker[name]
+                by_broker[name] = replace(queues, perm=queues.perm & ~PERM_WRITE)
+
+    def _has_acting_master(self, name: str) -> bool:
+        group = self.brokers[name]
+        return group.enable_acting_master and min(group.broker_addrs) > MASTER_ID
+
+    def _notices_of_loss(self, without_first: Mapping[str, str]) -> list[Notice]:
+        if not self.options.notify_min_broker_id_changed:
+            return []
+        groups = ((self.brokers.get(name), lost) for name, lost in without_first.items())
+        return [_notice(group, lost, None) for group, lost in groups if group and group.enable_acting_master]
+
+    # Topics
+
+    def put_topic(self, topic: str, queues: Sequence[QueueData]) -> None:
+        """Take one topic's queues; as a whole or, if a broker is not known, not at all. Raises Refused."""
+        if not queues:
+            return
+        unknown = [one.broker_name for one in queues if one.broker_name not in self.brokers]
+        if unknown:
+            log.warning("topic %s is to be registered for unknown brokers %s", topic, unknown)
+            return
+        self._check_room({topic}, [one.broker_name for one in queues])
+        for one in queues:
+            self._put_queues(topic, one)
+
+    def delete_topic(self, topic: str, cluster: str | None = None) -> None:
+        """Drop a topic's queues, those of one cluster's brokers or all."""
+        names = set(self.topic_queues.get(topic, ()))
+        if cluster:
+            names &= self.clusters.get(cluster, set())
+        for name in names:
+            self._drop_queues(topic, name)
+
+    def change_perms(self, broker: str, change: Callable[[int], int]) -> int:
+        """Give each queue permission of a broker a new value; returns how many topics it has."""
+        count = 0
+        for by_broker in self.topic_queues.values():
+            queues = by_broker.get(broker)
+            if queues is not None:
+                by_broker[broker] = replace(queues, perm=change(queues.perm))
+                count += 1
+        self.encoded.clear()
+        return count
+
+    def _put_queues(self, topic: str, queues: QueueData) -> None:
+        by_broker = self.topic_queues.get(topic)
+        if by_broker is None:
+            by_broker = self.topic_queues[topic] = {}
+        old = by_broker.get(queues.broker_name)
+        if old != queues:
+            self._pairs += old is None
+            log.debug("topic %s: %s", topic, queues)
+            by_broker[queues.broker_name] = queues
+            self._forget(topic)
+
+    def _drop_queues(self, topic: str, broker: str) -> None:
+        by_broker = self.topic_queues[topic]
+        del by_broker[broker]
+        self._pairs -= 1
+        if not by_broker:
+            del self.topic_queues[topic]
+            self.mappings.pop(topic, None)
+        self._forget(topic)
+
+    def _forget(self, topic: str) -> None:
+        self.encoded.pop((topic, True), None)
+        self.encoded.pop((topic, False), None)
+
+
+def _speaks_for_group(said: Registration, addresses: Mapping[int, str]) -> bool:
+    """Masters tell a group's topics; without one, its first slave does, if new enough to know of it."""
+    if said.broker_id == MASTER_ID:
+        return True
+    return said.enable_acting_master is not None and said.broker_id == min(addresses)
+
+
+def _queues_of(broker: str, topic: str, config: Mapping[str, Any], mask: int) -> QueueData:
+    """A topic's queues out of its configuration; what is missing is as in the standard's `TopicConfig`."""
+    numbers = (
+        config.get("readQueueNums", 16),
+        config.get("writeQueueNums", 16),
+        config.get("perm", PERM_READ | PERM_WRITE),
+        config.get("topicSysFlag", 0),
+    )
+    for number in numbers:
+        if type(number) is not int or not INT_MIN <= number <= INT_MAX:
+            raise Refused(f"the configuration of topic {topic[:100]} cannot be read")
+    read, write, perm, flag = numbers
+    return QueueData(broker, read, write, perm & mask, flag)
+
+
+def _notice(group: BrokerData, lost: str | None, ha_address: str | None) -> Notice:
+    """Tell a group's members who is first now: after a loss all of them, else those who were there."""
+    first = min(group.broker_addrs)
+    everybody = lost is not None or len(group.broker_addrs) == 1
+    receivers = tuple(a for n, a in group.broker_addrs.items() if everybody or n != first)
+    return Notice(receivers, group.broker_name, first, group.broker_addrs[first], lost, ha_address)

@@ -1,0 +1,325 @@
+"""The name server as it runs: which code is answered by what, its timers, its socket.
+
+`NameServerService` puts the parts together; `REQUESTS` is what it answers, `UNSUPPORTED` what it does not and
+why. Three things happen without a request: every 5 s brokers not heard of are dropped, every 10 minutes the
+KV configuration is written to the log, and brokers whose connection ends are dropped at once.
+Standard: `NamesrvController`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.task import LoopingCall
+
+from engine.clock import Clock
+from engine.disk import Disk
+from engine.options import NamesrvOptions, OptionSet, RemotingOptions
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
+from gateway.namesrv import requests
+from gateway.namesrv.name_server import NameServer
+from gateway.namesrv.routes import Notice
+from gateway.remoting.call import Peer
+from gateway.remoting.client import RemotingClient
+from gateway.remoting.dispatch import Dispatcher, Hook, RequestFunction
+from gateway.remoting.loop import ListeningPort, Reactor
+from gateway.remoting.server import RemotingServer
+from gateway.remoting.tls import ServerTls
+
+log = logging.getLogger(__name__)
+
+KV_PRINT_INTERVAL = 600
+"""Seconds between two times that the KV configuration is logged."""
+
+REQUESTS: dict[int, RequestFunction] = {
+    RequestCode.PUT_KV_CONFIG: requests.put_kv,
+    RequestCode.GET_KV_CONFIG: requests.get_kv,
+    RequestCode.DELETE_KV_CONFIG: requests.delete_kv,
+    RequestCode.REGISTER_BROKER: requests.register_broker,
+    RequestCode.UNREGISTER_BROKER: requests.unregister_broker,
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: requests.get_route,
+    RequestCode.GET_BROKER_CLUSTER_INFO: requests.get_cluster_info,
+    RequestCode.WIPE_WRITE_PERM_OF_BROKER: requests.wipe_write_perm,
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: requests.get_all_topics,
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: requests.delete_topic,
+    RequestCode.REGISTER_TOPIC_IN_NAMESRV: requests.register_topic,
+    RequestCode.GET_KVLIST_BY_NAMESPACE: requests.get_kv_list,
+    RequestCode.GET_TOPICS_BY_CLUSTER: requests.get_topics_of_cluster,
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: requests.get_system_topics,
+    RequestCode.GET_UNIT_TOPIC_LIST: requests.get_unit_topics,
+    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: requests.get_unit_sub_topics,
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: requests.get_unit_sub_topics_of_no_unit,
+    RequestCode.UPDATE_NAMESRV_CONFIG: requests.update_config,
+    RequestCode.GET_NAMESRV_CONFIG: requests.get_config,
+    RequestCode.QUERY_DATA_VERSION: requests.query_data_version,
+    RequestCode.ADD_WRITE_PERM_OF_BROKER: requests.add_write_perm,
+    RequestCode.GET_BROKER_MEMBER_GROUP: requests.get_broker_member_group,
+    RequestCode.BROKER_HEARTBEAT: requests.broker_heartbeat,
+}
+
+_OF_BROKERS = "brokers answer this, the name server has no messages, groups or offsets"
+_TO_CLIENTS = "brokers send this to clients"
+_TO_BROKERS = "the name server or a controller sends this to brokers"
+_OF_CONTROLLERS = "controllers answer this, and none runs inside this name server"
+_OF_CONTAINERS = "broker containers answer this"
+_OF_RAFT = "an entry of the controllers' own log, no request"
+_OF_THE_PAST = "filter servers are history: nothing in 5.x sends or answers this"
+
+_BY_REASON: dict[str, tuple[RequestCode, ...]] = {
+    _OF_BROKERS: (
+        RequestCode.SEND_MESSAGE,
+        RequestCode.PULL_MESSAGE,
+        RequestCode.QUERY_MESSAGE,
+        RequestCode.QUERY_BROKER_OFFSET,
+        RequestCode.QUERY_CONSUMER_OFFSET,
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
+        RequestCode.GET_ALL_TOPIC_CONFIG,
+        RequestCode.GET_TOPIC_CONFIG_LIST,
+        RequestCode.GET_TOPIC_NAME_LIST,
+        RequestCode.UPDATE_BROKER_CONFIG,
+        RequestCode.GET_BROKER_CONFIG,
+        RequestCode.TRIGGER_DELETE_FILES,
+        RequestCode.GET_BROKER_RUNTIME_INFO,
+        RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+        RequestCode.GET_MAX_OFFSET,
+        RequestCode.GET_MIN_OFFSET,
+        RequestCode.GET_EARLIEST_MSG_STORETIME,
+        RequestCode.VIEW_MESSAGE_BY_ID,
+        RequestCode.HEART_BEAT,
+        RequestCode.UNREGISTER_CLIENT,
+        RequestCode.CONSUMER_SEND_MSG_BACK,
+        RequestCode.END_TRANSACTION,
+        RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+        RequestCode.LOCK_BATCH_MQ,
+        RequestCode.UNLOCK_BATCH_MQ,
+        RequestCode.GET_ALL_CONSUMER_OFFSET,
+        RequestCode.GET_ALL_DELAY_OFFSET,
+        RequestCode.CHECK_CLIENT_CONFIG,
+        RequestCode.GET_CLIENT_CONFIG,
+        RequestCode.GET_TIMER_CHECK_POINT,
+        RequestCode.GET_TIMER_METRICS,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+        RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+        RequestCode.GET_TOPIC_STATS_INFO,
+        RequestCode.GET_CONSUMER_CONNECTION_LIST,
+        RequestCode.GET_PRODUCER_CONNECTION_LIST,
+        RequestCode.DELETE_SUBSCRIPTIONGROUP,
+        RequestCode.GET_CONSUME_STATS,
+        RequestCode.SUSPEND_CONSUMER,
+        RequestCode.RESUME_CONSUMER,
+        RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER,
+        RequestCode.ADJUST_CONSUMER_THREAD_POOL,
+        RequestCode.WHO_CONSUME_THE_MESSAGE,
+        RequestCode.DELETE_TOPIC_IN_BROKER,
+        RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+        RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
+        RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
+        RequestCode.QUERY_CONSUME_TIME_SPAN,
+        RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER,
+        RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
+        RequestCode.GET_CONSUMER_RUNNING_INFO,
+        RequestCode.QUERY_CORRECTION_OFFSET,
+        RequestCode.CONSUME_MESSAGE_DIRECTLY,
+        RequestCode.SEND_MESSAGE_V2,
+        RequestCode.CLONE_GROUP_OFFSET,
+        RequestCode.VIEW_BROKER_STATS_DATA,
+        RequestCode.CLEAN_UNUSED_TOPIC,
+        RequestCode.GET_BROKER_CONSUME_STATS,
+        RequestCode.SEND_BATCH_MESSAGE,
+        RequestCode.QUERY_CONSUME_QUEUE,
+        RequestCode.RESUME_CHECK_HALF_MESSAGE,
+        RequestCode.SEND_REPLY_MESSAGE,
+        RequestCode.SEND_REPLY_MESSAGE_V2,
+        RequestCode.GET_ALL_PRODUCER_INFO,
+        RequestCode.DELETE_EXPIRED_COMMITLOG,
+        RequestCode.QUERY_TOPICS_BY_CONSUMER,
+        RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,
+        RequestCode.GET_TOPIC_CONFIG,
+        RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,
+        RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
+        RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS,
+        RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON,
+        RequestCode.LITE_PULL_MESSAGE,
+        RequestCode.RECALL_MESSAGE,
+        RequestCode.QUERY_ASSIGNMENT,
+        RequestCode.SET_MESSAGE_REQUEST_MODE,
+        RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,
+        RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,
+        RequestCode.EXCHANGE_BROKER_HA_INFO,
+        RequestCode.GET_BROKER_HA_STATUS,
+        RequestCode.RESET_MASTER_FLUSH_OFFSET,
+        RequestCode.GET_BROKER_EPOCH_CACHE,
+        RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
+        RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
+        RequestCode.GET_COLD_DATA_FLOW_CTR_INFO,
+        RequestCode.SET_COMMITLOG_READ_MODE,
+        RequestCode.AUTH_CREATE_USER,
+        RequestCode.AUTH_UPDATE_USER,
+        RequestCode.AUTH_DELETE_USER,
+        RequestCode.AUTH_GET_USER,
+        RequestCode.AUTH_LIST_USER,
+        RequestCode.AUTH_CREATE_ACL,
+        RequestCode.AUTH_UPDATE_ACL,
+        RequestCode.AUTH_DELETE_ACL,
+        RequestCode.AUTH_GET_ACL,
+        RequestCode.AUTH_LIST_ACL,
+        RequestCode.SWITCH_TIMER_ENGINE,
+        RequestCode.POP_MESSAGE,
+        RequestCode.ACK_MESSAGE,
+        RequestCode.PEEK_MESSAGE,
+        RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
+        RequestCode.NOTIFICATION,
+        RequestCode.POLLING_INFO,
+        RequestCode.POP_ROLLBACK,
+        RequestCode.POP_LITE_MESSAGE,
+        RequestCode.LITE_SUBSCRIPTION_CTL,
+        RequestCode.ACK_LITE_MESSAGE,
+        RequestCode.GET_BROKER_LITE_INFO,
+        RequestCode.GET_PARENT_TOPIC_INFO,
+        RequestCode.GET_LITE_TOPIC_INFO,
+        RequestCode.GET_LITE_CLIENT_INFO,
+        RequestCode.GET_LITE_GROUP_INFO,
+        RequestCode.TRIGGER_LITE_DISPATCH,
+        RequestCode.BATCH_ACK_MESSAGE,
+    ),
+    _TO_CLIENTS: (
+        RequestCode.CHECK_TRANSACTION_STATE,
+        RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
+        RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER,
+        RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
+        RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
+        RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
+        RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
+    ),
+    _TO_BROKERS: (
+        RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,
+        RequestCode.NOTIFY_BROKER_ROLE_CHANGED,
+    ),
+    _OF_CONTROLLERS: (
+        RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET,
+        RequestCode.CONTROLLER_ELECT_MASTER,
+        RequestCode.CONTROLLER_REGISTER_BROKER,
+        RequestCode.CONTROLLER_GET_REPLICA_INFO,
+        RequestCode.CONTROLLER_GET_METADATA_INFO,
+        RequestCode.CONTROLLER_GET_SYNC_STATE_DATA,
+        RequestCode.UPDATE_CONTROLLER_CONFIG,
+        RequestCode.GET_CONTROLLER_CONFIG,
+        RequestCode.CLEAN_BROKER_DATA,
+        RequestCode.CONTROLLER_GET_NEXT_BROKER_ID,
+        RequestCode.CONTROLLER_APPLY_BROKER_ID,
+    ),
+    _OF_CONTAINERS: (RequestCode.ADD_BROKER, RequestCode.REMOVE_BROKER),
+    _OF_RAFT: (
+        RequestCode.BROKER_CLOSE_CHANNEL_REQUEST,
+        RequestCode.CHECK_NOT_ACTIVE_BROKER_REQUEST,
+        RequestCode.GET_BROKER_LIVE_INFO_REQUEST,
+        RequestCode.GET_SYNC_STATE_DATA_REQUEST,
+        RequestCode.RAFT_BROKER_HEART_BEAT_EVENT_REQUEST,
+    ),
+    _OF_THE_PAST: (RequestCode.REGISTER_FILTER_SERVER, RequestCode.REGISTER_MESSAGE_FILTER_CLASS),
+}
+
+UNSUPPORTED: dict[int, str] = {code: reason for reason, codes in _BY_REASON.items() for code in codes}
+
+
+class NameServerService:
+    """A name server on one port. Nothing happens before `start`.
+
+    `settings` are all options of the process as properties (requests 318 and 319); made of `options` and
+    `remoting` when it is not given. `hooks` watch over every request.
+    """
+
+    def __init__(
+        self,
+        options: NamesrvOptions,
+        *,
+        remoting: RemotingOptions,
+        reactor: Reactor,
+        clock: Clock,
+        disk: Disk,
+        settings: OptionSet | None = None,
+        tls: ServerTls | None = None,
+        hooks: Sequence[Hook] = (),
+    ) -> None:
+        self._options = options
+        self._remoting = remoting
+        self._reactor = reactor
+        self._client = RemotingClient(reactor, remoting, clock=clock)
+        self.namesrv = NameServer(
+            options,
+            settings=OptionSet(options, remoting) if settings is None else settings,
+            clock=clock,
+            disk=disk,
+            send_notices=self._send_notices,
+            soon=self._soon,
+        )
+        self.dispatcher = Dispatcher(self.namesrv, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks)
+        self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
+        self._timers: list[LoopingCall] = []
+
+    def start(self, port: int | None = None) -> ListeningPort:
+        """Listen on `bindAddress` and `port` (else `listenPort`; 0: any) and start the timers.
+
+        Raises `twisted.internet.error.CannotListenError`.
+        """
+        listening = self._server.listen(
+            self._remoting.bind_address, self._remoting.listen_port if port is None else port
+        )
+        scan_interval = self._options.scan_not_active_broker_interval / 1000
+        self._every(scan_interval, self._scan)
+        self._every(KV_PRINT_INTERVAL, self.namesrv.kv.log_all)
+        log.info("the name server listens on %s", listening.getHost())
+        return listening
+
+    def stop(self) -> Deferred[None]:
+        """Stop orderly: no new connections, requests taken up are answered. Fires when all is closed."""
+        for timer in self._timers:
+            timer.stop()
+        self._timers.clear()
+        stopped = gatherResults([self._server.stop(), self._client.close()])
+        return stopped.addCallback(lambda _: None)
+
+    def _soon(self, work: Callable[[], None]) -> None:
+        self._reactor.callLater(0, work)
+
+    def _every(self, seconds: float, work: Callable[[], None]) -> None:
+        def guarded() -> None:  # a LoopingCall ends with the first exception
+            try:
+                work()
+            except Exception:
+                log.exception("what is done every %g s failed", seconds)
+
+        timer = LoopingCall(guarded)
+        timer.clock = self._reactor  # type: ignore[assignment]
+        timer.start(seconds, now=False)
+        self._timers.append(timer)
+
+    def _scan(self) -> None:
+        for peer in self.namesrv.drop_expired():
+            cast(Peer, peer).close("its broker was not heard of in time")
+
+    def _send_notices(self, notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            log.info("%s", notice)
+            for receiver in notice.receivers:
+                self._client.send_oneway(receiver, _notice_command(notice))
+
+
+def _notice_command(notice: Notice) -> RemotingCommand:
+    """Request 905. Standard: `RouteInfoManager.notifyMinBrokerIdChanged`."""
+    header = NotifyMinBrokerIdChangeRequestHeader(
+        min_broker_id=notice.min_broker_id,
+        broker_name=notice.broker_name,
+        min_broker_addr=notice.min_broker_address,
+        offline_broker_addr=notice.offline_broker_address,
+        ha_broker_addr=notice.ha_broker_address,
+    )
+    return RemotingCommand.request(RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, header)
