@@ -33,7 +33,7 @@ PERM_WRITE = 2
 
 UNIT_FLAG = 1
 UNIT_SUB_FLAG = 2
-"""Bits of a topic's system flag: it belongs to a unit, or to the consumers of one. Standard: `TopicSysFlag`."""
+"""Bits of a topic's system flag: of a unit, or of its consumers. Standard: `TopicSysFlag`."""
 
 MASTER_ID = 0
 """The id of a master in its group of replicas."""

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from engine.options import BrokerOptions
-from gateway.codec.bodies.queues import (
+from gateway.codec.bodies.assignment import (
     LockBatchRequestBody,
     LockBatchResponseBody,
-    MessageQueue,
     UnlockBatchRequestBody,
 )
+from gateway.codec.bodies.message_queue import MessageQueue
 from gateway.remoting.call import Call, Reply
 
 if TYPE_CHECKING:
@@ -107,13 +107,13 @@ class QueueLocks:
 
 def lock_queues(broker: Broker, call: Call) -> Reply:
     """41 LOCK_BATCH_MQ: answers the queues the client now holds."""
-    body = LockBatchRequestBody.from_bytes(call.body)
+    body = LockBatchRequestBody.decode(call.body)
     held = broker.locks.lock(body.consumer_group, body.client_id, body.mq_set, call.now)
-    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=held).to_bytes())
+    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=set(held)).encode())
 
 
 def unlock_queues(broker: Broker, call: Call) -> Reply:
     """42 UNLOCK_BATCH_MQ: always succeeds; only the owner's locks go."""
-    body = UnlockBatchRequestBody.from_bytes(call.body)
+    body = UnlockBatchRequestBody.decode(call.body)
     broker.locks.unlock(body.consumer_group, body.client_id, body.mq_set)
     return Reply()

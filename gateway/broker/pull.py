@@ -1,0 +1,254 @@
+"""11 PULL_MESSAGE and 361 LITE_PULL_MESSAGE: the stored bytes from a queue offset on.
+
+The way: `pull_message` checks broker, group, topic and queue, finds the subscription (the one of
+the last heartbeat, or the one in the header), reads, commits the offset that came along, and
+answers. What found nothing and may wait is parked in `longpoll.py`; when it is woken or its time
+is up it goes the whole way once more, without waiting again.
+
+Standard: `PullMessageProcessor`, `DefaultPullMessageResultHandler`, `PullSysFlag`.
+"""
+
+from twisted.internet.defer import Deferred
+
+from engine.errors import FilterError
+from engine.filters import compile_subscription, is_tag_type
+from engine.groups import SubscriptionGroupConfig
+from engine.message import is_system_group
+from engine.store.message_store import GetResult, GetStatus
+from engine.topics import TopicConfig
+from gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
+from gateway.broker.longpoll import HeldPull, monotonic_millis
+from gateway.codec.bodies.heartbeat import SubscriptionData
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.fields import Header, Int
+from gateway.codec.headers import PullMessageRequestHeader
+from gateway.remoting.call import Call, Reply, RequestError
+
+FLAG_COMMIT_OFFSET = 1
+FLAG_SUSPEND = 2
+FLAG_SUBSCRIPTION = 4
+FLAG_CLASS_FILTER = 8
+
+# Why a pull was forbidden. Standard: `ForbiddenType`.
+BROKER_FORBIDDEN = 1
+GROUP_FORBIDDEN = 2
+TOPIC_FORBIDDEN = 3
+BROADCASTING_DISABLE_FORBIDDEN = 4
+SUBSCRIPTION_FORBIDDEN = 5
+
+CODE_OF = {
+    GetStatus.FOUND: ResponseCode.SUCCESS,
+    GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    GetStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+    GetStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    GetStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
+}
+"""What a status of the store is answered with; the two of an empty queue depend on the offset."""
+
+
+class Forbidden(Header):
+    """The one field of `PullMessageResponseHeader` that a forbidden pull is answered with."""
+
+    forbidden_type: Int
+
+
+def pull_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    """Answer with the records from an offset on, or wait for them as long as the client will."""
+    return _pull(broker, call, may_wait=True)
+
+
+def _pull(broker: Broker, call: Call, *, may_wait: bool) -> Reply | Deferred[Reply]:
+    header = call.header
+    assert isinstance(header, PullMessageRequestHeader)
+    group = _checked_group(broker, call, header)
+    topic = _checked_queue(broker, call, header)
+    subscription = _subscription(broker, header, group)
+    tags = _tags(broker, header, subscription)
+    if broker.options.reject_pull_consumer_enable:
+        _check_pull_consumer(broker, call, header)
+    result = _read(broker, header, tags)
+    offsets = broker.offsets
+    offsets.commit_pull(header.consumer_group, header.topic, header.queue_id, result.next_offset)
+    if may_wait and header.sys_flag & FLAG_COMMIT_OFFSET:
+        offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
+    code = CODE_OF.get(result.status)
+    if code is None:
+        code = ResponseCode.PULL_OFFSET_MOVED if header.queue_offset else ResponseCode.PULL_NOT_FOUND
+    if code == ResponseCode.SUCCESS:
+        broker.stats.got(header.consumer_group, header.topic, result.count, result.size)
+    elif code == ResponseCode.PULL_NOT_FOUND and may_wait and header.sys_flag & FLAG_SUSPEND:
+        waiting = _wait(broker, call, header, tags)
+        if waiting is not None:
+            return waiting
+    return _answer(broker, code, result, topic, group)
+
+
+def _checked_group(broker: Broker, call: Call, header: PullMessageRequestHeader) -> SubscriptionGroupConfig:
+    """The group's settings, once broker and group allow the pull."""
+    options = broker.options
+    if not options.broker_permission & PERM_READ:
+        raise _forbidden(BROKER_FORBIDDEN, f"the broker[{options.broker_ip1}] pulling message is forbidden")
+    if call.command.code == RequestCode.LITE_PULL_MESSAGE and not options.lite_pull_message_enable:
+        raise _forbidden(
+            BROKER_FORBIDDEN, f"the broker[{options.broker_ip1}] for lite pull consumer is forbidden"
+        )
+    group = broker.groups.find(header.consumer_group)
+    if group is None:
+        raise RequestError(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group [{header.consumer_group}] does not exist, {FAQ}",
+        )
+    if not group.consume_enable:
+        raise _forbidden(GROUP_FORBIDDEN, f"subscription group no permission, {header.consumer_group}")
+    return group
+
+
+def _checked_queue(broker: Broker, call: Call, header: PullMessageRequestHeader) -> TopicConfig:
+    """The topic, once it is known and readable and has the queue."""
+    topic = broker.topics.get(header.topic)
+    if topic is None:
+        raise RequestError(
+            ResponseCode.TOPIC_NOT_EXIST, f"topic[{header.topic}] not exist, apply first please! {FAQ}"
+        )
+    if not topic.perm & PERM_READ:
+        raise _forbidden(TOPIC_FORBIDDEN, f"the topic[{header.topic}] pulling message is forbidden")
+    if not 0 <= header.queue_id < topic.read_queue_nums:
+        raise RequestError(
+            ResponseCode.INVALID_PARAMETER,
+            f"queueId[{header.queue_id}] is illegal, topic:[{header.topic}] "
+            f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[{call.peer.address}]",
+        )
+    return topic
+
+
+def _subscription(
+    broker: Broker, header: PullMessageRequestHeader, group: SubscriptionGroupConfig
+) -> SubscriptionData:
+    """What the group wants of the topic: from the header, or as its last heartbeat said."""
+    if header.sys_flag & FLAG_SUBSCRIPTION:
+        try:
+            return compile_subscription(header.topic, header.subscription, header.expression_type)
+        except FilterError:
+            raise RequestError(
+                ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
+            ) from None
+    name = header.consumer_group
+    members = broker.clients.consumer_group(name)
+    if members is None:
+        raise RequestError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{FAQ}")
+    if not group.consume_broadcast_enable and members.message_model == "BROADCASTING":
+        raise _forbidden(
+            BROADCASTING_DISABLE_FORBIDDEN, f"the consumer group[{name}] can not consume by broadcast way"
+        )
+    if broker.groups.is_read_forbidden(name, header.topic):
+        raise _forbidden(
+            SUBSCRIPTION_FORBIDDEN, f"the consumer group[{name}] is forbidden for topic[{header.topic}]"
+        )
+    subscription = members.subscriptions.get(header.topic)
+    if subscription is None:
+        raise RequestError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{FAQ}")
+    if subscription.sub_version < header.sub_version:
+        raise RequestError(ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
+    return subscription
+
+
+def _tags(
+    broker: Broker, header: PullMessageRequestHeader, subscription: SubscriptionData
+) -> frozenset[int] | None:
+    """The tag hashes that pass, None for all. Texts of tags are compared by the client."""
+    if not is_tag_type(subscription.expression_type):
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR,
+            "The broker does not support consumer to filter message by " + subscription.expression_type,
+        )
+    if subscription.class_filter_mode or subscription.sub_string == "*":
+        return None
+    return frozenset(subscription.code_set)
+
+
+def _check_pull_consumer(broker: Broker, call: Call, header: PullMessageRequestHeader) -> None:
+    """With `rejectPullConsumerEnable` only members of a known group may pull on their own account."""
+    name = header.consumer_group
+    members = broker.clients.consumer_group(name)
+    if members is not None and (members.consume_type != "CONSUME_ACTIVELY" or call.peer in members.clients):
+        return
+    if not is_system_group(name):
+        raise RequestError(
+            ResponseCode.SUBSCRIPTION_NOT_EXIST,
+            f"the consumer's group info not exist, or the pull consumer is rejected by server.{FAQ}",
+        )
+
+
+def _read(broker: Broker, header: PullMessageRequestHeader, tags: frozenset[int] | None) -> GetResult:
+    """What the store has, or where an administrator has reset the group to."""
+    topic, queue_id = header.topic, header.queue_id
+    reset = broker.offsets.take_reset(header.consumer_group, topic, queue_id)
+    if reset is not None and broker.options.use_server_side_reset_offset:
+        store = broker.store
+        return GetResult(
+            GetStatus.OFFSET_RESET,
+            reset,
+            store.min_offset(topic, queue_id),
+            store.max_offset(topic, queue_id),
+        )
+    return broker.store.get(topic, queue_id, header.queue_offset, header.max_msg_nums, accept=tags)
+
+
+def _wait(
+    broker: Broker, call: Call, header: PullMessageRequestHeader, tags: frozenset[int] | None
+) -> Deferred[Reply] | None:
+    """Park the pull; None when there is no room, and it must be answered now."""
+    options = broker.options
+    wait = header.suspend_timeout_millis if options.long_polling_enable else options.short_polling_time_mills
+    waiting: Deferred[Reply] = Deferred()
+
+    def resume() -> None:
+        try:
+            reply = _pull(broker, call, may_wait=False)
+        except Exception:
+            waiting.errback()
+        else:
+            waiting.callback(reply)
+
+    held = HeldPull(
+        call.peer,
+        header.topic,
+        header.queue_id,
+        header.queue_offset,
+        tags,
+        monotonic_millis(broker.clock) + wait,
+        resume,
+    )
+    return waiting if broker.holds.hold(held) else None
+
+
+def _answer(
+    broker: Broker, code: int, result: GetResult, topic: TopicConfig, group: SubscriptionGroupConfig
+) -> Reply:
+    return Reply(
+        code,
+        body=result.body,
+        remark=result.status.name,
+        ext={
+            "suggestWhichBrokerId": str(_suggested_broker(broker, result, group)),
+            "nextBeginOffset": str(result.next_offset),
+            "minOffset": str(result.min_offset),
+            "maxOffset": str(result.max_offset),
+            "topicSysFlag": str(topic.topic_sys_flag),
+            "groupSysFlag": str(group.group_sys_flag),
+        },
+    )
+
+
+def _suggested_broker(broker: Broker, result: GetResult, group: SubscriptionGroupConfig) -> int:
+    """Whom to ask next: a slave when the group is far behind and slaves may be read."""
+    if not broker.options.slave_read_enable:
+        return MASTER_ID
+    return group.which_broker_when_consume_slowly if result.suggest_slave else group.broker_id
+
+
+def _forbidden(kind: int, remark: str) -> RequestError:
+    return RequestError(ResponseCode.NO_PERMISSION, remark, Forbidden(forbidden_type=kind))

@@ -1,0 +1,350 @@
+"""10 SEND_MESSAGE, 310 SEND_MESSAGE_V2 and 320 SEND_BATCH_MESSAGE: from a request to a stored message.
+
+The way: `send_message` checks name, permission and queue (`_checked_topic`, creating the topic
+where that is allowed), gives the message the properties a stored one has, sends retries that have
+had their turns to the dead letters, turns a delay into a wait in the schedule topic, puts the
+message into the store and answers when the put is as durable as configured. The three codes share
+one header; what makes a batch is its field `batch`, not the code.
+
+This is the hottest road of the broker: with ASYNC_FLUSH it is a plain call without a Deferred.
+Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
+"""
+
+from datetime import datetime
+from functools import lru_cache
+from random import random
+
+from twisted.internet.defer import Deferred
+
+from engine.message import (
+    DLQ_PREFIX,
+    PROPERTY_CLUSTER,
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_INNER_NUM,
+    PROPERTY_KEYS,
+    PROPERTY_MSG_REGION,
+    PROPERTY_POP_CK,
+    PROPERTY_PRIORITY,
+    PROPERTY_SHARDING_KEY,
+    PROPERTY_TIMER_DELAY_MS,
+    PROPERTY_TIMER_DELAY_SEC,
+    PROPERTY_TIMER_DELIVER_MS,
+    PROPERTY_TRACE_SWITCH,
+    PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_UNIQ_KEY,
+    RETRY_PREFIX,
+    SEND_FORBIDDEN_TOPICS,
+    TOPIC_LENGTH_MAX,
+    Message,
+    SysFlag,
+    parse_properties,
+    validate_topic,
+)
+from engine.store.message_store import PutResult, PutStatus
+from engine.topics import TopicConfig
+from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, UNIT_FLAG, UNIT_SUB_FLAG, Broker
+from gateway.codec.codes import V3_4_9, ResponseCode
+from gateway.codec.headers import SendMessageRequestHeader
+from gateway.remoting.call import Call, Reply, RequestError
+
+SENT = {
+    PutStatus.PUT_OK: ResponseCode.SUCCESS,
+    PutStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
+    PutStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    PutStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
+}
+"""Put statuses with which a message counts as sent, and what they are answered with."""
+
+FAILED = {
+    PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH: (ResponseCode.SYSTEM_ERROR, "in-sync replicas not enough"),
+    PutStatus.CREATE_MAPPED_FILE_FAILED: (
+        ResponseCode.SYSTEM_ERROR,
+        "create mapped file failed, server is busy or broken.",
+    ),
+    PutStatus.OS_PAGE_CACHE_BUSY: (
+        ResponseCode.SYSTEM_BUSY,
+        "[PC_SYNCHRONIZED]broker busy, start flow control for a while",
+    ),
+    PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED: (
+        ResponseCode.LMQ_QUOTA_EXCEEDED,
+        "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]lmq consume queue num exceeded.",
+    ),
+    PutStatus.WHEEL_TIMER_NOT_ENABLE: (
+        ResponseCode.SYSTEM_ERROR,
+        "accurate timer message is not enabled, timerWheelEnable is false",
+    ),
+    PutStatus.UNKNOWN_ERROR: (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR"),
+}
+"""Put statuses with which a message is not sent, and why."""
+
+BUSY = "[OVERLOAD]system busy, start flow control for a while"
+
+DELAYED = frozenset(
+    {
+        PROPERTY_DELAY_TIME_LEVEL,
+        PROPERTY_TIMER_DELAY_SEC,
+        PROPERTY_TIMER_DELAY_MS,
+        PROPERTY_TIMER_DELIVER_MS,
+    }
+)
+DLQ_QUEUES = 1
+
+_name_problem = lru_cache(4096)(validate_topic)
+
+
+def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    """Store what a producer sends, and answer where it lies."""
+    header = call.header
+    assert isinstance(header, SendMessageRequestHeader)
+    topic_config = _checked_topic(broker, call, header)
+    queue_id = header.queue_id
+    if queue_id < 0:
+        queue_id = int(random() * topic_config.write_queue_nums)
+    sys_flag = header.sys_flag
+    if topic_config.topic_filter_type == "MULTI_TAG":
+        sys_flag |= SysFlag.MULTI_TAGS
+    message = Message(
+        header.topic,
+        queue_id,
+        call.body,
+        _stored_properties(broker, header),
+        header.born_timestamp,
+        call.peer.host_bytes,
+        broker.store_host,
+        header.flag,
+        sys_flag,
+        header.reconsume_times or 0,
+    )
+    if sys_flag & SysFlag.INNER_BATCH or PROPERTY_INNER_NUM in message.properties:
+        raise _illegal(broker)
+    if header.batch:
+        _check_batch(broker, message)
+        return _put(broker, message, queue_id, call.body)
+    properties = message.properties
+    if header.topic.startswith(RETRY_PREFIX):
+        _redirect_retry(broker, call, header, message)
+    if PROPERTY_UNIQ_KEY not in properties:
+        properties[PROPERTY_UNIQ_KEY] = broker.unique_keys.next(call.now)
+    if topic_config.attributes:
+        _check_attributes(topic_config, properties)
+    if PROPERTY_PRIORITY in properties:
+        message.queue_id = queue_id = _priority_queue(topic_config, properties, message.queue_id)
+    if PROPERTY_TRANSACTION_PREPARED in properties:
+        _check_transaction(broker, message)
+    if not DELAYED.isdisjoint(properties):
+        broker.delay_levels.rewrite(message)
+    return _put(broker, message, queue_id, None)
+
+
+def _checked_topic(broker: Broker, call: Call, header: SendMessageRequestHeader) -> TopicConfig:
+    """The topic to send to, made where it may be; raises the refusals in the standard's order."""
+    options = broker.options
+    if call.now < options.start_accept_send_request_time_stamp:
+        until = _local_time(options.start_accept_send_request_time_stamp)
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {until}")
+    topic = header.topic
+    topic_config = broker.topics.get(topic)
+    if not options.broker_permission & PERM_WRITE and topic_config is not None and topic_config.order:
+        raise RequestError(
+            ResponseCode.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"
+        )
+    problem = _name_problem(topic)
+    if problem is not None:
+        raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+    if topic in SEND_FORBIDDEN_TOPICS:
+        raise RequestError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
+    if topic_config is None:
+        topic_config = _new_topic(broker, header)
+    queue_id = header.queue_id
+    if queue_id >= topic_config.write_queue_nums and queue_id >= topic_config.read_queue_nums:
+        raise RequestError(
+            ResponseCode.INVALID_PARAMETER,
+            f"request queueId[{queue_id}] is illegal, {topic_config} Producer: {call.peer.address}",
+        )
+    return topic_config
+
+
+def _local_time(millis: int) -> str:
+    """A time as the standard prints it. Standard: `UtilAll.timeMillisToHumanString2`."""
+    return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S},{millis % 1000:03d}"
+
+
+def _new_topic(broker: Broker, header: SendMessageRequestHeader) -> TopicConfig:
+    """Make the topic after the model the client names, or as a retry topic."""
+    topic = header.topic
+    is_retry = topic.startswith(RETRY_PREFIX)
+    unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if header.unit_mode else 0
+    created = broker.topics.create_for_send(
+        topic, header.default_topic, header.default_topic_queue_nums, unit_flag
+    )
+    if created is None and is_retry:
+        created = broker.topics.create_for_send_back(topic, 1, PERM_READ | PERM_WRITE, unit_flag)
+    if created is None:
+        raise RequestError(
+            ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}"
+        )
+    return created
+
+
+def _stored_properties(broker: Broker, header: SendMessageRequestHeader) -> dict[str, str]:
+    """The client's properties as they are stored: with what the broker adds, without what is its own."""
+    options = broker.options
+    properties = parse_properties(header.properties) if header.properties else {}
+    properties[PROPERTY_MSG_REGION] = options.region_id
+    properties[PROPERTY_TRACE_SWITCH] = "true" if options.trace_on else "false"
+    properties[PROPERTY_CLUSTER] = options.broker_cluster_name
+    if PROPERTY_POP_CK in properties:
+        del properties[PROPERTY_POP_CK]
+    return properties
+
+
+def _check_batch(broker: Broker, message: Message) -> None:
+    """Refuse what may not come in a batch."""
+    topic = message.topic
+    if topic.startswith(RETRY_PREFIX):
+        raise RequestError(
+            ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}"
+        )
+    if len(topic) > TOPIC_LENGTH_MAX:
+        raise RequestError(ResponseCode.MESSAGE_ILLEGAL, f"message topic length too long {len(topic)}")
+    if message.sys_flag & SysFlag.TRANSACTION_MASK or _delay_level(message.properties) > 0:
+        raise _illegal(broker)
+
+
+def _redirect_retry(broker: Broker, call: Call, header: SendMessageRequestHeader, message: Message) -> None:
+    """A message to a retry topic goes to the dead letters when it had its turns, or is consumed in order.
+
+    An ordered consumer counts the turns itself and sends a message here only to be rid of it, which
+    shows by the locks its group holds.
+    """
+    name = header.topic[len(RETRY_PREFIX) :]
+    group = broker.groups.find(name)
+    if group is None:
+        raise RequestError(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {name} {FAQ}"
+        )
+    turns = group.retry_max_times
+    if call.command.version >= V3_4_9 and header.max_reconsume_times is not None:
+        turns = header.max_reconsume_times
+    if message.reconsume_times <= turns and not broker.locks.any_live(name, call.now):
+        return
+    dead_letters = DLQ_PREFIX + name
+    created = broker.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)
+    if created is None:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"topic[{dead_letters}] not exist")
+    message.topic = dead_letters
+    message.queue_id = 0
+    message.properties[PROPERTY_DELAY_TIME_LEVEL] = "-1"
+
+
+def _check_attributes(topic_config: TopicConfig, properties: dict[str, str]) -> None:
+    """A compacted topic keeps the last message of each key, so there must be one."""
+    if (
+        topic_config.attributes.get("cleanup.policy") == "COMPACTION"
+        and not properties.get(PROPERTY_KEYS, "").strip()
+    ):
+        raise RequestError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
+
+
+def _priority_queue(topic_config: TopicConfig, properties: dict[str, str], queue_id: int) -> int:
+    """The queue of a message with a priority: the number of the queue is the priority.
+
+    A message that is of another type too (a transaction, delayed, in order) loses the property.
+    """
+    other_type = (
+        properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true"
+        or not DELAYED.isdisjoint(properties)
+        or PROPERTY_SHARDING_KEY in properties
+    )
+    if other_type:
+        del properties[PROPERTY_PRIORITY]
+        return queue_id
+    text = properties[PROPERTY_PRIORITY]
+    if not (text.isascii() and text.isdigit()):
+        return queue_id
+    return min(int(text), topic_config.write_queue_nums - 1)
+
+
+def _check_transaction(broker: Broker, message: Message) -> None:
+    """Refuse half messages; what a client older than 4.6.1 retries with the property left in is none."""
+    properties = message.properties
+    if properties[PROPERTY_TRANSACTION_PREPARED].lower() != "true":
+        return
+    if message.reconsume_times > 0 and _delay_level(properties) > 0:
+        return
+    broker_name = f"the broker[{broker.options.broker_ip1}]"
+    if broker.options.reject_transaction_message:
+        remark = f"{broker_name} sending transaction message is forbidden"
+    else:
+        remark = f"{broker_name} does not serve transaction messages yet"
+    raise RequestError(ResponseCode.NO_PERMISSION, remark)
+
+
+def _delay_level(properties: dict[str, str]) -> int:
+    """The delay level a message asks for; 0 for none, or one that is no number."""
+    text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
+    return int(text) if text.isascii() and text.removeprefix("-").isdigit() else 0
+
+
+def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -> Reply | Deferred[Reply]:
+    """Store, wait as configured, answer. `queue_id` is what the producer is told, delayed or not."""
+    store = broker.store
+    if broker.durable.is_full:
+        raise RequestError(ResponseCode.SYSTEM_BUSY, BUSY)
+    result = store.put(message) if batch is None else store.put_batch(message, batch)
+    if result.status is PutStatus.PUT_OK:
+        waiting = broker.durable.wait(result, message.properties)
+        if waiting is not None:
+            return waiting.addCallback(lambda status: _answer(broker, message, queue_id, result, status))
+    return _answer(broker, message, queue_id, result, result.status)
+
+
+def _answer(broker: Broker, message: Message, queue_id: int, result: PutResult, status: PutStatus) -> Reply:
+    """The answer to a put. Its fields are written as text here: a typed header costs two microseconds."""
+    code = SENT.get(status)
+    if code is None:
+        raise _failure(broker, status)
+    options = broker.options
+    broker.stats.put(message.topic, result.count, result.end_offset - result.physical_offset)
+    fields = {
+        "msgId": result.message_id,
+        "queueId": str(queue_id),
+        "queueOffset": str(result.queue_offset),
+        PROPERTY_MSG_REGION: options.region_id,
+        PROPERTY_TRACE_SWITCH: "true" if options.trace_on else "false",
+    }
+    unique_key = message.properties.get(PROPERTY_UNIQ_KEY)
+    if unique_key is not None:
+        fields["transactionId"] = unique_key
+    return Reply(code, ext=fields)
+
+
+def _failure(broker: Broker, status: PutStatus) -> RequestError:
+    """The refusal that a put status stands for."""
+    if status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
+        return _illegal(broker)
+    if status is PutStatus.SERVICE_NOT_AVAILABLE:
+        return _unavailable(broker)
+    code, remark = FAILED.get(status, (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT"))
+    return RequestError(code, remark)
+
+
+def _unavailable(broker: Broker) -> RequestError:
+    info = broker.store.runtime_info()
+    log_use, queue_use = (
+        float(info.get(name, 0)) for name in ("commitLogDiskRatio", "consumeQueueDiskRatio")
+    )
+    return RequestError(
+        ResponseCode.SERVICE_NOT_AVAILABLE,
+        "service not available now. It may be caused by one of the following reasons: the broker's disk is "
+        f"full [CL: {log_use:5.2f} CQ: {queue_use:5.2f} INDEX: {queue_use:5.2f}], messages are put to the "
+        "slave, message store has been shut down, etc.",
+    )
+
+
+def _illegal(broker: Broker) -> RequestError:
+    return RequestError(
+        ResponseCode.MESSAGE_ILLEGAL,
+        "the message is illegal, maybe msg body or properties length not matched. msg body length limit "
+        f"{broker.store_options.max_message_size}B, msg properties length limit 32KB.",
+    )

@@ -1,0 +1,387 @@
+"""A broker in memory for tests: a real store on a disk in memory, a clock moved by hand, silent peers.
+
+Requests go the whole way: they are encoded as a client would, decoded, dispatched, and the answer is
+decoded from its bytes. `MemoryBroker.ask` is one read of one connection: after it the store dispatches,
+as the server does after each read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from engine.clock import ManualClock
+from engine.delays import DelayLevels, DelaySchedule
+from engine.disk import Disk, MemoryDisk
+from engine.filters import compile_subscription
+from engine.groups import GroupTable
+from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
+from engine.offsets import ConsumerOffsets
+from engine.options import BrokerOptions, StoreOptions
+from engine.store.message_store import Arrival, MessageStore
+from engine.store.record import decode
+from engine.topics import TopicConfig, TopicTable
+from engine.worker import InlineWorker, Worker
+from gateway.broker import locks, offsets, pull, query, send, send_back
+from gateway.broker.broker import Broker
+from gateway.broker.clients import Client, ClientTable
+from gateway.broker.durable import Durability
+from gateway.broker.locks import QueueLocks
+from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
+from gateway.broker.stats import BrokerStats
+from gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from gateway.codec.codes import CURRENT_VERSION, RequestCode
+from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
+from gateway.codec.fields import Header
+from gateway.codec.headers import PullMessageRequestHeader
+from gateway.codec.headers.send import SendMessageRequestHeaderV2
+from gateway.remoting.call import Peer, Reply
+from gateway.remoting.dispatch import Dispatcher, RequestFunction, encode_reply
+
+REQUESTS: dict[int, RequestFunction] = {
+    RequestCode.SEND_MESSAGE: send.send_message,
+    RequestCode.SEND_MESSAGE_V2: send.send_message,
+    RequestCode.SEND_BATCH_MESSAGE: send.send_message,
+    RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
+    RequestCode.PULL_MESSAGE: pull.pull_message,
+    RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
+    RequestCode.QUERY_MESSAGE: query.query_message,
+    RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: query.search_offset,
+    RequestCode.GET_MAX_OFFSET: query.max_offset,
+    RequestCode.GET_MIN_OFFSET: query.min_offset,
+    RequestCode.GET_EARLIEST_MSG_STORETIME: query.earliest_store_time,
+    RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
+    RequestCode.QUERY_CONSUMER_OFFSET: offsets.query_offset,
+    RequestCode.UPDATE_CONSUMER_OFFSET: offsets.update_offset,
+    RequestCode.CLONE_GROUP_OFFSET: offsets.clone_offset,
+    RequestCode.GET_ALL_CONSUMER_OFFSET: offsets.all_offsets,
+    RequestCode.LOCK_BATCH_MQ: locks.lock_queues,
+    RequestCode.UNLOCK_BATCH_MQ: locks.unlock_queues,
+}
+
+PRODUCER = "10.0.0.1:4001"
+CONSUMER = "10.0.0.2:4002"
+STORE_HOST = pack_host("127.0.0.1", 10911)
+
+
+class FakePeer:
+    """The other side of a connection: keeps what it is sent, and can be lost."""
+
+    def __init__(self, address: str = PRODUCER) -> None:
+        self.address = address
+        ip, _, port = address.rpartition(":")
+        self.host_bytes = pack_host(ip, int(port))
+        self.local_address = "127.0.0.1:10911"
+        self.is_open = True
+        self.sent: list[RemotingCommand] = []
+        self._on_lost: list[Callable[[Peer], None]] = []
+
+    def request(self, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
+        """Never answered."""
+        self.sent.append(command)
+        return Deferred()
+
+    def send_oneway(self, command: RemotingCommand) -> None:
+        """Keep it."""
+        self.sent.append(command)
+
+    def send_reply(self, request: RemotingCommand, reply: Reply) -> None:
+        """Keep it as the client would read it."""
+        self.sent.append(decode_command(encode_reply(request, reply)[4:]))
+
+    def close(self, reason: str) -> None:
+        """Closing is losing."""
+        self.lose()
+
+    def on_lost(self, callback: Callable[[Peer], None]) -> None:
+        """As the real one: the same callback is kept once."""
+        if not self.is_open:
+            callback(self)
+        elif callback not in self._on_lost:
+            self._on_lost.append(callback)
+
+    def lose(self) -> None:
+        """The connection is gone."""
+        self.is_open = False
+        for callback in self._on_lost:
+            callback(self)
+
+
+class Answer:
+    """What became of a request: `command` is None while it waits, and stays so for a one-way."""
+
+    def __init__(self) -> None:
+        self.command: RemotingCommand | None = None
+
+    def take(self, frame: bytes | None) -> None:
+        """The bytes a server would write."""
+        assert self.command is None, "answered twice"
+        if frame is not None:
+            self.command = decode_command(frame[4:])
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing was answered yet."""
+        return self.command is None
+
+    @property
+    def arrived(self) -> RemotingCommand:
+        """The answer that must be there."""
+        assert self.command is not None, "no answer yet"
+        return self.command
+
+    @property
+    def code(self) -> int:
+        """Its code."""
+        return self.arrived.code
+
+    @property
+    def remark(self) -> str | None:
+        """Its remark."""
+        return self.arrived.remark
+
+    @property
+    def ext(self) -> dict[str, str]:
+        """Its fields."""
+        return self.arrived.ext_fields
+
+    @property
+    def messages(self) -> list[StoredMessage]:
+        """The records in its body."""
+        return split_records(self.arrived.body)
+
+
+def split_records(body: bytes) -> list[StoredMessage]:
+    """Records that lie back to back."""
+    found = []
+    at = 0
+    while at < len(body):
+        found.append(decode(body, at))
+        at += found[-1].size
+    return found
+
+
+class MemoryBroker:
+    """All parts of a broker that requests see, and the requests."""
+
+    def __init__(
+        self,
+        *,
+        disk: Disk | None = None,
+        worker: Worker | None = None,
+        options: dict[str, Any] | None = None,
+        store_options: dict[str, Any] | None = None,
+        requests: dict[int, RequestFunction] | None = None,
+    ) -> None:
+        self.clock = ManualClock()
+        self.disk = disk or MemoryDisk(millis=self.clock.millis)
+        self.options = BrokerOptions(broker_ip1="127.0.0.1", broker_name="broker-a", **options or {})
+        self.store_options = StoreOptions(
+            **{"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
+            | (store_options or {})
+        )
+        self.arrivals: list[Arrival] = []
+        self.broker = self._build(worker or InlineWorker())
+        self.broker.store.start()
+        self.dispatcher = Dispatcher(
+            self.broker, REQUESTS if requests is None else requests, {}, clock=self.clock
+        )
+        self.producer = FakePeer(PRODUCER)
+        self.consumer = FakePeer(CONSUMER)
+
+    def _build(self, worker: Worker) -> Broker:
+        options, store_options, clock, disk = self.options, self.store_options, self.clock, self.disk
+        store = MessageStore(
+            store_options,
+            disk=disk,
+            clock=clock,
+            worker=worker,
+            store_host=STORE_HOST,
+            on_arrivals=self._on_arrivals,
+        )
+        levels = DelayLevels(store_options.message_delay_level)
+        config = "/store/config/"
+        return Broker(
+            options=options,
+            store_options=store_options,
+            clock=clock,
+            store=store,
+            topics=TopicTable(options, disk, config + "topics.json", clock),
+            groups=GroupTable(options, disk, config + "subscriptionGroup.json", clock),
+            offsets=ConsumerOffsets(options, disk, config + "consumerOffset.json", clock),
+            clients=ClientTable(options, clock),
+            locks=QueueLocks(options),
+            holds=PullHolds(options),
+            delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
+            delay_levels=levels,
+            durable=Durability(store, options, store_options),
+            stats=BrokerStats(options, clock.millis()),
+            unique_keys=UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis()),
+            store_host=STORE_HOST,
+            register_soon=lambda: None,
+        )
+
+    def _on_arrivals(self, arrivals: list[Arrival]) -> None:
+        self.arrivals += arrivals
+        resume_all(self.broker.holds.arrived(arrivals))
+
+    def add_topic(self, name: str, *, queues: int = 4, perm: int = 6, **other: Any) -> TopicConfig:
+        """Make a topic as an administrator would."""
+        config = TopicConfig(
+            topic_name=name, read_queue_nums=queues, write_queue_nums=queues, perm=perm, **other
+        )
+        self.broker.topics.put(config)
+        return config
+
+    def subscribe(
+        self, group: str, topic: str, expression: str = "*", *, peer: FakePeer | None = None, **data: Any
+    ) -> None:
+        """What a consumer's heartbeat does."""
+        told: dict[str, Any] = {
+            "group_name": group,
+            "consume_type": "CONSUME_PASSIVELY",
+            "message_model": "CLUSTERING",
+            "consume_from_where": "CONSUME_FROM_LAST_OFFSET",
+            "unit_mode": False,
+            "subscription_data_set": [subscription(topic, expression)],
+        }
+        member = peer or self.consumer
+        self.broker.clients.register_consumer(
+            ConsumerData(**told | data), Client(member, member.address, "JAVA", CURRENT_VERSION)
+        )
+
+    def ask(
+        self,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        *,
+        peer: FakePeer | None = None,
+        version: int = CURRENT_VERSION,
+        ext: dict[str, str] | None = None,
+        oneway: bool = False,
+    ) -> Answer:
+        """One request in one read."""
+        command = RemotingCommand.request(code, header, body, ext=ext)
+        command.version = version
+        command.opaque = 7
+        if oneway:
+            command.flag |= ONEWAY_FLAG
+        answer = Answer()
+        frame = self.dispatcher.dispatch(decode_command(encode_command(command)[4:]), peer or self.producer)
+        if isinstance(frame, Deferred):
+            frame.addCallback(answer.take)
+        self.broker.store.dispatch()
+        if not isinstance(frame, Deferred):
+            answer.take(frame)
+        return answer
+
+    def send(
+        self,
+        topic: str = "T",
+        body: bytes = b"hello",
+        *,
+        properties: dict[str, str] | None = None,
+        version: int = CURRENT_VERSION,
+        oneway: bool = False,
+        **fields: Any,
+    ) -> Answer:
+        """One SEND_MESSAGE_V2."""
+        code = RequestCode.SEND_BATCH_MESSAGE if fields.get("batch") else RequestCode.SEND_MESSAGE_V2
+        header = send_header(topic, properties, **fields)
+        return self.ask(code, header, body, peer=self.producer, version=version, oneway=oneway)
+
+    def pull(
+        self,
+        topic: str = "T",
+        *,
+        offset: int = 0,
+        group: str = "G",
+        peer: FakePeer | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """One PULL_MESSAGE of a push consumer; it waits only if `sys_flag` has bit 2."""
+        header = pull_header(topic, offset=offset, group=group, **fields)
+        return self.ask(RequestCode.PULL_MESSAGE, header, peer=peer or self.consumer)
+
+    def wait(self, millis: int) -> None:
+        """Let time pass, and do what the service does each time."""
+        self.clock.advance(millis)
+        self.broker.store.tick()
+        due = self.broker.holds.due(monotonic_millis(self.clock), self.broker.store.max_offset)
+        resume_all(due)
+
+    def stored(self, topic: str, queue_id: int = 0, offset: int = 0, count: int = 32) -> list[StoredMessage]:
+        """What lies in a queue."""
+        return split_records(self.broker.store.get(topic, queue_id, offset, count, accept=None).body)
+
+
+def subscription(topic: str, expression: str = "*", version: int = 1) -> SubscriptionData:
+    """A TAG subscription as a client would send it."""
+    built = compile_subscription(topic, expression, "TAG")
+    return SubscriptionData(
+        topic=topic,
+        sub_string=built.sub_string,
+        tags_set=list(built.tags_set),
+        code_set=list(built.code_set),
+        sub_version=version,
+        expression_type="TAG",
+        class_filter_mode=False,
+    )
+
+
+def send_header(
+    topic: str = "T", properties: dict[str, str] | None = None, **fields: Any
+) -> SendMessageRequestHeaderV2:
+    """The header of a send with a producer's usual fields."""
+    usual: dict[str, Any] = {
+        "producer_group": "PG",
+        "topic": topic,
+        "default_topic": "TBW102",
+        "default_topic_queue_nums": 4,
+        "queue_id": 0,
+        "sys_flag": 0,
+        "born_timestamp": 1_699_999_999_000,
+        "flag": 0,
+        "properties": format_properties(
+            {"UNIQ_KEY": "K1", "WAIT": "true"} if properties is None else properties
+        ),
+    }
+    return SendMessageRequestHeaderV2(**usual | fields)
+
+
+def pull_header(
+    topic: str = "T", *, offset: int = 0, group: str = "G", **fields: Any
+) -> PullMessageRequestHeader:
+    """The header of a pull with a consumer's usual fields."""
+    usual: dict[str, Any] = {
+        "consumer_group": group,
+        "topic": topic,
+        "queue_id": 0,
+        "queue_offset": offset,
+        "max_msg_nums": 32,
+        "sys_flag": 0,
+        "commit_offset": 0,
+        "suspend_timeout_millis": 15_000,
+        "sub_version": 0,
+    }
+    return PullMessageRequestHeader(**usual | fields)
+
+
+def batch_body(*messages: tuple[bytes, dict[str, str]]) -> bytes:
+    """The body of a SEND_BATCH_MESSAGE: each message with its own properties."""
+    parts = []
+    for body, properties in messages:
+        text = format_properties(properties).encode()
+        size = 20 + len(body) + 2 + len(text)
+        parts.append(b"".join(number.to_bytes(4, "big") for number in (size, 0, 0, 0, len(body))))
+        parts += [body, len(text).to_bytes(2, "big"), text]
+    return b"".join(parts)
+
+
+def plain_message(topic: str = "T", queue_id: int = 0, body: bytes = b"x", **properties: str) -> Message:
+    """A message to put into the store directly."""
+    return Message(topic, queue_id, body, properties, 1_699_999_999_000, STORE_HOST, STORE_HOST)

@@ -1,0 +1,15 @@
+"""The container: what request functions are promised to find."""
+
+from tests.gateway.broker.helpers import STORE_HOST, MemoryBroker
+
+
+def test_the_parts_know_one_another() -> None:
+    """The store reports arrivals to the held pulls of the same broker, in its own name."""
+    memory = MemoryBroker()
+    memory.add_topic("T")
+    memory.subscribe("G", "T")
+    pull = memory.pull(sys_flag=2)
+    memory.send()
+    (arrival,) = memory.arrivals
+    assert (arrival.topic, arrival.queue_id, arrival.next_offset) == ("T", 0, 1)
+    assert pull.messages[0].store_host == memory.broker.store_host == STORE_HOST

@@ -1,0 +1,77 @@
+"""Queue locks: one owner at a time, for sixty seconds from the last renewal."""
+
+import pytest
+
+from engine.options import BrokerOptions
+from gateway.broker.locks import LOCK_LIFE_MILLIS, QueueLocks
+from gateway.codec.bodies.message_queue import MessageQueue
+
+NOW = 1_000_000
+Q0, Q1 = MessageQueue("T", "b", 0), MessageQueue("T", "b", 1)
+
+
+@pytest.fixture
+def locks() -> QueueLocks:
+    return QueueLocks(BrokerOptions())
+
+
+def test_a_free_queue_is_locked(locks: QueueLocks) -> None:
+    assert locks.lock("G", "one", [Q0, Q1], NOW) == [Q0, Q1]
+
+
+def test_another_client_is_kept_out(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.lock("G", "two", [Q0, Q1], NOW + 1) == [Q1]
+
+
+def test_groups_do_not_meet(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.lock("H", "two", [Q0], NOW) == [Q0]
+
+
+def test_a_lock_lives_sixty_seconds_from_its_renewal(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.lock("G", "one", [Q0], NOW + LOCK_LIFE_MILLIS)
+    assert locks.lock("G", "two", [Q0], NOW + 2 * LOCK_LIFE_MILLIS) == []
+    assert locks.lock("G", "two", [Q0], NOW + 2 * LOCK_LIFE_MILLIS + 1) == [Q0]
+
+
+def test_only_the_owner_unlocks(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.unlock("G", "two", [Q0])
+    assert locks.lock("G", "two", [Q0], NOW) == []
+    locks.unlock("G", "one", [Q0, Q0, Q1])
+    assert locks.lock("G", "two", [Q0], NOW) == [Q0]
+
+
+def test_a_client_that_leaves_lets_go(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0, Q1], NOW)
+    locks.release_client("G", "one")
+    assert locks.lock("G", "two", [Q0, Q1], NOW) == [Q0, Q1]
+
+
+def test_a_group_consumes_in_order_while_a_lock_lives(locks: QueueLocks) -> None:
+    assert not locks.any_live("G", NOW)
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.any_live("G", NOW + LOCK_LIFE_MILLIS)
+    assert not locks.any_live("G", NOW + LOCK_LIFE_MILLIS + 1)
+
+
+def test_dead_locks_cost_no_memory(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.lock("G", "two", [Q1], NOW + 10_000)
+    locks.expire(NOW + LOCK_LIFE_MILLIS + 1)
+    assert list(locks._groups["G"]) == [Q1]
+    locks.expire(NOW + 2 * LOCK_LIFE_MILLIS)
+    assert locks._groups == {}
+
+
+def test_a_group_may_lock_so_many_queues_only() -> None:
+    locks = QueueLocks(BrokerOptions(max_queue_locks_per_group=1))
+    assert locks.lock("G", "one", [Q0, Q1], NOW) == [Q0]
+
+
+def test_so_many_groups_may_lock_only() -> None:
+    locks = QueueLocks(BrokerOptions(max_groups_online=1))
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.lock("H", "one", [Q0], NOW) == []

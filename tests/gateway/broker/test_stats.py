@@ -1,0 +1,133 @@
+"""Counts and their rates over a minute, an hour and a day."""
+
+from datetime import datetime
+
+import pytest
+
+from engine.options import BrokerOptions
+from gateway.broker.stats import (
+    BROKER_GET_NUMS,
+    BROKER_PUT_NUMS,
+    BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC,
+    GROUP_GET_NUMS,
+    GROUP_GET_SIZE,
+    SNDBCK_PUT_NUMS,
+    TOPIC_PUT_NUMS,
+    TOPIC_PUT_SIZE,
+    BrokerStats,
+)
+
+NOON = int(datetime(2024, 5, 6, 12).timestamp() * 1000)
+CLUSTER = "DefaultCluster"
+
+
+@pytest.fixture
+def stats() -> BrokerStats:
+    return BrokerStats(BrokerOptions(), NOON)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "times"),
+    [
+        (TOPIC_PUT_NUMS, "T", 3, 2),
+        (TOPIC_PUT_SIZE, "T", 500, 2),
+        (GROUP_GET_NUMS, "T@G", 32, 1),
+        (GROUP_GET_SIZE, "T@G", 4000, 1),
+        (SNDBCK_PUT_NUMS, "T@G", 1, 1),
+        (BROKER_PUT_NUMS, CLUSTER, 4, 0),
+        (BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC, CLUSTER, 3, 0),
+        (BROKER_GET_NUMS, CLUSTER, 32, 0),
+    ],
+)
+def test_what_is_counted_under_which_key(
+    stats: BrokerStats, name: str, key: str, value: int, times: int
+) -> None:
+    stats.put("T", 1, 100)
+    stats.put("T", 2, 400)
+    stats.put("SCHEDULE_TOPIC_XXXX", 1, 50)
+    stats.got("G", "T", 32, 4000)
+    stats.sent_back("G", "T")
+    count = stats.item(name, key)
+    assert count is not None
+    assert (count.value, count.times) == (value, times)
+
+
+def test_what_was_never_counted_has_no_item(stats: BrokerStats) -> None:
+    assert stats.item(TOPIC_PUT_NUMS, "T") is None
+    assert stats.item("NO_SUCH_NAME", "T") is None
+    assert (stats.put_tps("T"), stats.get_tps("G", "T")) == (0.0, 0.0)
+
+
+def test_a_minute_is_six_steps_of_ten_seconds(stats: BrokerStats) -> None:
+    """Ten puts a second: the rate is steady from the first step, and the sum settles at a minute's worth."""
+    for step in range(1, 20):
+        for _ in range(10):
+            stats.put("T", 10, 1000)
+        stats.tick(NOON + step * 10_000)
+    count = stats.item(TOPIC_PUT_NUMS, "T")
+    assert count is not None
+    rate = count.minute.rate()
+    assert (rate.sum, rate.tps, rate.avgpt) == (600, 10.0, 10.0)
+    assert stats.put_tps("T") == 10.0
+
+
+def test_the_first_step_counts_from_zero(stats: BrokerStats) -> None:
+    stats.put("T", 50, 1000)
+    stats.tick(NOON + 10_000)
+    assert stats.put_tps("T") == 5.0
+
+
+@pytest.mark.parametrize(("past", "step"), [("minute", 10_000), ("hour", 600_000), ("day", 3_600_000)])
+def test_each_past_has_its_own_step(stats: BrokerStats, past: str, step: int) -> None:
+    stats.tick(NOON)
+    stats.put("T", 7, 1)
+    count = stats.item(TOPIC_PUT_NUMS, "T")
+    assert count is not None
+    stats.tick(NOON + step - 1)
+    assert getattr(count, past).rate().sum == 0
+    stats.tick(NOON + step)
+    assert getattr(count, past).rate().sum == 7
+
+
+def test_mornings_are_noted_when_the_day_changes(stats: BrokerStats) -> None:
+    stats.put("T", 5, 1)
+    stats.got("G", "T", 2, 1)
+    stats.tick(NOON + 24 * 3_600_000)
+    stats.put("T", 4, 1)
+    assert (stats.put_total_yesterday_morning, stats.put_total_today_morning, stats.put_total) == (0, 5, 9)
+    assert (stats.get_total_yesterday_morning, stats.get_total_today_morning, stats.get_total) == (0, 2, 2)
+    stats.tick(NOON + 48 * 3_600_000)
+    assert (stats.put_total_yesterday_morning, stats.put_total_today_morning) == (5, 9)
+
+
+def test_a_deleted_topic_takes_its_counts_along(stats: BrokerStats) -> None:
+    for topic in ("T", "TT"):
+        stats.put(topic, 1, 1)
+        stats.got("G", topic, 1, 1)
+        stats.sent_back("G", topic)
+    stats.topic_deleted("T")
+    assert stats.item(TOPIC_PUT_NUMS, "T") is None
+    assert stats.item(GROUP_GET_NUMS, "T@G") is None
+    assert stats.item(SNDBCK_PUT_NUMS, "T@G") is None
+    assert stats.item(GROUP_GET_NUMS, "TT@G") is not None
+    stats.put("T", 2, 1)
+    count = stats.item(TOPIC_PUT_NUMS, "T")
+    assert count is not None
+    assert count.value == 2
+    assert stats.put_total == 4
+
+
+def test_a_deleted_group_takes_its_counts_along(stats: BrokerStats) -> None:
+    stats.got("G", "T", 1, 1)
+    stats.got("GG", "T", 1, 1)
+    stats.group_deleted("G")
+    assert stats.item(GROUP_GET_NUMS, "T@G") is None
+    assert stats.item(GROUP_GET_NUMS, "T@GG") is not None
+
+
+def test_keys_beyond_the_limit_count_in_the_totals_only() -> None:
+    stats = BrokerStats(BrokerOptions(max_stats_keys=1), NOON)
+    for topic in ("T", "U", "U"):
+        stats.put(topic, 1, 1)
+    assert stats.item(TOPIC_PUT_NUMS, "U") is None
+    assert stats.put_total == 3
