@@ -1,0 +1,123 @@
+"""Attributes of topics and consumer groups: which there are, what they may be, how a request changes them.
+
+A request brings changes, not a state: `+name` with a value adds or alters, `-name` removes. What is refused is
+an `AttributeRefused` with the standard's words. Standard: `AttributeParser`, `AttributeUtil`,
+`TopicAttributes`, `SubscriptionGroupAttributes`.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from engine.errors import EngineError
+
+LONG_MAX = 2**63 - 1
+
+Changes = Mapping[str, str]
+
+
+class AttributeRefused(EngineError):
+    """A change that is not allowed; the text is what the standard answers."""
+
+
+class Attribute(NamedTuple):
+    """What one attribute may be: one of `choices`, a number from `low` to `high`, or any text."""
+
+    changeable: bool = True
+    choices: tuple[str, ...] = ()
+    low: int | None = None
+    high: int = LONG_MAX
+
+    def check(self, value: str) -> None:
+        """Raises `AttributeRefused`."""
+        if self.choices and value not in self.choices:
+            raise AttributeRefused(f"value is not in set: [{', '.join(self.choices)}]")
+        if self.low is not None:
+            try:
+                number = int(value)
+            except ValueError:
+                raise AttributeRefused(f'For input string: "{value}"') from None
+            if not self.low <= number <= self.high:
+                raise AttributeRefused(f"value is not in range({self.low}, {self.high})")
+
+
+BOOLEAN = Attribute(choices=("true", "false"))
+
+TOPIC_ATTRIBUTES: dict[str, Attribute] = {
+    "queue.type": Attribute(changeable=False, choices=("BatchCQ", "SimpleCQ")),
+    "cleanup.policy": Attribute(changeable=False, choices=("DELETE", "COMPACTION")),
+    "message.type": Attribute(
+        choices=("UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "MIXED", "PRIORITY", "LITE")
+    ),
+    "reserve.time": Attribute(low=-1),
+    "lite.topic.expiration": Attribute(low=-1, high=43200),
+}
+"""Standard: `TopicAttributes` of 5.5."""
+
+GROUP_ATTRIBUTES: dict[str, Attribute] = {
+    "priority.factor": Attribute(low=0, high=100),
+    "lite.bind.topic": Attribute(),
+    "lite.sub.model": Attribute(choices=("Shared", "Exclusive")),
+    "lite.sub.reset.offset.exclusive": BOOLEAN,
+    "lite.sub.reset.offset.unsubscribe": BOOLEAN,
+    "lite.sub.client.quota": Attribute(low=-1),
+    "lite.sub.client.max.event.cnt": Attribute(low=10),
+    "lite.sub.wildcard": BOOLEAN,
+}
+"""Standard: `SubscriptionGroupAttributes` of 5.5."""
+
+
+def parse_changes(text: str | None) -> dict[str, str]:
+    """The changes in `+name=value,-name`. Raises `AttributeRefused`. Standard: `AttributeParser.parseToMap`."""
+    changes: dict[str, str] = {}
+    for part in (text or "").split(","):
+        if not part:
+            continue
+        name, has_value, value = part.partition("=")
+        if has_value and "+" not in name:
+            raise AttributeRefused(f"add/alter attribute format is wrong: {name}")
+        if not has_value and "-" not in name:
+            raise AttributeRefused(f"delete attribute format is wrong: {name}")
+        if name in changes:
+            raise AttributeRefused(f"key duplication: {name}")
+        changes[name] = value
+    return changes
+
+
+def altered(
+    known: Mapping[str, Attribute], current: Mapping[str, str] | None, changes: Changes
+) -> dict[str, str]:
+    """The attributes after the changes; `current` is None for what is being created.
+
+    Raises `AttributeRefused`. Standard: `AttributeUtil.alterCurrentAttributes`.
+    """
+    result = dict(current or {})
+    seen = set()
+    for key, value in changes.items():
+        sign, name = key[:1], key[1:]
+        if not name or "+" in name or "-" in name:
+            raise AttributeRefused("kv string format wrong.")
+        if name in seen:
+            raise AttributeRefused(f"alter duplication key. key: {name}")
+        seen.add(name)
+        if current is None and sign != "+":
+            raise AttributeRefused(f"only add attribute is supported while creating topic. key: {name}")
+        if sign not in ("+", "-"):
+            raise AttributeRefused(f"wrong format key: {name}")
+        if sign == "-" and name not in result:
+            raise AttributeRefused(f"attempt to delete a nonexistent key: {name}")
+        _check(known, name, None if sign == "-" else value, is_new=current is None)
+        if sign == "-":
+            del result[name]
+        else:
+            result[name] = value
+    return result
+
+
+def _check(known: Mapping[str, Attribute], name: str, value: str | None, *, is_new: bool) -> None:
+    attribute = known.get(name)
+    if attribute is None:
+        raise AttributeRefused(f"unsupported key: {name}")
+    if not is_new and not attribute.changeable:
+        raise AttributeRefused(f"attempt to update an unchangeable attribute. key: {name}")
+    if value is not None:
+        attribute.check(value)
