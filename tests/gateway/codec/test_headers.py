@@ -1,8 +1,8 @@
 """Every header of the standard is declared with the standard's fields, and no declaration changes unseen.
 
-`standard.tsv` lists the header classes of version 5.5.0: wire name, Java type, `!` for required.
-`pinned.txt` lists what our classes make of them, with attribute names, defaults and request codes. After a
-wanted change write it anew with `python -m tests.gateway.codec.headers.test_headers` and read the diff.
+`headers_of_the_standard.tsv` lists the header classes of version 5.5.0: wire name, Java type, `!` for
+required. `headers_pinned.txt` lists what our classes make of them, with attribute names, defaults and request
+codes. After a wanted change write it anew with `python -m tests.gateway.codec.test_headers` and read the diff.
 """
 
 import csv
@@ -15,7 +15,7 @@ from gateway.codec.codes import RequestCode
 from gateway.codec.fields import Header, request_header, request_headers
 
 HERE = Path(__file__).parent
-PINNED = HERE / "pinned.txt"
+PINNED = HERE / "headers_pinned.txt"
 
 CLASSES: dict[str, type[Header]] = {name: getattr(headers, name) for name in headers.__all__}
 
@@ -27,7 +27,7 @@ JAVA_TYPES = {"Integer": "int", "Long": "long", "Boolean": "boolean"}
 
 def standard() -> dict[str, set[tuple[str, str, bool]]]:
     """Fields (wire name, primitive type, required) by header."""
-    with (HERE / "standard.tsv").open(encoding="utf-8", newline="") as lines:
+    with (HERE / "headers_of_the_standard.tsv").open(encoding="utf-8", newline="") as lines:
         rows = {row["header"]: row["fields"].split() for row in csv.DictReader(lines, delimiter="\t")}
     return {header: {_standard_field(header, text) for text in texts} for header, texts in rows.items()}
 

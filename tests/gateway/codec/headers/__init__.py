@@ -1,1 +1,0 @@
-"""The headers: what the standard has, and what we pinned."""
