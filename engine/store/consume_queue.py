@@ -116,7 +116,7 @@ class ConsumeQueue:
         Units count while they are real and, with `below`, lie below that physical offset. Both hold for a
         beginning of the queue and for nothing after it, so the border is found by halving.
         """
-        self._files.load()
+        self._files.load(repair=below is not None)
         if not self._files.starts:
             return
         low, end = self._files.starts[0] // UNIT_SIZE, self._files.end // UNIT_SIZE

@@ -76,20 +76,25 @@ class FileQueue:
         self.file_size = file_size
         self.starts: list[int] = []
 
-    def load(self) -> None:
-        """Find the files. An empty last one is removed; any other wrong length raises `CorruptFile`.
+    def load(self, repair: bool = False) -> None:
+        """Find the files. An empty last one is removed; a gap or any other wrong length raises `CorruptFile`.
 
-        Standard: `MappedFileQueue.doLoad`.
+        With `repair`, after an unclean stop, a gap or an empty file ends the log and later files go: nothing in
+        them was ever reported as durable. Standard: `MappedFileQueue.doLoad`.
         """
         names = [name for name in self.disk.listdir(self.directory) if len(name) == 20 and name.isdigit()]
-        for name in names:
+        for number, name in enumerate(names):
             path = f"{self.directory}/{name}"
             size = self.disk.size(path)
-            if size == 0 and name == names[-1]:
-                self.disk.unlink(path)
-                continue
+            gap = bool(self.starts) and int(name) != self.end
+            if size == 0 and (repair or name == names[-1]) or (gap and repair):
+                for later in names[number:]:
+                    self.disk.unlink(f"{self.directory}/{later}")
+                return
             if size != self.file_size:
                 raise CorruptFile(path, size, f"the file has {size} bytes, the settings say {self.file_size}")
+            if gap:
+                raise CorruptFile(path, 0, f"the file before it, {file_name(self.end)}, is missing")
             self.starts.append(int(name))
 
     @property

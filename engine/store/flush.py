@@ -17,8 +17,9 @@ Standard: `CommitLog.GroupCommitService`, `FlushRealTimeService`,
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from engine.clock import Clock
@@ -97,6 +98,11 @@ class GroupCommit:
                 waiter.done(PutStatus.FLUSH_DISK_TIMEOUT)
             else:
                 self._waiters.append(waiter)
+
+    def give_up(self) -> None:
+        """Answer everybody: the store stops."""
+        self.answer()
+        self.expire(max((waiter.deadline for waiter in self._waiters), default=0))
 
     def expire(self, now: int) -> None:
         """Answer those that have waited too long."""
@@ -256,7 +262,7 @@ class Durability:
         index_files, index_timestamp = self._index_files()
         self._round = _Round(
             sorted(self._queues.written),
-            self._take_directories(self._queues.pool.unsynced),
+            [*self._take_directories(self._queues.pool.unsynced), *self._index_directories()],
             index_files,
             self._log.position,
             self.dispatched_offset,
@@ -277,6 +283,11 @@ class Durability:
             filled[-1].end_timestamp if filled else 0
         )
 
+    def _index_directories(self) -> list[str]:
+        if self._index is None or not self._index.files:
+            return []
+        return [self._index.directory, self._index.directory.rpartition("/")[0]]
+
     def _step(self) -> None:
         """Step 3, a few files at a time."""
         current = self._round
@@ -286,16 +297,11 @@ class Durability:
 
         def work() -> None:
             for directory, start in files:
-                path = f"{directory}/{file_name(start)}"
-                # A topic may have been deleted meanwhile.
-                if self._disk.exists(path):
-                    self._disk.open(path).sync()
+                self._sync_queue_file(directory, start)
             if last:
                 for file in current.index_files:
                     file.sync()
-                for directory in current.directories:
-                    if self._disk.exists(directory):
-                        self._disk.sync_dir(directory)
+                self._sync_directories(current.directories)
 
         def done(outcome: object) -> None:
             if not self._running:
@@ -310,6 +316,16 @@ class Durability:
                 self._step()
 
         self._worker.run(work, done)
+
+    def _sync_queue_file(self, directory: str, start: int) -> None:
+        # Its topic may have been deleted meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            self._disk.open(f"{directory}/{file_name(start)}").sync()
+
+    def _sync_directories(self, directories: Iterable[str]) -> None:
+        for directory in sorted(directories):
+            with contextlib.suppress(FileNotFoundError):
+                self._disk.sync_dir(directory)
 
     def _round_failed(self, error: Exception) -> None:
         self._sync_failed = True
@@ -343,27 +359,32 @@ class Durability:
     def stop(self) -> bool:
         """Make everything durable, here and now; whether the store may count as cleanly stopped."""
         self._running = False
-        if self.commit.failure or self._sync_failed or not self._write_derived(self._clock.millis()):
-            return False
-        try:
-            for file in self._log.files_between(self.commit.flushed, self._log.position):
-                file.sync()
-            unfinished = self._round or _Round([], [], [], 0, 0, 0, 0)
-            for directory, start in sorted({*self._queues.written, *unfinished.files}):
-                self._disk.open(f"{directory}/{file_name(start)}").sync()
-            for index_file in (*unfinished.index_files, *self._index_files()[0]):
-                index_file.sync()
-            names = {*self._queues.pool.unsynced, *self._log.files.pool.unsynced, *unfinished.directories}
-            for directory in names:
-                if self._disk.exists(directory):
-                    self._disk.sync_dir(directory)
-            self._checkpoint.physic_msg_timestamp = self.last_timestamp
-            self._checkpoint.logics_physical_offset = self.dispatched_offset
-            self._checkpoint.logics_msg_timestamp = self.dispatched_timestamp
-            self._checkpoint.save().sync()
-        except OSError as error:
-            log.error("the store could not be written to disk: %s", error)
-            return False
+        clean = False
+        if not self.commit.failure and not self._sync_failed and self._write_derived(self._clock.millis()):
+            try:
+                self._sync_all()
+                clean = True
+            except OSError as error:
+                log.error("the store could not be written to disk: %s", error)
+        self.commit.give_up()
+        return clean
+
+    def _sync_all(self) -> None:
+        for file in self._log.files_between(self.commit.flushed, self._log.position):
+            file.sync()
+        self._sync_directories(self._log.files.pool.unsynced)
         self.commit.flushed = self._log.position
-        self.commit.answer()
-        return True
+        unfinished = self._round or _Round([], [], [], 0, 0, 0, 0)
+        for directory, start in sorted({*self._queues.written, *unfinished.files}):
+            self._sync_queue_file(directory, start)
+        index_files, index_timestamp = self._index_files()
+        for index_file in (*unfinished.index_files, *index_files):
+            index_file.sync()
+        names = {*self._queues.pool.unsynced, *unfinished.directories, *self._index_directories()}
+        self._sync_directories(names)
+        checkpoint = self._checkpoint
+        checkpoint.physic_msg_timestamp = self.last_timestamp
+        checkpoint.logics_physical_offset = self.dispatched_offset
+        checkpoint.logics_msg_timestamp = self.dispatched_timestamp
+        checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, index_timestamp)
+        checkpoint.save().sync()

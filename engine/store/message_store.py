@@ -173,6 +173,7 @@ class MessageStore:
         if self._lock is None:
             return
         self._refusal = "the store is stopped"
+        self.on_arrivals = None
         self._dispatch_up_to(self._log.position)
         if self._durability.stop():
             # With the file gone the next start believes the checkpoint and the queues.

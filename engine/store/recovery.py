@@ -26,6 +26,9 @@ from engine.store.record import BLANK_SIZE, HEAD_SIZE, Invalid, decode, examine
 log = logging.getLogger(__name__)
 
 CHUNK = 4 << 20
+_MARGIN_MILLIS = 3000
+"""How far times in a checkpoint without an offset are distrusted. Standard: `StoreCheckpoint.getMinTimestamp`."""
+
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes read and the bytes to read."""
 
@@ -123,7 +126,7 @@ class Recovery:
 
     def run(self, clean: bool) -> None:
         """Recover. Raises `OSError`, and `CorruptFile` for files of a wrong length."""
-        self._files.load()
+        self._files.load(repair=not clean)
         begin, after = self._begin_clean() if clean else self._begin_unclean()
         scan = Scan(self._files, begin, self._check_crc, self._progress)
         if self._files.starts:
@@ -160,7 +163,8 @@ class Recovery:
     def _begin_unclean(self) -> tuple[int, int]:
         point = self._checkpoint.logics_physical_offset
         if point <= 0 or not valid_at(self._files, point, self._check_crc):
-            time = self._checkpoint.logics_msg_timestamp
+            checkpoint = self._checkpoint
+            time = min(checkpoint.physic_msg_timestamp, checkpoint.logics_msg_timestamp) - _MARGIN_MILLIS
             if point > 0:
                 point = self._first_file(lambda position, _: position <= point)
             else:

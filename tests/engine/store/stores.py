@@ -1,0 +1,108 @@
+"""What the tests of the store share: small files, messages, and a store on a disk in memory."""
+
+from typing import Any
+
+from engine.clock import ManualClock
+from engine.disk import MemoryDisk
+from engine.message import Message, StoredMessage, pack_host
+from engine.options import StoreOptions
+from engine.store.message_store import Arrival, GetResult, MessageStore
+from engine.store.record import decode
+from engine.worker import InlineWorker, Worker
+
+ROOT = "/store"
+HOST = pack_host("127.0.0.1", 10911)
+BORN = pack_host("192.168.7.9", 51000)
+HOST_V6 = pack_host("fe80::1", 10911)
+GIB = 1 << 30
+
+
+def options(**changes: Any) -> StoreOptions:
+    """Settings with small files: 4 KiB of log, 10 units of queue, 64 index entries."""
+    settings: dict[str, Any] = {
+        "store_path_root_dir": ROOT,
+        "mapped_file_size_commit_log": 4096,
+        "mapped_file_size_consume_queue": 200,
+        "max_hash_slot_num": 16,
+        "max_index_num": 64,
+    }
+    return StoreOptions(**{**settings, **changes})
+
+
+def message(
+    topic: str = "orders", queue_id: int = 0, body: bytes = b"hello", properties: Any = None, **more: Any
+) -> Message:
+    """A message as the broker would hand it over."""
+    kept = {"TAGS": "a"} if properties is None else properties
+    return Message(topic, queue_id, body, dict(kept), 1_700_000_000_123, BORN, HOST, **more)
+
+
+class Bench:
+    """A store with its disk and clock, and what arrived."""
+
+    def __init__(
+        self,
+        disk: MemoryDisk | None = None,
+        clock: ManualClock | None = None,
+        worker: Worker | None = None,
+        **changes: Any,
+    ) -> None:
+        self.clock = clock or ManualClock()
+        self.disk = disk or MemoryDisk(millis=self.clock.millis)
+        self.changes = changes
+        self.arrivals: list[Arrival] = []
+        self.store = MessageStore(
+            options(**changes),
+            disk=self.disk,
+            clock=self.clock,
+            worker=worker or InlineWorker(),
+            store_host=HOST,
+            on_arrivals=self.arrivals.extend,
+            memory=GIB,
+        )
+        self.report = self.store.start()
+
+    def put(self, *messages: Message) -> list[int]:
+        """Put and dispatch; the queue offsets."""
+        results = [self.store.put(each) for each in messages]
+        self.store.dispatch()
+        assert all(result.status.name == "PUT_OK" for result in results), results
+        return [result.queue_offset for result in results]
+
+    def again(self, disk: MemoryDisk | None = None) -> "Bench":
+        """A new store on the same disk, or another."""
+        return Bench(disk or self.disk, self.clock, **self.changes)
+
+    def restart(self) -> "Bench":
+        """Stop cleanly and start again."""
+        self.store.stop()
+        return self.again()
+
+    def kill(self) -> "Bench":
+        """Start again after the process died without a word."""
+        return self.again(self.disk.kill())
+
+    def crash(self, seed: int) -> "Bench":
+        """Start again after the power went."""
+        return self.again(self.disk.crash(seed))
+
+
+def records(result: GetResult) -> list[StoredMessage]:
+    """The messages of an answer."""
+    found, at = [], 0
+    while at < len(result.body):
+        found.append(decode(result.body, at))
+        at += found[-1].size
+    return found
+
+
+def drain(store: MessageStore, topic: str = "orders", queue_id: int = 0) -> list[StoredMessage]:
+    """All messages of a queue, read as a consumer would."""
+    found: list[StoredMessage] = []
+    offset = store.min_offset(topic, queue_id)
+    while True:
+        result = store.get(topic, queue_id, offset, 32)
+        if result.status.name != "FOUND":
+            return found
+        found += records(result)
+        offset = result.next_offset

@@ -1,0 +1,153 @@
+"""Records: the fast path agrees with the schema, and what is not valid is told apart."""
+
+import crcmod.predefined
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import MessageIllegal
+from engine.message import Message, SysFlag, format_properties
+from engine.store import record, schema
+from tests.engine.store.stores import BORN, HOST, HOST_V6, message
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="\x01\x02"), min_size=1, max_size=8)
+messages = st.builds(
+    Message,
+    topic=st.text("abcXYZ%_-", min_size=1, max_size=200),
+    queue_id=st.integers(0, 1 << 20),
+    body=st.binary(max_size=300),
+    properties=st.dictionaries(names, names, max_size=4),
+    born_timestamp=st.integers(0, 1 << 50),
+    born_host=st.sampled_from([BORN, HOST_V6]),
+    store_host=st.sampled_from([HOST, HOST_V6]),
+    flag=st.integers(-(1 << 31), (1 << 31) - 1),
+    sys_flag=st.sampled_from([0, 1, 4, 8, 12, 0x101]),
+    reconsume_times=st.integers(0, 99),
+    prepared_transaction_offset=st.integers(0, 1 << 62),
+)
+
+
+def encoded(each: Message, queue_offset: int = 7, position: int = 1000, now: int = 1_700_000_000_456) -> bytes:
+    """A record as the store makes it."""
+    properties = format_properties(each.properties).encode()
+    topic = record.topic_field(each.topic, True)
+    flag = record.sys_flag_for(each)
+    size = record.record_size(flag, len(each.body), len(topic[1]), len(properties))
+    return record.encode(
+        each, each.body, properties, topic, size, flag, each.flag, queue_offset, position, now
+    )
+
+
+@given(messages)
+def test_the_schema_reads_what_the_fast_path_wrote(each: Message) -> None:
+    data = encoded(each)
+    read = schema.RECORD.parse(data)
+    assert schema.RECORD.build(read) == data
+    assert read.total_size == len(data)
+    assert (read.topic.decode(), read.body, read.queue_id) == (each.topic, each.body, each.queue_id)
+    assert (read.queue_offset, read.physical_offset) == (7, 1000)
+    assert read.magic == (schema.MAGIC_V2 if len(each.topic) > 127 else schema.MAGIC_V1)
+    assert record.store_timestamp(data) == read.store_timestamp == 1_700_000_000_456
+
+
+@given(messages)
+def test_what_was_encoded_is_decoded(each: Message) -> None:
+    data = b"??" + encoded(each)
+    read = record.decode(data, 2)
+    for field in Message.__slots__:
+        if field != "sys_flag":
+            assert getattr(read, field) == getattr(each, field), field
+    assert (read.size, read.queue_offset, read.physical_offset) == (len(data) - 2, 7, 1000)
+    hosts = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
+    assert read.sys_flag & ~hosts == each.sys_flag
+
+
+@given(messages)
+def test_a_whole_record_is_valid_and_a_cut_one_is_not(each: Message) -> None:
+    data = encoded(each)
+    assert record.examine(data, 0, 1000, True) == len(data)
+    assert isinstance(record.examine(data[:-1], 0, 1000, True), record.Invalid)
+    assert isinstance(record.examine(data, 0, 1001, True), record.Invalid)
+
+
+@given(messages, st.data())
+def test_examine_never_raises_and_sees_a_changed_body(each: Message, choose: st.DataObject) -> None:
+    data = bytearray(encoded(each))
+    at = choose.draw(st.integers(0, len(data) - 1))
+    data[at] ^= choose.draw(st.integers(1, 255))
+    found = record.examine(bytes(data), 0, 1000, True)
+    head = len(data) - 2 - len(format_properties(each.properties).encode())
+    body_end = head - len(record.topic_field(each.topic, True)[1])
+    if body_end - len(each.body) <= at < body_end:
+        assert found == record.Invalid("the body does not match its CRC")
+
+
+@given(st.binary(max_size=200))
+def test_examine_survives_any_bytes(data: bytes) -> None:
+    found = record.examine(data, 0, 0, True)
+    assert isinstance(found, record.Invalid) or found == 0 or found <= len(data)
+
+
+def test_a_plain_record_has_91_bytes_besides_its_parts() -> None:
+    each = message(topic="t", body=b"", properties={})
+    assert len(encoded(each)) == 91 + 1
+
+
+def test_the_crc_is_that_of_crcmod() -> None:
+    data = encoded(message(body=b"the body"))
+    crc = crcmod.predefined.mkCrcFun("crc-32")(b"the body") & 0x7FFFFFFF
+    assert schema.RECORD.parse(data).body_crc == crc
+
+
+def test_a_blank_is_recognized() -> None:
+    data = record.blank(123)
+    assert schema.BLANK.parse(data).size == 123
+    assert record.examine(data + bytes(20), 0, 0, True) == 0
+
+
+@pytest.mark.parametrize("topic", ["", "é" * 64, "x" * 40000])
+def test_a_topic_that_no_version_can_hold_is_illegal(topic: str) -> None:
+    with pytest.raises(MessageIllegal):
+        record.topic_field(topic, True)
+
+
+def test_a_long_topic_needs_version_2() -> None:
+    assert record.topic_field("x" * 128, True)[0] == record.MAGIC_V2
+    with pytest.raises(MessageIllegal):
+        record.topic_field("x" * 128, False)
+
+
+elements = st.fixed_dictionaries(
+    {
+        "magic": st.just(0),
+        "body_crc": st.just(0),
+        "flag": st.integers(0, 9),
+        "body": st.binary(max_size=40),
+        "properties": st.binary(max_size=40),
+    }
+)
+
+
+@given(st.lists(elements, min_size=1, max_size=5))
+def test_a_batch_is_cut_as_the_schema_does(parts: list[dict[str, object]]) -> None:
+    data = schema.BATCH.build(parts)
+    found = record.split_batch(data)
+    assert [(e.flag, e.body, e.properties) for e in found] == [
+        (p["flag"], p["body"], p["properties"]) for p in parts
+    ]
+
+
+@given(st.lists(elements, min_size=1, max_size=3), st.data())
+def test_a_damaged_batch_is_illegal_or_still_adds_up(
+    parts: list[dict[str, object]], choose: st.DataObject
+) -> None:
+    data = schema.BATCH.build(parts)
+    cut = choose.draw(st.integers(0, len(data) - 1))
+    borders = {0}
+    for part in parts:
+        borders.add(max(borders) + 22 + len(part["body"]) + len(part["properties"]))  # type: ignore[arg-type]
+    if cut in borders - {0}:
+        record.split_batch(data[:cut])
+    else:
+        with pytest.raises(MessageIllegal):
+            record.split_batch(data[:cut])

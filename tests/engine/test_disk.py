@@ -1,0 +1,168 @@
+"""Both disks keep the same promises; the memory disk also crashes and fails as ordered."""
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.disk import SECTOR, Disk, MemoryDisk, RealDisk, total_memory
+
+
+@pytest.fixture(params=["real", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Disk, str]]:
+    """A disk and an existing directory on it."""
+    disk: Disk = RealDisk() if request.param == "real" else MemoryDisk()
+    disk.makedirs(str(tmp_path))
+    yield disk, str(tmp_path)
+
+
+def test_writes_are_read_back_and_gaps_are_zero(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    file = disk.open(f"{folder}/a", create=True)
+    file.truncate(100)
+    file.write(10, b"xyz")
+    assert file.read(8, 6) == b"\0\0xyz\0"
+    assert file.size() == disk.size(f"{folder}/a") == 100
+    assert len(file.read(90, 50)) == 10
+    assert file.read(200, 5) == b""
+
+
+def test_cutting_and_lengthening_gives_zeros(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    file = disk.open(f"{folder}/a", create=True)
+    file.write(0, b"abcdef")
+    file.truncate(2)
+    file.truncate(6)
+    assert file.read(0, 6) == b"ab\0\0\0\0"
+
+
+def test_a_window_and_the_file_show_the_same_bytes(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    file = disk.open(f"{folder}/a", create=True)
+    file.truncate(8192)
+    window = file.window(4096)
+    window.buffer[0:4] = b"slot"
+    file.write(100, b"entry")
+    assert file.read(0, 4) == b"slot"
+    assert bytes(window.buffer[100:105]) == b"entry"
+    window.forget()
+    assert bytes(window.buffer[0:4]) == b"slot"
+    window.close()
+
+
+def test_names_come_and_go(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    disk.makedirs(f"{folder}/x/y")
+    disk.open(f"{folder}/x/b", create=True).write(0, b"b")
+    disk.open(f"{folder}/x/a", create=True)
+    assert disk.listdir(f"{folder}/x") == ["a", "b", "y"]
+    assert disk.is_dir(f"{folder}/x/y") and not disk.is_dir(f"{folder}/x/a")
+    disk.rename(f"{folder}/x/b", f"{folder}/x/a")
+    assert disk.read_bytes(f"{folder}/x/a") == b"b"
+    disk.sync_dir(f"{folder}/x")
+    disk.unlink(f"{folder}/x/a")
+    assert not disk.exists(f"{folder}/x/a")
+    disk.rmtree(f"{folder}/x")
+    disk.rmtree(f"{folder}/x")
+    assert not disk.exists(f"{folder}/x/y")
+    assert disk.listdir(f"{folder}/nowhere") == []
+
+
+def test_an_absent_file_is_not_opened(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    with pytest.raises(FileNotFoundError):
+        disk.open(f"{folder}/a")
+    with pytest.raises(FileNotFoundError):
+        disk.open(f"{folder}/none/a", create=True)
+    with pytest.raises(FileNotFoundError):
+        disk.unlink(f"{folder}/a")
+
+
+def test_usage_says_how_much_there_is_and_how_much_is_free(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    total, free = disk.usage(folder)
+    assert 0 < free <= total
+
+
+def test_a_file_may_be_closed_twice(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    file = disk.open(f"{folder}/a", create=True)
+    file.sync()
+    file.close()
+    file.close()
+
+
+def test_a_lock_is_held_until_its_file_is_closed() -> None:
+    disk = MemoryDisk()
+    disk.makedirs("/d")
+    held = disk.lock("/d/lock")
+    with pytest.raises(BlockingIOError):
+        disk.lock("/d/lock")
+    held.close()
+    disk.lock("/d/lock")
+
+
+def test_a_real_lock_is_seen_by_another_process(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    held = RealDisk().lock(str(tmp_path / "lock"))
+    code = "import fcntl,sys;f=open(sys.argv[1],'r+');fcntl.lockf(f,fcntl.LOCK_EX|fcntl.LOCK_NB,1,0)"
+    command = [sys.executable, "-c", code, str(tmp_path / "lock")]
+    assert subprocess.run(command, capture_output=True).returncode != 0
+    held.close()
+    assert subprocess.run(command, capture_output=True).returncode == 0
+
+
+def test_a_crash_keeps_what_was_synced_and_may_lose_the_rest() -> None:
+    outcomes = set()
+    for seed in range(40):
+        disk = MemoryDisk()
+        disk.makedirs("/d")
+        file = disk.open("/d/a", create=True)
+        file.write(0, b"A" * SECTOR * 2)
+        file.sync()
+        disk.sync_dir("/d")
+        file.write(SECTOR, b"B" * SECTOR * 2)
+        disk.open("/d/b", create=True)
+        left = disk.crash(seed)
+        content = left.read_bytes("/d/a")
+        assert content[:SECTOR] == b"A" * SECTOR
+        assert content[SECTOR : SECTOR * 2] in (b"A" * SECTOR, b"B" * SECTOR)
+        outcomes.add((content[SECTOR : SECTOR + 1], len(content), left.exists("/d/b")))
+    assert {o[0] for o in outcomes} == {b"A", b"B"}
+    assert {o[1] for o in outcomes} == {SECTOR * 2, SECTOR * 3}
+    assert {o[2] for o in outcomes} == {True, False}
+
+
+def test_a_crash_may_lose_what_went_through_a_window() -> None:
+    seen = set()
+    for seed in range(20):
+        disk = MemoryDisk()
+        disk.makedirs("/d")
+        file = disk.open("/d/a", create=True)
+        file.truncate(SECTOR)
+        window = file.window(SECTOR)
+        window.buffer[0:1] = b"1"
+        file.sync()
+        disk.sync_dir("/d")
+        window.buffer[0:1] = b"2"
+        seen.add(disk.crash(seed).read_bytes("/d/a")[:1])
+    assert seen == {b"1", b"2"}
+
+
+def test_ordered_failures_happen_as_often_as_ordered() -> None:
+    disk = MemoryDisk()
+    disk.makedirs("/d")
+    file = disk.open("/d/a", create=True)
+    disk.fail_next("write", "/d/a", errno.ENOSPC, times=2)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            file.write(0, b"abcd")
+    file.write(0, b"efgh")
+    assert file.read(0, 4) == b"efgh"
+
+
+def test_memory_is_counted() -> None:
+    assert total_memory() > 1 << 20
