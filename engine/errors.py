@@ -29,3 +29,7 @@ class CorruptFile(StoreError):
         self.path = path
         self.offset = offset
         self.what = what
+
+
+class FilterError(EngineError):
+    """A subscription's expression that cannot be read."""

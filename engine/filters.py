@@ -1,0 +1,79 @@
+"""What a consumer wants of a topic: tags, told by their hashes.
+
+A consume queue unit carries the hash of its message's tags; the store passes the units whose hash is
+wanted (`SubscriptionData.accepted_codes`), and the client compares the tags themselves.
+
+Standard: `FilterAPI`, `SubscriptionData`, `ExpressionMessageFilter`.
+"""
+
+from dataclasses import dataclass
+
+from engine.errors import FilterError
+from engine.message import TAG_SEPARATOR, java_hash
+
+TAG_TYPE = "TAG"
+ALL = "*"
+TAGS_MAX = 1000
+"""Tags in one expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionData:
+    """A subscription to a topic; `sub_version` is when the client made it, in ms since the epoch.
+
+    `code_set` are the Java hashes of `tags_set`; both are empty for `*` and for other types than TAG.
+    """
+
+    topic: str
+    sub_string: str
+    tags_set: frozenset[str] = frozenset()
+    code_set: frozenset[int] = frozenset()
+    sub_version: int = 0
+    expression_type: str = TAG_TYPE
+    class_filter_mode: bool = False
+
+    @property
+    def accepted_codes(self) -> frozenset[int] | None:
+        """The tag hashes to pass, None for all; for the `accept` of `MessageStore.get`."""
+        if self.class_filter_mode or self.sub_string == ALL:
+            return None
+        return self.code_set
+
+    def match(self, tags_code: int | None) -> bool:
+        """Whether a consume queue unit with this code passes; without a code it does."""
+        codes = self.accepted_codes
+        return codes is None or tags_code is None or tags_code in codes
+
+
+def is_tag_type(expression_type: str | None) -> bool:
+    """Whether an expression of this type is a list of tags. Standard: `ExpressionType.isTagType`."""
+    return not expression_type or expression_type == TAG_TYPE
+
+
+def compile_subscription(
+    topic: str,
+    expression: str | None,
+    expression_type: str | None = TAG_TYPE,
+    sub_version: int = 0,
+    tags_max: int = TAGS_MAX,
+) -> SubscriptionData:
+    """Read an expression: `*`, tags joined by `||`, or the text of another type, kept as it is.
+
+    Raises `FilterError` for separators without tags, more than `tags_max` tags, or no text of another type.
+    Standard: `FilterAPI.build`.
+    """
+    if not is_tag_type(expression_type):
+        if not expression:
+            raise FilterError(f"Expression can't be null! {expression_type}")
+        return SubscriptionData(
+            topic, expression, sub_version=sub_version, expression_type=expression_type or TAG_TYPE
+        )
+    if not expression or expression == ALL:
+        return SubscriptionData(topic, ALL, sub_version=sub_version)
+    words = expression.split(TAG_SEPARATOR)
+    if not any(words):
+        raise FilterError("subString split error")
+    tags = frozenset(tag for word in words if (tag := word.strip()))
+    if len(tags) > tags_max:
+        raise FilterError(f"more than {tags_max} tags")
+    return SubscriptionData(topic, expression, tags, frozenset(map(java_hash, tags)), sub_version)

@@ -1,0 +1,245 @@
+"""Consumer groups: their configuration, the built-in ones, how they come to be, and their file.
+
+Standard: `SubscriptionGroupConfig`, `SubscriptionGroupManager`.
+"""
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from engine.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered
+from engine.clock import Clock
+from engine.data_version import DataVersion
+from engine.disk import Disk
+from engine.jsonfile import TableFile
+from engine.lenient_json import Prepared, dumps
+from engine.message import SYSTEM_GROUP_PREFIX, validate_group
+from engine.options import BrokerOptions, camel_case
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+BUILT_IN_GROUPS = (
+    "TOOLS_CONSUMER",
+    "FILTERSRV_CONSUMER",
+    "SELF_TEST_C_GROUP",
+    "CID_ONS-HTTP-PROXY",
+    "CID_ONSAPI_PULL",
+    "CID_ONSAPI_PERMISSION",
+    "CID_ONSAPI_OWNER",
+    "CID_RMQ_SYS_TRANS",
+)
+
+FORBIDDEN_READ = 2
+FORBIDDEN_WRITE = 1
+"""Places of bits in what a group is forbidden of a topic. Standard: `PermName.INDEX_PERM_READ`."""
+
+
+@dataclass(slots=True)
+class SubscriptionGroupConfig:
+    """A consumer group as it is configured. Standard: `SubscriptionGroupConfig`."""
+
+    group_name: str
+    consume_enable: bool = True
+    consume_from_min_enable: bool = True
+    consume_broadcast_enable: bool = True
+    consume_message_orderly: bool = False
+    retry_queue_nums: int = 1
+    retry_max_times: int = 16
+    group_retry_policy: dict[str, Any] = field(default_factory=lambda: {"type": "CUSTOMIZED"})
+    broker_id: int = 0
+    which_broker_when_consume_slowly: int = 1
+    notify_consumer_ids_changed_enable: bool = True
+    group_sys_flag: int = 0
+    consume_timeout_minute: int = 15
+    subscription_data_set: list[dict[str, Any]] | None = None
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields under the standard's names."""
+        return {name: getattr(self, attribute) for attribute, name in _NAMES.items()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Read the fields; those that are missing or null have their defaults.
+
+        Raises `KeyError` without a name.
+        """
+        given = {
+            attribute: value[name]
+            for attribute, name in _NAMES.items()
+            if name != "groupName" and value.get(name) is not None
+        }
+        return cls(value["groupName"], **given)
+
+
+_NAMES = {attribute: camel_case(attribute) for attribute in SubscriptionGroupConfig.__slots__}
+
+
+class GroupTable:
+    """All consumer groups of a broker, by name, and which topics they may not read."""
+
+    def __init__(
+        self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._file = TableFile(disk, path, worker)
+        self._texts: dict[str, Prepared] = {}
+        self._forbidden: dict[str, dict[str, int]] = {}
+        self.data_version = DataVersion(timestamp=clock.millis())
+        self._table = {name: SubscriptionGroupConfig(name) for name in BUILT_IN_GROUPS}
+
+    def load(self) -> None:
+        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        table = self._file.load()
+        if table is None:
+            return
+        for value in (table.get("subscriptionGroupTable") or {}).values():
+            config = SubscriptionGroupConfig.from_json(value)
+            self._table[config.group_name] = config
+        for group, topics in (table.get("forbiddenTable") or {}).items():
+            self._forbidden[group] = dict(topics)
+        self.data_version = DataVersion.from_json(table.get("dataVersion"))
+
+    def get(self, name: str) -> SubscriptionGroupConfig | None:
+        """The group of this name, if there is one already."""
+        return self._table.get(name)
+
+    def find(self, name: str) -> SubscriptionGroupConfig | None:
+        """The group of this name, made if groups are made on use and the name is legal; else None.
+
+        Standard: `SubscriptionGroupManager.findSubscriptionGroupConfig`.
+        """
+        known = self._table.get(name)
+        if known is not None:
+            return known
+        options = self._options
+        is_system = name.startswith(SYSTEM_GROUP_PREFIX)
+        if not options.auto_create_subscription_group and not (is_system and options.enable_create_sys_group):
+            return None
+        if validate_group(name) is not None:
+            return None
+        if len(self._table) >= options.max_groups:
+            log.warning("group %s is not made: there are %d already (maxGroups)", name, len(self._table))
+            return None
+        config = SubscriptionGroupConfig(name)
+        log.info("group %s made on first use", name)
+        self.put(config)
+        return config
+
+    def all(self) -> Collection[SubscriptionGroupConfig]:
+        """Every group."""
+        return self._table.values()
+
+    def names(self) -> list[str]:
+        """Every group's name."""
+        return list(self._table)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def put(self, *configs: SubscriptionGroupConfig) -> None:
+        """Create or replace groups as they are given; one change of the version, one write."""
+        for config in configs:
+            self._table[config.group_name] = config
+            self._texts.pop(config.group_name, None)
+        self._changed()
+
+    def update(self, *configs: SubscriptionGroupConfig) -> None:
+        """Create or change groups as a request asks: keys of `attributes` begin with `+` or `-`.
+
+        All or none: raises `AttributeRefused` before anything is changed.
+        Standard: `SubscriptionGroupManager.updateSubscriptionGroupConfigList`.
+        """
+        self.put(*[self._altered(config) for config in configs])
+
+    def disable_consume(self, name: str) -> None:
+        """Let a group consume no more."""
+        known = self._table.get(name)
+        if known is not None and known.consume_enable:
+            self.put(replace(known, consume_enable=False))
+
+    def delete(self, name: str) -> bool:
+        """Remove a group with what it was forbidden; false when there is none."""
+        forbidden = self._forbidden.pop(name, None)
+        if self._table.pop(name, None) is None and forbidden is None:
+            return False
+        self._texts.pop(name, None)
+        self._changed()
+        return True
+
+    def forbidden(self, group: str, topic: str) -> int:
+        """The bits of what the group may not do with the topic."""
+        return self._forbidden.get(group, {}).get(topic, 0)
+
+    def is_read_forbidden(self, group: str, topic: str) -> bool:
+        """Whether the group may not read the topic."""
+        return bool(self._forbidden) and bool(self.forbidden(group, topic) & 1 << FORBIDDEN_READ)
+
+    def forbid(self, group: str, topic: str, place: int, is_forbidden: bool) -> None:
+        """Set or clear one bit, `FORBIDDEN_READ` or `FORBIDDEN_WRITE`, of a group for a topic.
+
+        Standard: `SubscriptionGroupManager.updateForbidden`.
+        """
+        before = self.forbidden(group, topic)
+        bits = before | 1 << place if is_forbidden else before & ~(1 << place)
+        if bits == before:
+            return
+        if bits:
+            self._forbidden.setdefault(group, {})[topic] = bits
+        else:
+            del self._forbidden[group][topic]
+            if not self._forbidden[group]:
+                del self._forbidden[group]
+        self._changed()
+
+    def forbidden_table(self) -> dict[str, dict[str, int]]:
+        """Bits by group and topic."""
+        return {group: dict(topics) for group, topics in self._forbidden.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """The table and its version, as brokers tell slaves and tools."""
+        return {
+            "dataVersion": self.data_version.to_json(),
+            "forbiddenTable": self.forbidden_table(),
+            "subscriptionGroupTable": {name: config.to_json() for name, config in self._table.items()},
+        }
+
+    def persist(self) -> None:
+        """Write the file now, or after the write that is under way."""
+        self._file.save(self._text)
+
+    def retry(self) -> None:
+        """Write the file again if the last write failed; for a slow beat."""
+        if self._file.has_failed:
+            self.persist()
+
+    def _text(self) -> bytes:
+        texts = self._texts
+        for name, config in self._table.items():
+            if name not in texts:
+                texts[name] = Prepared(dumps(config.to_json(), indent=True))
+        return dumps(
+            {
+                "dataVersion": self.data_version.to_json(),
+                "forbiddenTable": self._forbidden,
+                "subscriptionGroupTable": texts,
+            },
+            indent=True,
+        )
+
+    def _altered(self, config: SubscriptionGroupConfig) -> SubscriptionGroupConfig:
+        known = self._table.get(config.group_name)
+        attributes = altered(GROUP_ATTRIBUTES, known.attributes if known else None, config.attributes)
+        if len(attributes) > self._options.max_attributes_per_topic:
+            raise AttributeRefused(f"more than {self._options.max_attributes_per_topic} attributes")
+        return replace(config, attributes=attributes)
+
+    def _changed(self) -> None:
+        self.data_version.next(self._clock.millis())
+        self.persist()

@@ -1,0 +1,320 @@
+"""Topics: their configuration, the built-in ones, how they come to be, and their file.
+
+`TopicTable.get` is what sends and pulls look at; everything that changes the table raises its version,
+writes `topics.json` and tells `on_change`. Standard: `TopicConfig`, `TopicConfigManager`.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from engine.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
+from engine.clock import Clock
+from engine.data_version import DataVersion
+from engine.disk import Disk
+from engine.jsonfile import TableFile
+from engine.lenient_json import Prepared, dumps
+from engine.message import (
+    BENCHMARK_TOPIC,
+    DEFAULT_TOPIC,
+    OFFSET_MOVED_EVENT,
+    ROCKSDB_TRANS_HALF_TOPIC,
+    ROCKSDB_TRANS_OP_HALF_TOPIC,
+    SCHEDULE_TOPIC,
+    SELF_TEST_TOPIC,
+    TIMER_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+    is_system_topic,
+    validate_topic,
+)
+from engine.options import BrokerOptions
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+PERM_READ = 4
+PERM_WRITE = 2
+PERM_INHERIT = 1
+"""Bits of a permission: consumers may pull, producers may send, topics may be made after this one."""
+
+SCHEDULE_QUEUES = 18
+REVIVE_QUEUES = 8
+BENCHMARK_QUEUES = 1024
+
+
+@dataclass(slots=True)
+class TopicConfig:
+    """A topic as it is configured. Standard: `TopicConfig`."""
+
+    topic_name: str
+    read_queue_nums: int = 16
+    write_queue_nums: int = 16
+    perm: int = PERM_READ | PERM_WRITE
+    topic_filter_type: str = "SINGLE_TAG"
+    topic_sys_flag: int = 0
+    order: bool = False
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """As the standard prints it; some remarks carry it."""
+        bits = ((PERM_READ, "R"), (PERM_WRITE, "W"), (PERM_INHERIT, "X"))
+        perm = "".join(letter if self.perm & bit else "-" for bit, letter in bits)
+        attributes = ", ".join(f"{key}={value}" for key, value in self.attributes.items())
+        return (
+            f"TopicConfig [topicName={self.topic_name}, readQueueNums={self.read_queue_nums}, "
+            f"writeQueueNums={self.write_queue_nums}, perm={perm}, "
+            f"topicFilterType={self.topic_filter_type}, topicSysFlag={self.topic_sys_flag}, "
+            f"order={'true' if self.order else 'false'}, attributes={{{attributes}}}]"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields under the standard's names."""
+        return {
+            "attributes": self.attributes,
+            "order": self.order,
+            "perm": self.perm,
+            "readQueueNums": self.read_queue_nums,
+            "topicFilterType": self.topic_filter_type,
+            "topicName": self.topic_name,
+            "topicSysFlag": self.topic_sys_flag,
+            "writeQueueNums": self.write_queue_nums,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Read the fields; those that are missing have their defaults. Raises `KeyError` without a name."""
+        return cls(
+            value["topicName"],
+            value.get("readQueueNums", 16),
+            value.get("writeQueueNums", 16),
+            value.get("perm", PERM_READ | PERM_WRITE),
+            value.get("topicFilterType") or "SINGLE_TAG",
+            value.get("topicSysFlag", 0),
+            value.get("order", False),
+            dict(value.get("attributes") or {}),
+        )
+
+
+class TopicTable:
+    """All topics of a broker, by name.
+
+    `on_change` is called with the topics that are new or changed; with none when one was deleted.
+    """
+
+    def __init__(
+        self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._file = TableFile(disk, path, worker)
+        self._texts: dict[str, Prepared] = {}
+        self.data_version = DataVersion(timestamp=clock.millis())
+        self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
+        self._table = {config.topic_name: config for config in built_in_topics(options)}
+        self._built_in = frozenset(self._table)
+
+    def load(self) -> None:
+        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        table = self._file.load()
+        if table is None:
+            return
+        for value in (table.get("topicConfigTable") or {}).values():
+            config = TopicConfig.from_json(value)
+            self._table[config.topic_name] = config
+        self.data_version = DataVersion.from_json(table.get("dataVersion"))
+
+    def get(self, name: str) -> TopicConfig | None:
+        """The topic of this name."""
+        return self._table.get(name)
+
+    def all(self) -> Collection[TopicConfig]:
+        """Every topic."""
+        return self._table.values()
+
+    def names(self) -> list[str]:
+        """Every topic's name."""
+        return list(self._table)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def is_system(self, name: str) -> bool:
+        """Whether the name is reserved, for every broker or for this one."""
+        return name in self._built_in or is_system_topic(name)
+
+    def put(self, *configs: TopicConfig) -> None:
+        """Create or replace topics as they are given; one change of the version, one write."""
+        for config in configs:
+            self._table[config.topic_name] = config
+        self._changed(configs)
+
+    def why_not(self, config: TopicConfig) -> str | None:
+        """Why a request may not create or change this topic, in the standard's words; None when it may.
+
+        `attributes` are changes, see `update`. Standard: `AdminBrokerProcessor.updateAndCreateTopic`.
+        """
+        name = config.topic_name
+        illegal = validate_topic(name)
+        if illegal is not None:
+            return illegal
+        if self._options.validate_system_topic_when_update_topic and self.is_system(name):
+            return f"The topic[{name}] is conflict with system topic."
+        mixed = config.attributes.get("+message.type") == "MIXED"
+        if mixed and not self._options.enable_mixed_message_type:
+            return "MIXED message type is not supported."
+        queues = max(config.read_queue_nums, config.write_queue_nums)
+        if queues > self._options.max_queues_per_topic:
+            return f"The topic[{name}] may not have more than {self._options.max_queues_per_topic} queues."
+        return None
+
+    def update(self, *configs: TopicConfig) -> None:
+        """Create or change topics as a request asks: keys of `attributes` begin with `+` or `-`.
+
+        All or none: raises `AttributeRefused` before anything is changed. What is as asked already is left
+        alone. Standard: `TopicConfigManager.updateTopicConfigList`.
+        """
+        wanted = [self._altered(config) for config in configs]
+        changed = [config for config in wanted if self._table.get(config.topic_name) != config]
+        if changed:
+            self.put(*changed)
+
+    def create_for_send(
+        self, topic: str, default_topic: str, queue_nums: int, sys_flag: int
+    ) -> TopicConfig | None:
+        """Make a topic after `default_topic`, which must exist and may be inherited from; None if it may not.
+
+        `queue_nums` is how many queues the client wishes for.
+        Standard: `TopicConfigManager.createTopicInSendMessageMethod`.
+        """
+        known = self._table.get(topic)
+        if known is not None:
+            return known
+        model = self._table.get(default_topic)
+        if model is None:
+            return None
+        if default_topic == DEFAULT_TOPIC and not self._options.auto_create_topic_enable:
+            return None
+        if not model.perm & PERM_INHERIT or not self._has_room(topic):
+            return None
+        queues = max(0, min(queue_nums, model.write_queue_nums))
+        perm = model.perm & ~PERM_INHERIT
+        config = TopicConfig(topic, queues, queues, perm, model.topic_filter_type, sys_flag)
+        log.info("topic %s made after %s for a send, %d queues", topic, default_topic, queues)
+        self.put(config)
+        return config
+
+    def create_for_send_back(
+        self, topic: str, queue_nums: int, perm: int, sys_flag: int, order: bool = False
+    ) -> TopicConfig | None:
+        """The topic of this name, made if there is none: retry and dead letter topics. None when it is full.
+
+        Standard: `TopicConfigManager.createTopicInSendMessageBackMethod`.
+        """
+        known = self._table.get(topic)
+        if known is not None and known.order == order:
+            return known
+        if known is not None:
+            config = replace(known, order=order)
+        elif not self._has_room(topic):
+            return None
+        else:
+            queues = max(0, min(queue_nums, self._options.max_queues_per_topic))
+            config = TopicConfig(topic, queues, queues, perm, topic_sys_flag=sys_flag, order=order)
+        self.put(config)
+        return config
+
+    def set_ordered(self, names: Collection[str]) -> None:
+        """Make exactly these topics ordered. Standard: `TopicConfigManager.updateOrderTopicConfig`."""
+        changed = [
+            replace(config, order=not config.order)
+            for config in self._table.values()
+            if config.order != (config.topic_name in names)
+        ]
+        if changed:
+            self.put(*changed)
+
+    def delete(self, name: str) -> bool:
+        """Remove a topic; false when there is none."""
+        if self._table.pop(name, None) is None:
+            return False
+        self._texts.pop(name, None)
+        self._changed(())
+        return True
+
+    def to_json(self) -> dict[str, Any]:
+        """The table and its version, as brokers tell name servers, slaves and tools."""
+        return {
+            "dataVersion": self.data_version.to_json(),
+            "topicConfigTable": {name: config.to_json() for name, config in self._table.items()},
+        }
+
+    def persist(self) -> None:
+        """Write the file now, or after the write that is under way."""
+        self._file.save(self._text)
+
+    def retry(self) -> None:
+        """Write the file again if the last write failed; for a slow beat."""
+        if self._file.has_failed:
+            self.persist()
+
+    def _text(self) -> bytes:
+        texts = self._texts
+        for name, config in self._table.items():
+            if name not in texts:
+                texts[name] = Prepared(dumps(config.to_json(), indent=True))
+        return dumps({"dataVersion": self.data_version.to_json(), "topicConfigTable": texts}, indent=True)
+
+    def _altered(self, config: TopicConfig) -> TopicConfig:
+        known = self._table.get(config.topic_name)
+        attributes = altered(TOPIC_ATTRIBUTES, known.attributes if known else None, config.attributes)
+        if len(attributes) > self._options.max_attributes_per_topic:
+            raise AttributeRefused(f"more than {self._options.max_attributes_per_topic} attributes")
+        return replace(config, attributes=attributes)
+
+    def _has_room(self, topic: str) -> bool:
+        if len(self._table) < self._options.max_topics:
+            return True
+        log.warning("topic %s is not made: there are %d already (maxTopics)", topic, len(self._table))
+        return False
+
+    def _changed(self, configs: Sequence[TopicConfig]) -> None:
+        for config in configs:
+            self._texts.pop(config.topic_name, None)
+        self.data_version.next(self._clock.millis())
+        self.persist()
+        if self.on_change is not None:
+            self.on_change(configs)
+
+
+def built_in_topics(options: BrokerOptions) -> list[TopicConfig]:
+    """The topics a broker of 5.5 has from its start. Standard: `TopicConfigManager.init`."""
+    cluster, broker = options.broker_cluster_name, options.broker_name
+    read_write = PERM_READ | PERM_WRITE
+    of_cluster = PERM_INHERIT | (read_write if options.cluster_topic_enable else 0)
+    of_broker = PERM_INHERIT | (read_write if options.broker_topic_enable else 0)
+    shapes = [
+        (SELF_TEST_TOPIC, 1, read_write),
+        (BENCHMARK_TOPIC, BENCHMARK_QUEUES, read_write),
+        (cluster, 16, of_cluster),
+        (broker, 1, of_broker),
+        (OFFSET_MOVED_EVENT, 1, read_write),
+        (SCHEDULE_TOPIC, SCHEDULE_QUEUES, read_write),
+        (f"{cluster}_REPLY_TOPIC", 1, read_write),
+        (f"rmq_sys_REVIVE_LOG_{cluster}", REVIVE_QUEUES, read_write),
+        (f"rmq_sys_SYNC_BROKER_MEMBER_{broker}", 1, PERM_INHERIT),
+        (TRANS_HALF_TOPIC, 1, read_write),
+        (TRANS_OP_HALF_TOPIC, 1, read_write),
+        (ROCKSDB_TRANS_HALF_TOPIC, 1, read_write),
+        (ROCKSDB_TRANS_OP_HALF_TOPIC, 1, read_write),
+        (TIMER_TOPIC, 1, read_write),
+    ]
+    if options.auto_create_topic_enable:
+        shapes.append((DEFAULT_TOPIC, options.default_topic_queue_nums, read_write | PERM_INHERIT))
+    if options.trace_topic_enable:
+        shapes.append((options.msg_trace_topic_name, 1, read_write))
+    return [TopicConfig(name, queues, queues, perm) for name, queues, perm in shapes if name]

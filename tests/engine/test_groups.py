@@ -1,0 +1,199 @@
+"""The table of consumer groups: built-in ones, those made on use, what they are forbidden, the file."""
+
+from typing import Any
+
+import pytest
+
+from engine.attributes import AttributeRefused
+from engine.clock import ManualClock
+from engine.data_version import DataVersion
+from engine.disk import MemoryDisk
+from engine.groups import (
+    BUILT_IN_GROUPS,
+    FORBIDDEN_READ,
+    FORBIDDEN_WRITE,
+    GroupTable,
+    SubscriptionGroupConfig,
+)
+from engine.jsonfile import load_table
+from engine.options import BrokerOptions
+from engine.worker import MemoryWorker
+
+PATH = "/store/config/subscriptionGroup.json"
+NOW = 1_700_000_000_000
+
+
+def table(disk: MemoryDisk | None = None, **given: Any) -> GroupTable:
+    made = GroupTable(BrokerOptions(**given), disk or MemoryDisk(), PATH, ManualClock(NOW))
+    made.load()
+    return made
+
+
+def test_the_built_in_groups_are_there() -> None:
+    assert set(table().names()) == set(BUILT_IN_GROUPS)
+
+
+def test_a_group_is_made_on_first_use() -> None:
+    made = table()
+    assert made.get("g") is None
+    config = made.find("g")
+    assert config == SubscriptionGroupConfig("g")
+    assert made.find("g") is config
+    assert made.data_version == DataVersion(1, 0, NOW)
+
+
+def test_no_group_is_made_when_that_is_switched_off() -> None:
+    made = table(auto_create_subscription_group=False)
+    assert made.find("g") is None
+    assert made.find("CID_RMQ_SYS_X") is not None
+    assert (
+        table(auto_create_subscription_group=False, enable_create_sys_group=False).find("CID_RMQ_SYS_X")
+        is None
+    )
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "g" * 121])
+def test_no_group_is_made_under_an_illegal_name(name: str) -> None:
+    assert table().find(name) is None
+
+
+def test_the_longest_name() -> None:
+    assert table().find("g" * 120) is not None
+
+
+def test_groups_made_on_use_are_limited() -> None:
+    made = table(max_groups=len(BUILT_IN_GROUPS) + 1)
+    assert made.find("one") is not None
+    assert made.find("two") is None
+    made.update(SubscriptionGroupConfig("by-hand"))
+    assert "by-hand" in made
+
+
+def test_an_update_sets_fields_and_alters_attributes() -> None:
+    made = table()
+    made.update(SubscriptionGroupConfig("g", retry_max_times=3, attributes={"+priority.factor": "5"}))
+    made.update(SubscriptionGroupConfig("g", attributes={"-priority.factor": ""}))
+    assert made.get("g") == SubscriptionGroupConfig("g")
+    with pytest.raises(AttributeRefused, match="unsupported key"):
+        made.update(
+            SubscriptionGroupConfig("h"), SubscriptionGroupConfig("g", attributes={"+message.type": "FIFO"})
+        )
+    assert "h" not in made
+
+
+def test_a_group_can_be_stopped_and_deleted() -> None:
+    made = table()
+    made.find("g")
+    made.disable_consume("g")
+    config = made.get("g")
+    assert config is not None
+    assert not config.consume_enable
+    counter = made.data_version.counter
+    made.disable_consume("g")
+    assert made.data_version.counter == counter
+    made.forbid("g", "t", FORBIDDEN_READ, True)
+    assert made.delete("g")
+    assert not made.delete("g")
+    assert made.forbidden("g", "t") == 0
+
+
+def test_reading_is_forbidden_and_allowed_by_bits() -> None:
+    made = table()
+    assert not made.is_read_forbidden("g", "t")
+    made.forbid("g", "t", FORBIDDEN_READ, True)
+    made.forbid("g", "t", FORBIDDEN_WRITE, True)
+    assert (made.is_read_forbidden("g", "t"), made.forbidden("g", "t")) == (True, 6)
+    assert not made.is_read_forbidden("g", "u")
+    made.forbid("g", "t", FORBIDDEN_READ, False)
+    assert (made.is_read_forbidden("g", "t"), made.forbidden_table()) == (False, {"g": {"t": 2}})
+    made.forbid("g", "t", FORBIDDEN_WRITE, False)
+    assert made.forbidden_table() == {}
+    counter = made.data_version.counter
+    made.forbid("g", "t", FORBIDDEN_WRITE, False)
+    assert made.data_version.counter == counter == 4
+
+
+def test_the_table_outlives_a_restart() -> None:
+    disk = MemoryDisk()
+    first = table(disk)
+    first.update(
+        SubscriptionGroupConfig(
+            "g",
+            consume_enable=False,
+            consume_from_min_enable=False,
+            consume_broadcast_enable=False,
+            consume_message_orderly=True,
+            retry_queue_nums=2,
+            retry_max_times=3,
+            group_retry_policy={"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 1}},
+            broker_id=1,
+            which_broker_when_consume_slowly=2,
+            notify_consumer_ids_changed_enable=False,
+            group_sys_flag=1,
+            consume_timeout_minute=5,
+            subscription_data_set=[{"topic": "t"}],
+            attributes={"+priority.factor": "7"},
+        )
+    )
+    first.forbid("g", "t", FORBIDDEN_READ, True)
+    again = table(disk.crash())
+    assert again.get("g") == first.get("g")
+    assert again.forbidden("g", "t") == 4
+    assert again.data_version == first.data_version
+
+
+def test_the_file_is_the_standards() -> None:
+    disk = MemoryDisk()
+    made = table(disk)
+    made.find("g")
+    written = load_table(disk, PATH)
+    assert written == made.to_json() | {
+        "subscriptionGroupTable": {
+            name: {k: v for k, v in value.items() if v is not None}
+            for name, value in made.to_json()["subscriptionGroupTable"].items()
+        }
+    }
+    assert written["subscriptionGroupTable"]["g"] == {
+        "attributes": {},
+        "brokerId": 0,
+        "consumeBroadcastEnable": True,
+        "consumeEnable": True,
+        "consumeFromMinEnable": True,
+        "consumeMessageOrderly": False,
+        "consumeTimeoutMinute": 15,
+        "groupName": "g",
+        "groupRetryPolicy": {"type": "CUSTOMIZED"},
+        "groupSysFlag": 0,
+        "notifyConsumerIdsChangedEnable": True,
+        "retryMaxTimes": 16,
+        "retryQueueNums": 1,
+        "whichBrokerWhenConsumeSlowly": 1,
+    }
+
+
+def test_missing_and_null_fields_have_their_defaults() -> None:
+    assert SubscriptionGroupConfig.from_json(
+        {"groupName": "g", "retryMaxTimes": None, "unknown": 1}
+    ) == SubscriptionGroupConfig("g")
+
+
+def test_a_full_disk_costs_the_write_not_the_group() -> None:
+    disk = MemoryDisk()
+    made = table(disk)
+    disk.fail_next("sync", PATH)
+    made.find("g")
+    assert load_table(disk, PATH) is None
+    made.retry()
+    assert load_table(disk, PATH) is not None
+
+
+def test_writes_can_be_left_to_a_worker() -> None:
+    disk, worker = MemoryDisk(), MemoryWorker()
+    made = GroupTable(BrokerOptions(), disk, PATH, ManualClock(NOW), worker)
+    for number in range(20):
+        made.find(f"g{number}")
+    assert worker.waiting == 1
+    worker.perform_all()
+    written = load_table(disk, PATH)
+    assert written is not None
+    assert len(written["subscriptionGroupTable"]) == len(made)

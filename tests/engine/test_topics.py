@@ -1,0 +1,267 @@
+"""The table of topics: built-in ones, those made on a send, changes, and the file."""
+
+from typing import Any
+
+import pytest
+
+from engine.attributes import AttributeRefused
+from engine.clock import ManualClock
+from engine.data_version import DataVersion
+from engine.disk import MemoryDisk
+from engine.jsonfile import load_table
+from engine.options import BrokerOptions
+from engine.topics import TopicConfig, TopicTable
+from engine.worker import MemoryWorker
+
+PATH = "/store/config/topics.json"
+NOW = 1_700_000_000_000
+
+
+def options(**given: Any) -> BrokerOptions:
+    return BrokerOptions(broker_name="b0", broker_cluster_name="c0", **given)
+
+
+def table(disk: MemoryDisk | None = None, **given: Any) -> TopicTable:
+    made = TopicTable(options(**given), disk or MemoryDisk(), PATH, ManualClock(NOW))
+    made.load()
+    return made
+
+
+def test_the_built_in_topics_are_those_of_the_standard() -> None:
+    """Name, queues and permission, as a 5.5.0 broker with its default settings writes them at start."""
+    assert {c.topic_name: (c.read_queue_nums, c.write_queue_nums, c.perm) for c in table().all()} == {
+        "TBW102": (8, 8, 7),
+        "SELF_TEST_TOPIC": (1, 1, 6),
+        "BenchmarkTest": (1024, 1024, 6),
+        "c0": (16, 16, 7),
+        "b0": (1, 1, 7),
+        "OFFSET_MOVED_EVENT": (1, 1, 6),
+        "SCHEDULE_TOPIC_XXXX": (18, 18, 6),
+        "c0_REPLY_TOPIC": (1, 1, 6),
+        "rmq_sys_REVIVE_LOG_c0": (8, 8, 6),
+        "rmq_sys_SYNC_BROKER_MEMBER_b0": (1, 1, 1),
+        "RMQ_SYS_TRANS_HALF_TOPIC": (1, 1, 6),
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC": (1, 1, 6),
+        "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC": (1, 1, 6),
+        "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC": (1, 1, 6),
+        "rmq_sys_wheel_timer": (1, 1, 6),
+    }
+
+
+def test_settings_change_the_built_in_topics() -> None:
+    made = table(auto_create_topic_enable=False, trace_topic_enable=True, cluster_topic_enable=False)
+    assert "TBW102" not in made
+    assert "RMQ_SYS_TRACE_TOPIC" in made
+    cluster = made.get("c0")
+    assert cluster is not None
+    assert cluster.perm == 1
+
+
+def test_names_of_this_broker_are_reserved_too() -> None:
+    made = table()
+    assert [made.is_system(n) for n in ("c0", "b0", "c0_REPLY_TOPIC", "TBW102", "rmq_sys_x", "orders")] == [
+        True,
+        True,
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("wished", "queues"), [(4, 4), (100, 8), (0, 0), (-3, 0)])
+def test_a_send_makes_a_topic_after_the_default_one(wished: int, queues: int) -> None:
+    made = table()
+    config = made.create_for_send("orders", "TBW102", wished, 1)
+    assert config == TopicConfig("orders", queues, queues, 6, topic_sys_flag=1)
+    assert made.get("orders") is config
+    assert made.data_version == DataVersion(1, 0, NOW)
+
+
+def test_a_send_finds_the_topic_that_is_there() -> None:
+    made = table()
+    first = made.create_for_send("orders", "TBW102", 4, 0)
+    assert made.create_for_send("orders", "nothing", 8, 0) is first
+    assert made.data_version.counter == 1
+
+
+def test_a_send_makes_nothing_after_what_may_not_be_inherited() -> None:
+    made = table()
+    made.put(TopicConfig("plain", 4, 4, 6))
+    assert made.create_for_send("orders", "plain", 4, 0) is None
+    assert made.create_for_send("orders", "nothing", 4, 0) is None
+
+
+def test_a_send_makes_nothing_when_that_is_switched_off() -> None:
+    """The default topic may still be there, from the file of a time when it was allowed."""
+    disk = MemoryDisk()
+    table(disk).persist()
+    made = table(disk, auto_create_topic_enable=False)
+    assert "TBW102" in made
+    assert made.create_for_send("orders", "TBW102", 4, 0) is None
+    assert made.create_for_send("orders", "c0", 4, 0) is not None
+
+
+def test_topics_made_on_a_send_are_limited() -> None:
+    made = table(max_topics=16)
+    assert made.create_for_send("one", "TBW102", 4, 0) is not None
+    assert made.create_for_send("two", "TBW102", 4, 0) is None
+    assert made.create_for_send_back("%RETRY%two", 1, 6, 0) is None
+    assert made.create_for_send("one", "TBW102", 4, 0) is not None
+    made.put(TopicConfig("by-hand"))
+    assert "by-hand" in made
+
+
+def test_retry_topics_are_made_once() -> None:
+    made = table()
+    config = made.create_for_send_back("%RETRY%g", 2, 6, 2)
+    assert config == TopicConfig("%RETRY%g", 2, 2, 6, topic_sys_flag=2)
+    assert made.create_for_send_back("%RETRY%g", 5, 4, 0) is config
+    ordered = made.create_for_send_back("%RETRY%g", 5, 4, 0, order=True)
+    assert ordered is not None
+    assert (ordered.order, ordered.read_queue_nums, config.order) == (True, 2, False)
+
+
+def test_an_update_sets_fields_and_alters_attributes() -> None:
+    made = table()
+    made.update(TopicConfig("orders", 4, 4, attributes={"+message.type": "FIFO"}))
+    made.update(TopicConfig("orders", 8, 4, attributes={"+reserve.time": "5", "-message.type": ""}))
+    assert made.get("orders") == TopicConfig("orders", 8, 4, attributes={"reserve.time": "5"})
+    assert made.data_version.counter == 2
+
+
+def test_an_update_to_what_is_there_changes_nothing() -> None:
+    made = table()
+    made.update(TopicConfig("orders", 4, 4, attributes={"+message.type": "FIFO"}))
+    made.update(TopicConfig("orders", 4, 4))
+    assert made.data_version.counter == 1
+
+
+def test_a_list_is_updated_as_a_whole_or_not_at_all() -> None:
+    made = table()
+    with pytest.raises(AttributeRefused, match="unsupported key: nope"):
+        made.update(TopicConfig("one"), TopicConfig("two", attributes={"+nope": "1"}))
+    assert "one" not in made
+    made.update(TopicConfig("one"), TopicConfig("two"))
+    assert made.data_version.counter == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "remark"),
+    [
+        (TopicConfig("orders"), None),
+        (TopicConfig(" "), "The specified topic is blank."),
+        (TopicConfig("b0"), "The topic[b0] is conflict with system topic."),
+        (TopicConfig("TBW102"), "The topic[TBW102] is conflict with system topic."),
+        (
+            TopicConfig("t", attributes={"+message.type": "MIXED"}),
+            "MIXED message type is not supported.",
+        ),
+        (TopicConfig("t", 1, 16385), "The topic[t] may not have more than 16384 queues."),
+    ],
+)
+def test_why_a_topic_may_not_be_changed(config: TopicConfig, remark: str | None) -> None:
+    assert table().why_not(config) == remark
+
+
+def test_reserved_names_can_be_given_free() -> None:
+    assert table(validate_system_topic_when_update_topic=False).why_not(TopicConfig("TBW102")) is None
+
+
+def test_changes_are_told() -> None:
+    made = table()
+    told: list[list[str]] = []
+    made.on_change = lambda configs: told.append([config.topic_name for config in configs])
+    made.put(TopicConfig("one"), TopicConfig("two"))
+    made.create_for_send("three", "TBW102", 1, 0)
+    assert made.delete("one")
+    assert not made.delete("one")
+    assert told == [["one", "two"], ["three"], []]
+
+
+def test_ordered_topics_follow_the_name_server() -> None:
+    made = table()
+    made.put(TopicConfig("one", order=True), TopicConfig("two"))
+    made.set_ordered({"two"})
+    assert [config.topic_name for config in made.all() if config.order] == ["two"]
+    before = made.data_version.counter
+    made.set_ordered({"two"})
+    assert made.data_version.counter == before
+
+
+def test_the_table_outlives_a_restart() -> None:
+    disk = MemoryDisk()
+    first = table(disk)
+    first.update(TopicConfig("orders", 4, 2, 4, "MULTI_TAG", 3, True, {"+message.type": "FIFO"}))
+    first.delete("BenchmarkTest")
+    again = table(disk.crash())
+    assert again.get("orders") == first.get("orders")
+    assert again.data_version == DataVersion(2, 0, NOW)
+    assert "BenchmarkTest" in again, "built-in topics come back"
+
+
+def test_the_file_is_the_standards() -> None:
+    disk = MemoryDisk()
+    table(disk).put(TopicConfig("orders", 4, 4, attributes={"message.type": "FIFO"}))
+    text = disk.read_bytes(PATH).decode()
+    assert text.startswith(
+        '{\n\t"dataVersion":{\n\t\t"counter":1,\n\t\t"stateVersion":0,\n\t\t"timestamp":1700000000000\n\t},\n'
+        '\t"topicConfigTable":{\n\t\t"BenchmarkTest":{\n\t\t\t"attributes":{},\n\t\t\t"order":false,\n'
+    )
+    written = load_table(disk, PATH)
+    assert written is not None
+    assert written["topicConfigTable"]["orders"] == {
+        "attributes": {"message.type": "FIFO"},
+        "order": False,
+        "perm": 6,
+        "readQueueNums": 4,
+        "topicFilterType": "SINGLE_TAG",
+        "topicName": "orders",
+        "topicSysFlag": 0,
+        "writeQueueNums": 4,
+    }
+
+
+def test_a_file_of_version_4_is_read() -> None:
+    """No attributes, no state version."""
+    old = {"topicName": "t", "readQueueNums": 2, "writeQueueNums": 2, "perm": 6, "order": True}
+    assert TopicConfig.from_json(old) == TopicConfig("t", 2, 2, 6, order=True)
+
+
+def test_what_is_told_is_what_is_written() -> None:
+    disk = MemoryDisk()
+    made = table(disk)
+    made.put(TopicConfig("orders"))
+    made.put(TopicConfig("orders", 2, 2))
+    assert load_table(disk, PATH) == made.to_json()
+
+
+def test_a_full_disk_costs_the_write_not_the_topic() -> None:
+    disk = MemoryDisk()
+    made = table(disk)
+    disk.fail_next("write", PATH)
+    made.put(TopicConfig("orders"))
+    assert "orders" in made
+    assert load_table(disk, PATH) is None
+    made.retry()
+    assert load_table(disk, PATH) == made.to_json()
+    syncs = disk.syncs
+    made.retry()
+    assert disk.syncs == syncs
+
+
+def test_writes_can_be_left_to_a_worker() -> None:
+    disk, worker = MemoryDisk(), MemoryWorker()
+    made = TopicTable(options(), disk, PATH, ManualClock(NOW), worker)
+    for number in range(50):
+        made.put(TopicConfig(f"t{number}"))
+    assert worker.waiting == 1
+    worker.perform_all()
+    assert load_table(disk, PATH) == made.to_json()
+
+
+def test_a_topic_prints_as_the_standard_prints_it() -> None:
+    assert str(TopicConfig("t", 1, 2, 5, attributes={"a": "b"})) == (
+        "TopicConfig [topicName=t, readQueueNums=1, writeQueueNums=2, perm=R-X, "
+        "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false, attributes={a=b}]"
+    )
