@@ -1,7 +1,7 @@
 """Attributes of topics and consumer groups: which there are, what they may be, how a request changes them.
 
-A request brings changes, not a state: `+name` with a value adds or alters, `-name` removes. What is refused is
-an `AttributeRefused` with the standard's words. Standard: `AttributeParser`, `AttributeUtil`,
+A request brings changes, not a state: `+name` with a value adds or alters, `-name` removes. What is refused
+is an `AttributeRefused` with the standard's words. Standard: `AttributeParser`, `AttributeUtil`,
 `TopicAttributes`, `SubscriptionGroupAttributes`.
 """
 
@@ -67,7 +67,7 @@ GROUP_ATTRIBUTES: dict[str, Attribute] = {
 
 
 def parse_changes(text: str | None) -> dict[str, str]:
-    """The changes in `+name=value,-name`. Raises `AttributeRefused`. Standard: `AttributeParser.parseToMap`."""
+    """The changes in `+name=value,-name`. Raises `AttributeRefused`. Standard: `AttributeParser`."""
     changes: dict[str, str] = {}
     for part in (text or "").split(","):
         if not part:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.store.message_store import MessageStore
     from engine.topics import TopicTable
     from gateway.broker.clients import ClientTable
+    from gateway.broker.configuration import Configuration
     from gateway.broker.durable import Durability
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds
@@ -66,6 +67,7 @@ class Broker:
         stats: BrokerStats,
         unique_keys: UniqueKeys,
         store_host: bytes,
+        configuration: Configuration,
         register_soon: Callable[[], None],
     ) -> None:
         self.options = options
@@ -84,4 +86,5 @@ class Broker:
         self.stats = stats
         self.unique_keys = unique_keys
         self.store_host = store_host
+        self.configuration = configuration
         self.register_soon = register_soon

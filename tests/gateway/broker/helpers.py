@@ -19,7 +19,7 @@ from engine.filters import compile_subscription
 from engine.groups import GroupTable
 from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions, StoreOptions
+from engine.options import BrokerOptions, OptionSet, StoreOptions
 from engine.store.message_store import Arrival, MessageStore
 from engine.store.record import decode
 from engine.topics import TopicConfig, TopicTable
@@ -27,6 +27,7 @@ from engine.worker import InlineWorker, Worker
 from gateway.broker import locks, offsets, pull, query, send, send_back
 from gateway.broker.broker import Broker
 from gateway.broker.clients import Client, ClientTable
+from gateway.broker.configuration import Configuration
 from gateway.broker.durable import Durability
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
@@ -64,6 +65,7 @@ REQUESTS: dict[int, RequestFunction] = {
 
 PRODUCER = "10.0.0.1:4001"
 CONSUMER = "10.0.0.2:4002"
+CONFIG_PATH = "/broker.conf"
 STORE_HOST = pack_host("127.0.0.1", 10911)
 
 
@@ -221,6 +223,7 @@ class MemoryBroker:
             stats=BrokerStats(options, clock.millis()),
             unique_keys=UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis()),
             store_host=STORE_HOST,
+            configuration=Configuration(OptionSet(options, store_options), disk, clock, CONFIG_PATH),
             register_soon=lambda: None,
         )
 

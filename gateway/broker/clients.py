@@ -1,0 +1,320 @@
+"""Who is connected: producers and consumers by group, what consumers subscribe to, whom to tell of changes.
+
+Pure tables: a heartbeat, an unregistration, a lost channel or the clock comes in; notices to send and peers
+to close come out. The requests that feed them are in `heartbeats.py`. `subscription` and `consumer_group` are
+asked by every pull and are plain dict look-ups.
+Standard: `ConsumerManager`, `ConsumerGroupInfo`, `ProducerManager`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+
+from engine.clock import Clock
+from engine.options import BrokerOptions
+from gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from gateway.remoting.call import Peer
+
+log = logging.getLogger(__name__)
+
+BROADCASTING = "BROADCASTING"
+# A group whose members disagree is reported once in this time.
+COMPLAINT_INTERVAL_MILLIS = 60_000
+
+
+class TooManyClients(Exception):
+    """A limit of the tables is reached; the text says which."""
+
+
+class Client:
+    """One client of one group, on one channel. `last_update` is the time of its last heartbeat, ms."""
+
+    __slots__ = ("client_id", "language", "last_update", "peer", "subscribed", "version")
+
+    def __init__(self, peer: Peer, client_id: str, language: str, version: int) -> None:
+        self.peer = peer
+        self.client_id = client_id
+        self.language = language
+        self.version = version
+        self.last_update = 0
+        # What this client itself subscribed to, to tell whether the members of a group agree.
+        self.subscribed: frozenset[tuple[str, str, str]] | None = None
+
+    def __repr__(self) -> str:
+        return f"Client({self.client_id!r}, {self.peer.address})"
+
+
+class ConsumerGroup:
+    """The members of a consumer group and the subscriptions of the last of them that told."""
+
+    __slots__ = (
+        "clients",
+        "complained_at",
+        "consume_from_where",
+        "consume_type",
+        "fingerprint",
+        "message_model",
+        "name",
+        "notify",
+        "subscriptions",
+    )
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.consume_type = ""
+        self.message_model = ""
+        self.consume_from_where = ""
+        self.notify = True
+        self.fingerprint: int | None = None
+        self.complained_at: int | None = None
+        self.clients: dict[Peer, Client] = {}
+        self.subscriptions: dict[str, SubscriptionData] = {}
+
+    def client(self, client_id: str) -> Client | None:
+        """The member with this id."""
+        for client in self.clients.values():
+            if client.client_id == client_id:
+                return client
+        return None
+
+    def update_subscriptions(self, told: Iterable[SubscriptionData]) -> bool:
+        """Take over what a member subscribes to; true when topics came or went.
+
+        A known topic is replaced by a newer version only: members of different age then settle on the newest.
+        Standard: `ConsumerGroupInfo.updateSubscription`.
+        """
+        changed = False
+        known = self.subscriptions
+        topics = set()
+        for subscription in told:
+            topic = subscription.topic
+            topics.add(topic)
+            old = known.get(topic)
+            if old is None:
+                changed = True
+            if old is None or subscription.sub_version > old.sub_version:
+                known[topic] = subscription
+        if len(topics) != len(known):
+            for topic in [topic for topic in known if topic not in topics]:
+                del known[topic]
+            changed = True
+        return changed
+
+
+class ClientTable:
+    """All clients of a broker.
+
+    `on_notice` is called when there is something for `take_notices` to give; the caller sends soon, and
+    what changes until then is told once.
+    """
+
+    def __init__(self, options: BrokerOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.producer_groups: dict[str, dict[Peer, Client]] = {}
+        self.on_notice: Callable[[], None] | None = None
+        self._changed: dict[str, None] = {}
+        self._consumes: dict[Peer, set[str]] = {}
+        self._produces: dict[Peer, set[str]] = {}
+
+    # What the requests ask
+
+    def consumer_group(self, group: str) -> ConsumerGroup | None:
+        """The group, when a member of it is connected."""
+        return self.consumer_groups.get(group)
+
+    def subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        """What a connected group subscribes to in a topic."""
+        known = self.consumer_groups.get(group)
+        return None if known is None else known.subscriptions.get(topic)
+
+    def subscription_count(self, group: str) -> int:
+        """How many topics a connected group subscribes to."""
+        known = self.consumer_groups.get(group)
+        return 0 if known is None else len(known.subscriptions)
+
+    def consumer_ids(self, group: str) -> list[str]:
+        """Client ids of the members, one a channel."""
+        known = self.consumer_groups.get(group)
+        return [] if known is None else [client.client_id for client in known.clients.values()]
+
+    def consumer(self, group: str, client_id: str) -> Client | None:
+        """A member of a consumer group by its client id."""
+        known = self.consumer_groups.get(group)
+        return None if known is None else known.client(client_id)
+
+    def groups_subscribed_to(self, topic: str) -> set[str]:
+        """The connected groups that subscribe to a topic."""
+        return {name for name, group in self.consumer_groups.items() if topic in group.subscriptions}
+
+    # What changes the tables
+
+    def register_consumer(
+        self,
+        data: ConsumerData,
+        client: Client,
+        *,
+        fingerprint: int = 0,
+        subscriptions_left_out: bool = False,
+        notify: bool = True,
+    ) -> bool:
+        """Take a client's heartbeat for one consumer group; true when what it told before no longer holds.
+
+        `notify` is the group's own wish to be told of changes. With `subscriptions_left_out` (heartbeat V2)
+        the known ones stay; the answer is then true when there are none, so that the client tells them.
+        Raises `TooManyClients`.
+        Standard: `ConsumerManager.registerConsumer`, `registerConsumerWithoutSub`.
+        """
+        group = self.consumer_groups.get(data.group_name)
+        if group is None:
+            self._check_new_group()
+            group = self.consumer_groups[data.group_name] = ConsumerGroup(data.group_name)
+        group.consume_type = data.consume_type or ""
+        group.message_model = data.message_model or ""
+        group.consume_from_where = data.consume_from_where or ""
+        group.notify = notify
+        outdated = group.fingerprint is not None and group.fingerprint != fingerprint
+        group.fingerprint = fingerprint
+        client, changed = self._seen(group.clients, self._consumes, group.name, client)
+        if subscriptions_left_out:
+            outdated = outdated or not group.subscriptions
+        else:
+            changed = group.update_subscriptions(data.subscription_data_set) or changed
+            subscribed = frozenset(
+                (told.topic, told.expression_type or "", told.sub_string or "")
+                for told in data.subscription_data_set
+            )
+            if changed or subscribed != client.subscribed:
+                client.subscribed = subscribed
+                self._complain_of_disagreement(group, client)
+        if changed:
+            log.info("Consumer group %s: %s, %d members", group.name, client, len(group.clients))
+            self._note_change(group)
+        return outdated
+
+    def register_producer(self, group: str, client: Client) -> None:
+        """Take a client's heartbeat for one producer group. Raises `TooManyClients`.
+
+        Standard: `ProducerManager.registerProducer`.
+        """
+        clients = self.producer_groups.get(group)
+        if clients is None:
+            self._check_new_group()
+            clients = self.producer_groups[group] = {}
+        self._seen(clients, self._produces, group, client)
+
+    def unregister_consumer(self, group: str, peer: Peer) -> bool:
+        """Take a client out of a consumer group; false when it was not in it."""
+        known = self.consumer_groups.get(group)
+        if known is None or known.clients.pop(peer, None) is None:
+            return False
+        _forget(self._consumes, peer, group)
+        if not known.clients:
+            del self.consumer_groups[group]
+            self._changed.pop(group, None)
+        else:
+            self._note_change(known)
+        return True
+
+    def unregister_producer(self, group: str, peer: Peer) -> bool:
+        """Take a client out of a producer group; false when it was not in it."""
+        clients = self.producer_groups.get(group)
+        if clients is None or clients.pop(peer, None) is None:
+            return False
+        _forget(self._produces, peer, group)
+        if not clients:
+            del self.producer_groups[group]
+        return True
+
+    def lost(self, peer: Peer) -> None:
+        """The channel is gone and every membership with it. Standard: `doChannelCloseEvent`."""
+        for group in list(self._consumes.get(peer, ())):
+            self.unregister_consumer(group, peer)
+        for group in list(self._produces.get(peer, ())):
+            self.unregister_producer(group, peer)
+
+    def expire(self) -> list[Peer]:
+        """Drop who has not been heard of for `channelExpiredTimeout` and give their channels, to be closed.
+
+        Standard: `scanNotActiveChannel`.
+        """
+        oldest = self._clock.millis() - self._options.channel_expired_timeout
+        silent: dict[Peer, None] = {}
+        tables = [group.clients for group in self.consumer_groups.values()]
+        tables.extend(self.producer_groups.values())
+        for clients in tables:
+            for peer, client in clients.items():
+                if client.last_update < oldest:
+                    silent[peer] = None
+        for peer in silent:
+            log.warning("Nothing heard of %s for too long, its channel is closed", peer.address)
+            self.lost(peer)
+        return list(silent)
+
+    def take_notices(self) -> list[tuple[Peer, str]]:
+        """Who must be told that the members of which group changed; each change is given once.
+
+        Standard: `DefaultConsumerIdsChangeListener`.
+        """
+        changed, self._changed = self._changed, {}
+        if not self._options.notify_consumer_ids_changed_enable:
+            return []
+        groups = [self.consumer_groups[name] for name in changed if name in self.consumer_groups]
+        return [(peer, group.name) for group in groups for peer in group.clients]
+
+    def _check_new_group(self) -> None:
+        most = self._options.max_groups_online
+        if len(self.consumer_groups) + len(self.producer_groups) >= most:
+            raise TooManyClients(f"{most} groups are online, no more are allowed (maxGroupsOnline)")
+
+    def _seen(
+        self, clients: dict[Peer, Client], memberships: dict[Peer, set[str]], group: str, client: Client
+    ) -> tuple[Client, bool]:
+        known = clients.get(client.peer)
+        is_new = known is None
+        if known is None:
+            most = self._options.max_clients_per_group
+            if len(clients) >= most:
+                raise TooManyClients(
+                    f"group {group} has {most} clients, no more are allowed (maxClientsPerGroup)"
+                )
+            clients[client.peer] = known = client
+            memberships.setdefault(client.peer, set()).add(group)
+        elif known.client_id != client.client_id:
+            log.error("The channel of %s in group %s now calls itself %s", known, group, client.client_id)
+            clients[client.peer] = known = client
+        known.last_update = self._clock.millis()
+        return known, is_new
+
+    def _note_change(self, group: ConsumerGroup) -> None:
+        if not group.notify or group.message_model == BROADCASTING:
+            return
+        first = not self._changed
+        self._changed[group.name] = None
+        if first and self.on_notice is not None:
+            self.on_notice()
+
+    def _complain_of_disagreement(self, group: ConsumerGroup, client: Client) -> None:
+        """One log line when members subscribe differently: such a group loses messages without any error."""
+        now = self._clock.millis()
+        if group.complained_at is not None and now - group.complained_at < COMPLAINT_INTERVAL_MILLIS:
+            return
+        for other in group.clients.values():
+            if other.subscribed is not None and other.subscribed != client.subscribed:
+                group.complained_at = now
+                log.warning(
+                    "Consumer group %s is inconsistent: %s subscribes to %s, %s to %s; the newer counts",
+                    group.name,
+                    client,
+                    sorted(client.subscribed or ()),
+                    other,
+                    sorted(other.subscribed),
+                )
+                return
+
+
+def _forget(memberships: dict[Peer, set[str]], peer: Peer, group: str) -> None:
+    groups = memberships[peer]
+    groups.discard(group)
+    if not groups:
+        del memberships[peer]

@@ -1,0 +1,118 @@
+"""The settings of a running broker: shown, changed by request, and written back to the file they came from.
+
+A change is checked as a whole before anything is set, and only then written: into the lines that hold the
+properties now, or below them, so that comments and order stay. (The standard rewrites the file with all its
+properties.) What is read at start only cannot be changed by request: it would be shown as set and be without
+effect, or take away the ground a running store stands on. Standard: `Configuration`.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from engine.clock import Clock
+from engine.data_version import DataVersion
+from engine.disk import Disk
+from engine.errors import ConfigError
+from engine.jsonfile import write_table
+from engine.options import OptionSet, Setting, load_properties
+from engine.options.properties import format_properties_text
+
+log = logging.getLogger(__name__)
+
+NEVER_CHANGED = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
+"""Not to be changed by request, beside what `configBlackList` names. Standard: `initConfigBlackList`."""
+
+READ_AT_START = frozenset(
+    {
+        "bindAddress",
+        "brokerClusterName",
+        "brokerIP1",
+        "brokerIP2",
+        "brokerId",
+        "brokerName",
+        "brokerRole",
+        "haListenPort",
+        "listenPort",
+        "mappedFileSizeCommitLog",
+        "mappedFileSizeConsumeQueue",
+        "maxHashSlotNum",
+        "maxIndexNum",
+        "messageDelayLevel",
+        "storePathCommitLog",
+        "storePathRootDir",
+        "storeType",
+    }
+)
+
+
+class ChangeForbidden(Exception):
+    """A property that requests may not change."""
+
+
+class Configuration:
+    """All settings of the process as properties. `path` is their file; without one changes are not kept."""
+
+    def __init__(self, settings: OptionSet, disk: Disk, clock: Clock, path: str) -> None:
+        self._settings = settings
+        self._disk = disk
+        self._clock = clock
+        self._path = path
+        self.version = DataVersion(timestamp=clock.millis())
+
+    def get(self, name: str) -> str:
+        """The text of a property's value. Raises `KeyError`."""
+        return str(self._settings.get(name))
+
+    def as_properties(self) -> str:
+        """All properties as text; secrets are hidden."""
+        return self._settings.as_properties()
+
+    def update(self, found: Sequence[Setting]) -> None:
+        """Set these properties, all or none. Raises `ChangeForbidden` and, for what is wrong, `ConfigError`."""
+        closed = NEVER_CHANGED.union(str(self._settings.get("configBlackList")).split(";"))
+        if any(setting.key in closed for setting in found):
+            raise ChangeForbidden("Can not update config in black list.")
+        fixed = sorted(READ_AT_START.intersection(setting.key for setting in found))
+        if fixed:
+            raise ConfigError(f"read at start only, change it in the file and restart: {', '.join(fixed)}")
+        problems = self._settings.check(found)
+        if problems:
+            raise ConfigError("; ".join(map(str, problems)))
+        for problem in self._settings.apply(found):
+            log.warning("%s", problem)
+        changes = {setting.key: setting.value for setting in found}
+        log.info("Settings changed by request: %s", ", ".join(sorted(changes)))
+        self.version.next(self._clock.millis())
+        self._keep(changes)
+
+    def _keep(self, changes: Mapping[str, str]) -> None:
+        if not self._path or not self._disk.exists(self._path):
+            log.warning("There is no settings file to keep the change in: it lasts until the broker stops")
+            return
+        text = self._disk.read_bytes(self._path).decode()
+        write_table(self._disk, self._path, changed_text(text, changes).encode())
+
+
+def changed_text(text: str, changes: Mapping[str, str]) -> str:
+    """Properties text in which these properties have these values; all else is as it was."""
+    lines = text.splitlines()
+    missing = dict(changes)
+    for setting in load_properties(text, ""):
+        if setting.key not in changes:
+            continue
+        first = last = setting.line - 1
+        while _goes_on(lines[last]) and last + 1 < len(lines):
+            last += 1
+        # Lines keep their numbers until all are found: what a value went on in becomes empty.
+        lines[first : last + 1] = [_line(setting.key, changes[setting.key]), *[""] * (last - first)]
+        missing.pop(setting.key, None)
+    lines += [_line(key, value) for key, value in missing.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _goes_on(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _line(key: str, value: str) -> str:
+    return format_properties_text({key: value}).rstrip("\n")

@@ -1,0 +1,136 @@
+"""What clients tell of themselves: heartbeats, farewells, checks of their settings; and who is in a group.
+
+Request functions over the tables of `clients.py`. Standard: `ClientManageProcessor`,
+`ConsumerManageProcessor.getConsumerListByGroup`.
+"""
+
+from engine.groups import SubscriptionGroupConfig
+from engine.message import RETRY_PREFIX
+from gateway.broker.broker import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
+from gateway.broker.clients import Client, TooManyClients
+from gateway.codec.bodies import (
+    CheckClientRequestBody,
+    ConsumerData,
+    GetConsumerListByGroupResponseBody,
+    HeartbeatData,
+)
+from gateway.codec.codes import ResponseCode
+from gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
+from gateway.remoting.call import Call, Reply, RequestError
+
+CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
+TAG = "TAG"
+
+
+def heart_beat(broker: Broker, call: Call) -> Reply:
+    """34 HEART_BEAT, version 1 (fingerprint 0) and version 2 (subscriptions may be left out).
+
+    A consumer group that is not known and may not be created is passed over without a word.
+    """
+    if len(call.body) > broker.options.max_heartbeat_body_size:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"a heartbeat of {len(call.body)} bytes is too long")
+    told = HeartbeatData.decode(call.body)
+    _check_limits(broker, told)
+    call.peer.on_lost(broker.clients.lost)
+    is_first_version = told.heartbeat_fingerprint == 0
+    is_outdated = is_first_version
+    try:
+        for data in told.consumer_data_set:
+            is_outdated |= _take_consumer(broker, call, told, data)
+        for producer in told.producer_data_set:
+            _take_producer(broker, producer.group_name, _client(call, told.client_id))
+    except TooManyClients as refusal:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(refusal)) from None
+    changed = "true" if is_outdated else "false"
+    return Reply(ext={"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
+
+
+def unregister_client(broker: Broker, call: Call) -> Reply:
+    """35 UNREGISTER_CLIENT: a client leaves by itself, so its queue locks are free at once.
+
+    They are not when a channel is merely lost: its client may still be working on what it pulled.
+    """
+    header = call.header
+    assert isinstance(header, UnregisterClientRequestHeader)
+    if header.producer_group is not None:
+        broker.clients.unregister_producer(header.producer_group, call.peer)
+    if header.consumer_group is not None:
+        broker.clients.unregister_consumer(header.consumer_group, call.peer)
+        broker.locks.release_client(header.consumer_group, header.client_id)
+    return Reply()
+
+
+def consumer_list(broker: Broker, call: Call) -> Reply:
+    """38 GET_CONSUMER_LIST_BY_GROUP: the client ids a rebalance shares the queues among."""
+    header = call.header
+    assert isinstance(header, GetConsumerListByGroupRequestHeader)
+    client_ids = broker.clients.consumer_ids(header.consumer_group)
+    if not client_ids:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {header.consumer_group}")
+    return Reply(body=GetConsumerListByGroupResponseBody(consumer_id_list=client_ids).encode())
+
+
+def check_client_config(broker: Broker, call: Call) -> Reply:
+    """46 CHECK_CLIENT_CONFIG: whether the broker understands a subscription; of tags it understands all."""
+    subscription = CheckClientRequestBody.decode(call.body).subscription_data
+    expression_type = TAG if subscription is None else subscription.expression_type or TAG
+    if expression_type != TAG:
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR,
+            f"The broker does not support consumer to filter message by {expression_type}",
+        )
+    return Reply()
+
+
+def _check_limits(broker: Broker, told: HeartbeatData) -> None:
+    options = broker.options
+    groups = len(told.consumer_data_set) + len(told.producer_data_set)
+    if groups > options.max_groups_per_client:
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR,
+            f"client {told.client_id} is in {groups} groups, more than maxGroupsPerClient allows",
+        )
+    for data in told.consumer_data_set:
+        if len(data.subscription_data_set) > options.max_subscriptions_per_group:
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR,
+                f"group {data.group_name} subscribes to {len(data.subscription_data_set)} topics, "
+                "more than maxSubscriptionsPerGroup allows",
+            )
+
+
+def _client(call: Call, client_id: str) -> Client:
+    command = call.command
+    return Client(call.peer, client_id, command.language.name, command.version)
+
+
+def _take_consumer(broker: Broker, call: Call, told: HeartbeatData, data: ConsumerData) -> bool:
+    if broker.options.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
+        return False
+    group = broker.groups.find(data.group_name)
+    if group is None:
+        return False
+    _create_retry_topic(broker, data, group)
+    return broker.clients.register_consumer(
+        data,
+        _client(call, told.client_id),
+        fingerprint=told.heartbeat_fingerprint,
+        subscriptions_left_out=told.without_sub and told.heartbeat_fingerprint != 0,
+        notify=group.notify_consumer_ids_changed_enable,
+    )
+
+
+def _take_producer(broker: Broker, group: str, client: Client) -> None:
+    options = broker.options
+    # The table serves transaction checks only: it may be done without where there are none.
+    if options.enable_register_producer or not options.reject_transaction_message:
+        broker.clients.register_producer(group, client)
+
+
+def _create_retry_topic(broker: Broker, data: ConsumerData, group: SubscriptionGroupConfig) -> None:
+    broker.topics.create_for_send_back(
+        RETRY_PREFIX + data.group_name,
+        group.retry_queue_nums,
+        PERM_READ | PERM_WRITE,
+        UNIT_SUB_FLAG if data.unit_mode else 0,
+    )
