@@ -38,7 +38,7 @@ class KvConfig:
     def put(self, namespace: str, key: str, value: str) -> None:
         """Set one value. Raises KvFull, or OSError when the file cannot be written; then nothing changed."""
         self._check_limits(namespace, key, value)
-        log.info("KV configuration: %s %s is now %r", namespace, key, value)
+        log.info("KV configuration: %s %s is now %.200r", namespace, key, value)
         self._replace(namespace, {**self._table.get(namespace, {}), key: value})
 
     def delete(self, namespace: str, key: str) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.codec.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
-from gateway.namesrv.routes import MASTER_ID, PERM_WRITE, BrokerKey, RouteTables
+from gateway.namesrv.registration import MASTER_ID, PERM_WRITE, BrokerKey
+from gateway.namesrv.routes import RouteTables
 
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 """Brokers ask for the route of this and their name to learn of their group as it is, acting master aside."""

@@ -16,7 +16,8 @@ from engine.errors import ConfigError
 from engine.jsonfile import write_table
 from engine.options import NamesrvOptions, OptionSet, Setting
 from gateway.namesrv.kv import KvConfig
-from gateway.namesrv.routes import Leaving, Notice, RouteTables
+from gateway.namesrv.registration import Leaving, Notice
+from gateway.namesrv.routes import RouteTables
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,10 @@ class NameServer:
         self._soon = soon
         self._leaving: list[Leaving] = []
         self._started = clock.monotonic()
+
+    def now(self) -> int:
+        """The time in ms by which brokers are counted as alive: not the wall's, which may be set."""
+        return int(self.clock.monotonic() * 1000)
 
     def is_ready(self) -> bool:
         """Whether routes are given: with `needWaitForService`, only after `waitSecondsForService`."""
@@ -106,7 +111,7 @@ class NameServer:
         Standard: `RouteInfoManager.scanNotActiveBroker`.
         """
         peers = []
-        for leaving in self.tables.expired(self.clock.millis()):
+        for leaving in self.tables.expired(self.now()):
             log.warning("broker %s at %s was not heard of in time", leaving.name, leaving.key.address)
             self.leave_soon(leaving)
             peers.append(leaving.peer)

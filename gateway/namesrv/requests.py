@@ -29,7 +29,14 @@ from gateway.codec.codes import V4_9_4, ResponseCode
 from gateway.namesrv import lookup
 from gateway.namesrv.kv import ORDER_TOPIC_CONFIG, KvFull
 from gateway.namesrv.name_server import NameServer
-from gateway.namesrv.routes import PERM_READ, PERM_WRITE, BrokerKey, Leaving, Refused, Registration
+from gateway.namesrv.registration import (
+    PERM_READ,
+    PERM_WRITE,
+    BrokerKey,
+    Leaving,
+    Refused,
+    Registration,
+)
 from gateway.remoting.call import Call, Reply, RequestError
 
 log = logging.getLogger(__name__)
@@ -98,7 +105,7 @@ def register_broker(namesrv: NameServer, call: Call) -> Reply:
         log.warning("the registration of %s is damaged: wrong checksum", header.broker_name)
         raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
     try:
-        registered = namesrv.tables.register(_registration(namesrv, call, header), call.now)
+        registered = namesrv.tables.register(_registration(namesrv, call, header), namesrv.now())
     except Refused as refused:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(refused)) from None
     call.peer.on_lost(namesrv.connection_lost)
@@ -180,7 +187,7 @@ def query_data_version(namesrv: NameServer, call: Call) -> Reply:
     assert isinstance(header, headers.QueryDataVersionRequestHeader)
     key = BrokerKey(header.cluster_name, header.broker_addr)
     asked = _data_version(_json_of(call.body)) if call.body else None
-    namesrv.tables.heard_of(key, call.now)
+    namesrv.tables.heard_of(key, namesrv.now())
     known = namesrv.tables.data_version(key)
     answer = headers.QueryDataVersionResponseHeader(changed=namesrv.tables.is_changed(key, asked))
     return Reply(header=answer, body=b"" if known is None else known.encode())
@@ -190,7 +197,7 @@ def broker_heartbeat(namesrv: NameServer, call: Call) -> Reply:
     """904: a sign of life of a broker, known or not."""
     header = call.header
     assert isinstance(header, headers.BrokerHeartbeatRequestHeader)
-    namesrv.tables.heard_of(BrokerKey(header.cluster_name, header.broker_addr), call.now)
+    namesrv.tables.heard_of(BrokerKey(header.cluster_name, header.broker_addr), namesrv.now())
     return Reply()
 
 
@@ -232,7 +239,9 @@ def wipe_write_perm(namesrv: NameServer, call: Call) -> Reply:
     header = call.header
     assert isinstance(header, headers.WipeWritePermOfBrokerRequestHeader)
     count = namesrv.tables.change_perms(header.broker_name, lambda perm: perm & ~PERM_WRITE)
-    log.info("%s wipes the write permission of %s: %d topics", call.peer.address, header.broker_name, count)
+    log.info(
+        "%s wipes the write permission of %.200s: %d topics", call.peer.address, header.broker_name, count
+    )
     return Reply(header=headers.WipeWritePermOfBrokerResponseHeader(wipe_topic_count=count))
 
 
@@ -241,7 +250,9 @@ def add_write_perm(namesrv: NameServer, call: Call) -> Reply:
     header = call.header
     assert isinstance(header, headers.AddWritePermOfBrokerRequestHeader)
     count = namesrv.tables.change_perms(header.broker_name, lambda _: PERM_READ | PERM_WRITE)
-    log.info("%s adds the write permission of %s: %d topics", call.peer.address, header.broker_name, count)
+    log.info(
+        "%s adds the write permission of %.200s: %d topics", call.peer.address, header.broker_name, count
+    )
     return Reply(header=headers.AddWritePermOfBrokerResponseHeader(add_topic_count=count))
 
 
@@ -250,7 +261,10 @@ def delete_topic(namesrv: NameServer, call: Call) -> Reply:
     header = call.header
     assert isinstance(header, headers.DeleteTopicFromNamesrvRequestHeader)
     log.info(
-        "%s deletes topic %s in %s", call.peer.address, header.topic, header.cluster_name or "all clusters"
+        "%s deletes topic %.200s in %.200s",
+        call.peer.address,
+        header.topic,
+        header.cluster_name or "all clusters",
     )
     namesrv.tables.delete_topic(header.topic, header.cluster_name)
     return Reply()
@@ -360,7 +374,8 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
     if any(setting.key in namesrv.fixed_settings() for setting in found):
         raise RequestError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
-    log.info("%s updates the settings: %s", call.peer.address, [setting.key for setting in found])
+    known = [setting.key for setting in found if setting.key in namesrv.settings]
+    log.info("%s updates the settings %s", call.peer.address, known)
     try:
         namesrv.update_settings(found)
     except ConfigError as error:

@@ -20,108 +20,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from engine.data_version import DataVersion
 from engine.options import NamesrvOptions
 from gateway.codec.bodies import BrokerData, QueueData
+from gateway.namesrv.registration import (
+    DEFAULT_HEARTBEAT_TIMEOUT,
+    MASTER_ID,
+    PERM_WRITE,
+    BrokerKey,
+    Leaving,
+    LiveBroker,
+    Mappings,
+    Notice,
+    Refused,
+    Registered,
+    Registration,
+    check_texts,
+    read_mappings,
+    read_queues,
+)
 
 log = logging.getLogger(__name__)
-
-MASTER_ID = 0
-PERM_READ = 4
-PERM_WRITE = 2
-"""Bits of a queue's permission. Standard: `PermName`."""
-
-INT_MIN, INT_MAX = -(2**31), 2**31 - 1
-
-NAME_LENGTH_MAX = 1024
-"""Characters that names and addresses may have; far more than the longest legal ones."""
-
-DEFAULT_HEARTBEAT_TIMEOUT = 120_000
-"""Milliseconds after which a broker unheard of is dropped, unless its registration names another time."""
-
-
-class BrokerKey(NamedTuple):
-    """What one broker process is known by, whatever its name and id are at the moment."""
-
-    cluster: str
-    address: str
-
-
-@dataclass(slots=True)
-class LiveBroker:
-    """A broker that is heard of. Times in ms; `peer` is the connection it last registered on."""
-
-    name: str
-    last_update: int
-    heartbeat_timeout: int
-    data_version: DataVersion
-    ha_address: str
-    peer: object
-
-
-@dataclass(slots=True, kw_only=True)
-class Registration:
-    """What a broker says of itself and its topics.
-
-    `topics` and `mappings` are JSON objects by topic, as they came. `enable_acting_master` is None from
-    brokers too old to say. `filter_servers` None leaves those known.
-    """
-
-    cluster: str
-    name: str
-    broker_id: int
-    address: str
-    ha_address: str
-    data_version: DataVersion
-    topics: Mapping[str, Mapping[str, Any]]
-    mappings: Mapping[str, Any] = field(default_factory=dict)
-    zone_name: str | None = None
-    heartbeat_timeout: int | None = None
-    enable_acting_master: bool | None = None
-    filter_servers: Sequence[str] | None = None
-    peer: object = None
-
-    @property
-    def key(self) -> BrokerKey:
-        """Where this broker stands in `live`."""
-        return BrokerKey(self.cluster, self.address)
-
-
-class Notice(NamedTuple):
-    """To be sent to each of `receivers`: the smallest broker id of their group has changed."""
-
-    receivers: tuple[str, ...]
-    broker_name: str
-    min_broker_id: int
-    min_broker_address: str
-    offline_broker_address: str | None
-    ha_broker_address: str | None
-
-
-@dataclass(slots=True)
-class Registered:
-    """What a registration brings back: where the master is (for slaves), and whom to tell."""
-
-    master_address: str | None = None
-    ha_address: str | None = None
-    notices: list[Notice] = field(default_factory=list)
-
-
-class Leaving(NamedTuple):
-    """A broker that goes. `broker_id` is None when its group does not know it (any more). `peer`, when set,
-    is the connection it is known by: a broker that has registered on another one since is not meant."""
-
-    key: BrokerKey
-    name: str
-    broker_id: int | None
-    peer: object = None
-
-
-class Refused(Exception):
-    """A registration that is not taken; the text is the remark. Nothing has changed."""
 
 
 class RouteTables:
@@ -138,6 +60,7 @@ class RouteTables:
         self.encoded: dict[tuple[str, bool], bytes] = {}
         """(topic, quoted keys) -> route answer; at most two for each known topic."""
         self._pairs = 0  # of topic and broker in topic_queues
+        self._mapped = 0  # weight of all mappings
 
     # Brokers come
 
@@ -161,13 +84,17 @@ class RouteTables:
         first = not addresses.get(said.broker_id)
         addresses[said.broker_id] = said.address
         changed = first or self.is_changed(said.key, said.data_version)
-        taken = self._changed_topics(said, changed) if _speaks_for_group(said, addresses) else None
-        self._check_limits(said, taken or {})
+        speaks = _speaks_for_group(said, addresses)
+        taken = self._changed_topics(said, changed) if speaks else {}
+        mappings = read_mappings(said) if speaks and changed else {}
+        self._check_limits(said, taken, mappings)
 
         notices = self._leave_old_name(said)
         group = self._put_group(said, addresses)
-        if taken is not None:
-            self._take_topics(said, taken, changed)
+        if speaks:
+            self._take_topics(said, taken)
+            for topic, mapping in mappings.items():
+                self._put_mapping(said.name, topic, mapping)
         self._put_live(said, now)
         registered = self._where_master_is(said, group)
         registered.notices = notices
@@ -204,24 +131,25 @@ class RouteTables:
         mask = ~PERM_WRITE if acting else -1
         known = self.topic_queues
         return {
-            topic: _queues_of(said.name, topic, config, mask)
+            topic: read_queues(said.name, topic, config, mask)
             for topic, config in said.topics.items()
             if changed or said.name not in known.get(topic, ())
         }
 
-    def _check_limits(self, said: Registration, taken: Mapping[str, QueueData]) -> None:
+    def _check_limits(self, said: Registration, taken: Mapping[str, QueueData], mappings: Mappings) -> None:
         """Keep what peers can make us remember bounded. Raises Refused."""
-        texts = (said.cluster, said.name, said.address, said.ha_address, said.zone_name or "")
-        if max(map(len, (*texts, *taken, *(said.filter_servers or ())))) > NAME_LENGTH_MAX:
-            raise Refused(f"a name or an address may have {NAME_LENGTH_MAX} characters")
-        options = self.options
-        if said.key not in self.live and len(self.live) >= options.max_brokers:
-            raise Refused(f"too many brokers are registered, the limit is {options.max_brokers}")
-        if said.cluster not in self.clusters and len(self.clusters) >= options.max_brokers:
-            raise Refused(f"too many clusters are registered, the limit is {options.max_brokers}")
-        if said.name not in self.brokers and len(self.brokers) >= options.max_brokers:
-            raise Refused(f"too many broker names are registered, the limit is {options.max_brokers}")
+        check_texts(said, taken)
+        most = self.options.max_brokers
+        if said.key not in self.live and len(self.live) >= most:
+            raise Refused(f"too many brokers are registered, the limit is {most}")
+        if said.cluster not in self.clusters and len(self.clusters) >= most:
+            raise Refused(f"too many clusters are registered, the limit is {most}")
+        if said.name not in self.brokers and len(self.brokers) >= most:
+            raise Refused(f"too many broker names are registered, the limit is {most}")
         self._check_room(taken.keys(), [said.name])
+        pairs_most = self.options.max_queue_data
+        if mappings and self._mapped + sum(map(_weight, mappings.values())) > pairs_most:
+            raise Refused(f"too many queues of static topics are registered, the limit is {pairs_most}")
 
     def _check_room(self, topics: Set[str], brokers: Collection[str]) -> None:
         """Whether topics of brokers may be added, looked at closely only near the limits. Raises Refused."""
@@ -256,21 +184,19 @@ class RouteTables:
             self.encoded.clear()
         return group
 
-    def _take_topics(self, said: Registration, taken: Mapping[str, QueueData], changed: bool) -> None:
+    def _take_topics(self, said: Registration, taken: Mapping[str, QueueData]) -> None:
         if self.options.delete_topic_with_broker_registration and not said.mappings:
             gone = [t for t, by in self.topic_queues.items() if said.name in by and t not in said.topics]
             for topic in gone:
                 self._drop_queues(topic, said.name)
         for topic, queues in taken.items():
             self._put_queues(topic, queues)
-        if changed:
-            for topic, mapping in said.mappings.items():
-                self._put_mapping(said.name, topic, mapping)
 
-    def _put_mapping(self, broker: str, topic: str, mapping: Any) -> None:
-        ours = isinstance(mapping, Mapping) and mapping.get("bname") == broker
-        if ours and topic in self.topic_queues:
-            self.mappings.setdefault(topic, {})[broker] = mapping
+    def _put_mapping(self, broker: str, topic: str, mapping: dict[str, Any]) -> None:
+        if topic in self.topic_queues:
+            by_broker = self.mappings.setdefault(topic, {})
+            self._mapped += _weight(mapping) - _weight(by_broker.get(broker))
+            by_broker[broker] = mapping
             self._forget(topic)
 
     def _put_live(self, said: Registration, now: int) -> None:
@@ -451,7 +377,7 @@ class RouteTables:
         self._pairs -= 1
         if not by_broker:
             del self.topic_queues[topic]
-            self.mappings.pop(topic, None)
+            self._mapped -= sum(map(_weight, self.mappings.pop(topic, {}).values()))
         self._forget(topic)
 
     def _forget(self, topic: str) -> None:
@@ -466,19 +392,9 @@ def _speaks_for_group(said: Registration, addresses: Mapping[int, str]) -> bool:
     return said.enable_acting_master is not None and said.broker_id == min(addresses)
 
 
-def _queues_of(broker: str, topic: str, config: Mapping[str, Any], mask: int) -> QueueData:
-    """A topic's queues out of its configuration; what is missing is as in the standard's `TopicConfig`."""
-    numbers = (
-        config.get("readQueueNums", 16),
-        config.get("writeQueueNums", 16),
-        config.get("perm", PERM_READ | PERM_WRITE),
-        config.get("topicSysFlag", 0),
-    )
-    for number in numbers:
-        if type(number) is not int or not INT_MIN <= number <= INT_MAX:
-            raise Refused(f"the configuration of topic {topic[:100]} cannot be read")
-    read, write, perm, flag = numbers
-    return QueueData(broker, read, write, perm & mask, flag)
+def _weight(mapping: Mapping[str, Any] | None) -> int:
+    """What a mapping counts in the limit: itself and its queues."""
+    return 0 if mapping is None else 1 + len(mapping["currIdMap"])
 
 
 def _notice(group: BrokerData, lost: str | None, ha_address: str | None) -> Notice:

@@ -23,13 +23,13 @@ from gateway.codec.command import RemotingCommand
 from gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
 from gateway.namesrv import requests
 from gateway.namesrv.name_server import NameServer
-from gateway.namesrv.routes import Notice
+from gateway.namesrv.registration import Notice
 from gateway.remoting.call import Peer
 from gateway.remoting.client import RemotingClient
 from gateway.remoting.dispatch import Dispatcher, Hook, RequestFunction
 from gateway.remoting.loop import ListeningPort, Reactor
 from gateway.remoting.server import RemotingServer
-from gateway.remoting.tls import ServerTls
+from gateway.remoting.tls import ClientTls, ServerTls
 
 log = logging.getLogger(__name__)
 
@@ -234,7 +234,8 @@ class NameServerService:
     """A name server on one port. Nothing happens before `start`.
 
     `settings` are all options of the process as properties (requests 318 and 319); made of `options` and
-    `remoting` when it is not given. `hooks` watch over every request.
+    `remoting` when it is not given. `client_tls` is used towards brokers that are told something. `hooks`
+    watch over every request.
     """
 
     def __init__(
@@ -247,12 +248,13 @@ class NameServerService:
         disk: Disk,
         settings: OptionSet | None = None,
         tls: ServerTls | None = None,
+        client_tls: ClientTls | None = None,
         hooks: Sequence[Hook] = (),
     ) -> None:
         self._options = options
         self._remoting = remoting
         self._reactor = reactor
-        self._client = RemotingClient(reactor, remoting, clock=clock)
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
         self.namesrv = NameServer(
             options,
             settings=OptionSet(options, remoting) if settings is None else settings,

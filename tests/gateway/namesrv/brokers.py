@@ -3,7 +3,7 @@
 from typing import Any
 
 from engine.data_version import DataVersion
-from gateway.namesrv.routes import BrokerKey, Registration
+from gateway.namesrv.registration import BrokerKey, Registration
 
 NOW = 1_700_000_000_000
 MASTER = "10.0.0.1:10911"
@@ -38,7 +38,14 @@ def table(*topics: str | dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def mapping(broker: str, name: str) -> dict[str, Any]:
     """The queues of a static topic on one broker."""
-    return {"bname": broker, "currIdMap": {0: 0}, "epoch": 1, "topic": name, "totalQueues": 8}
+    return {
+        "bname": broker,
+        "currIdMap": {0: 0},
+        "dirty": False,
+        "epoch": 1,
+        "topic": name,
+        "totalQueues": 8,
+    }
 
 
 def says(

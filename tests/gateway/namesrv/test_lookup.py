@@ -4,7 +4,8 @@ import pytest
 
 from engine.options import NamesrvOptions
 from gateway.namesrv import lookup
-from gateway.namesrv.routes import Leaving, RouteTables
+from gateway.namesrv.registration import Leaving
+from gateway.namesrv.routes import RouteTables
 from tests.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says, topic
 
 

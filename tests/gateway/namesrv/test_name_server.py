@@ -9,7 +9,7 @@ from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.options import NamesrvOptions, OptionSet, Setting
 from gateway.namesrv.name_server import NameServer
-from gateway.namesrv.routes import Leaving, Notice
+from gateway.namesrv.registration import Leaving, Notice
 from tests.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says
 
 
@@ -45,8 +45,8 @@ class Bench:
 
 def test_brokers_that_go_together_are_dropped_together() -> None:
     bench = Bench()
-    bench.namesrv.tables.register(says(), NOW)
-    bench.namesrv.tables.register(says(name="b2", address=OTHER), NOW)
+    bench.namesrv.tables.register(says(), bench.namesrv.now())
+    bench.namesrv.tables.register(says(name="b2", address=OTHER), bench.namesrv.now())
     assert bench.namesrv.leave_soon(Leaving(key(), "b1", 0))
     assert bench.namesrv.leave_soon(Leaving(key(OTHER), "b2", 0))
     assert bench.brokers == {"b1", "b2"}
@@ -58,7 +58,7 @@ def test_brokers_that_go_together_are_dropped_together() -> None:
 def test_brokers_may_go_again_after_that() -> None:
     bench = Bench()
     for _ in range(2):
-        bench.namesrv.tables.register(says(), NOW)
+        bench.namesrv.tables.register(says(), bench.namesrv.now())
         bench.namesrv.leave_soon(Leaving(key(), "b1", 0))
         bench.turn()
         assert bench.brokers == set()
@@ -74,8 +74,8 @@ def test_the_queue_of_those_that_go_is_limited() -> None:
 
 def test_a_lost_connection_takes_its_brokers_with_it() -> None:
     bench = Bench()
-    bench.namesrv.tables.register(says(peer="p"), NOW)
-    bench.namesrv.tables.register(says(name="b2", address=OTHER, peer="q"), NOW)
+    bench.namesrv.tables.register(says(peer="p"), bench.namesrv.now())
+    bench.namesrv.tables.register(says(name="b2", address=OTHER, peer="q"), bench.namesrv.now())
     bench.namesrv.connection_lost("p")
     bench.turn()
     assert bench.brokers == {"b2"}
@@ -83,7 +83,7 @@ def test_a_lost_connection_takes_its_brokers_with_it() -> None:
 
 def test_a_broker_not_heard_of_is_dropped_and_its_connection_given_back() -> None:
     bench = Bench()
-    bench.namesrv.tables.register(says(heartbeat_timeout=10_000, peer="p"), NOW)
+    bench.namesrv.tables.register(says(heartbeat_timeout=10_000, peer="p"), bench.namesrv.now())
     bench.clock.advance(10_000)
     assert bench.namesrv.drop_expired() == []
     bench.clock.advance(1)
@@ -92,10 +92,19 @@ def test_a_broker_not_heard_of_is_dropped_and_its_connection_given_back() -> Non
     assert bench.brokers == set()
 
 
+def test_a_wall_clock_that_jumps_drops_nobody() -> None:
+    bench = Bench()
+    bench.namesrv.tables.register(says(), bench.namesrv.now())
+    bench.clock.set_wall(NOW + 86_400_000)
+    assert bench.namesrv.drop_expired() == []
+
+
 def test_a_loss_is_told() -> None:
     bench = Bench(notify_min_broker_id_changed=True)
     for number, address in ((0, MASTER), (1, SLAVE)):
-        bench.namesrv.tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
+        bench.namesrv.tables.register(
+            says(broker_id=number, address=address, enable_acting_master=True), bench.namesrv.now()
+        )
     bench.namesrv.leave_soon(Leaving(key(), "b1", 0))
     bench.turn()
     assert bench.notices == [Notice((SLAVE,), "b1", 1, SLAVE, MASTER, None)]

@@ -4,7 +4,8 @@ import pytest
 
 from engine.options import NamesrvOptions
 from gateway.codec.bodies import QueueData
-from gateway.namesrv.routes import PERM_WRITE, Leaving, Notice, Refused, RouteTables
+from gateway.namesrv.registration import PERM_WRITE, Leaving, Notice, Refused
+from gateway.namesrv.routes import RouteTables
 from tests.gateway.namesrv.brokers import (
     HA,
     MASTER,
@@ -503,37 +504,27 @@ def test_the_number_of_queue_data_is_limited(tables: RouteTables, options: Names
     assert set(tables.brokers) == {"b1", "b2"}
 
 
-@pytest.mark.parametrize("value", ["6", None, 6.0, True, [6], 2**31, -(2**31) - 1])
-@pytest.mark.parametrize("member", ["perm", "readQueueNums", "writeQueueNums", "topicSysFlag"])
-def test_a_topic_that_cannot_be_read_spoils_its_whole_registration(
-    tables: RouteTables, member: str, value: object
-) -> None:
+def test_a_part_that_cannot_be_read_spoils_its_whole_registration(tables: RouteTables) -> None:
     with pytest.raises(Refused, match="topic T2 cannot be read"):
-        tables.register(says("T1", topic("T2") | {member: value}), NOW)
-    assert not tables.brokers and not tables.topic_queues
-
-
-def test_what_a_topic_does_not_say_is_as_in_the_standard(tables: RouteTables) -> None:
-    tables.register(says({"topicName": "T1"}, "T2"), NOW)
-    assert tables.topic_queues["T1"]["b1"] == QueueData("b1", 16, 16, 6, 0)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"name": "n" * 1025},
-        {"cluster": "n" * 1025},
-        {"address": "n" * 1025},
-        {"zone_name": "n" * 1025},
-        {"filter_servers": ["n" * 1025]},
-    ],
-)
-def test_names_without_end_are_refused(tables: RouteTables, fields: dict[str, object]) -> None:
-    with pytest.raises(Refused, match="1024 characters"):
-        tables.register(says(**fields), NOW)  # type: ignore[arg-type]
+        tables.register(says("T1", topic("T2") | {"perm": "six"}), NOW)
+    with pytest.raises(Refused, match="epoch of TopicMapping"):
+        tables.register(says(mappings={"T1": mapping("b1", "T1") | {"epoch": []}}), NOW)
     with pytest.raises(Refused, match="1024 characters"):
         tables.register(says("T1", "n" * 1025), NOW)
-    assert not tables.brokers and not tables.clusters and not tables.live
+    assert not tables.brokers and not tables.clusters and not tables.live and not tables.topic_queues
+
+
+def test_the_queues_of_static_topics_are_limited(tables: RouteTables, options: NamesrvOptions) -> None:
+    """A mapping counts one and one for each of its queues."""
+    options.max_queue_data = 4
+    one = {"T1": mapping("b1", "T1")}
+    tables.register(says(mappings=one), NOW)
+    large = {"T1": mapping("b1", "T1") | {"currIdMap": {0: 0, 1: 1}}}
+    with pytest.raises(Refused, match="static topics"):
+        tables.register(says(data_version=version(2), mappings=large), NOW)
+    tables.delete_topic("T1")
+    tables.register(says(data_version=version(2), mappings=large), NOW)
+    assert len(tables.mappings["T1"]["b1"]["currIdMap"]) == 2
 
 
 # Kept answers

@@ -1,0 +1,65 @@
+"""What a registration carries, read and refused."""
+
+from typing import Any
+
+import pytest
+
+from gateway.codec.bodies import QueueData
+from gateway.namesrv.registration import Refused, check_texts, read_mappings, read_queues
+from tests.gateway.namesrv.brokers import mapping, says, topic
+
+
+def test_queues_are_those_of_the_topics_configuration() -> None:
+    assert read_queues("b1", "T1", topic("T1", perm=7, queues=3, flag=1)) == QueueData("b1", 3, 3, 7, 1)
+
+
+def test_what_a_topic_does_not_say_is_as_in_the_standard() -> None:
+    assert read_queues("b1", "T1", {}) == QueueData("b1", 16, 16, 6, 0)
+
+
+def test_a_mask_takes_bits_of_the_permission() -> None:
+    assert read_queues("b1", "T1", topic("T1", perm=7), ~2).perm == 5
+
+
+@pytest.mark.parametrize("value", ["6", None, 6.0, True, [6], 2**31, -(2**31) - 1])
+@pytest.mark.parametrize("member", ["perm", "readQueueNums", "writeQueueNums", "topicSysFlag"])
+def test_a_topic_with_a_wrong_number_is_refused(member: str, value: object) -> None:
+    with pytest.raises(Refused, match="topic T1 cannot be read"):
+        read_queues("b1", "T1", topic("T1") | {member: value})
+
+
+def test_mappings_keep_what_is_known_and_quoted_numbers_become_numbers() -> None:
+    said = says(mappings={"T1": mapping("b1", "T1") | {"currIdMap": {"0": 3}, "unknown": "x" * 100}})
+    assert read_mappings(said) == {"T1": mapping("b1", "T1") | {"currIdMap": {0: 3}}}
+
+
+def test_a_mapping_in_another_brokers_name_is_left_out() -> None:
+    assert read_mappings(says(mappings={"T1": mapping("b2", "T1")})) == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [7, None, [], {}, {"bname": 7}, {"bname": "b1", "currIdMap": []}, {"bname": "b1", "currIdMap": {"x": 0}}],
+)
+def test_a_mapping_that_cannot_be_read_is_refused(wrong: Any) -> None:
+    with pytest.raises(Refused):
+        read_mappings(says(mappings={"T1": wrong}))
+
+
+@pytest.mark.parametrize("member", ["name", "cluster", "address", "ha_address", "zone_name"])
+def test_names_and_addresses_have_an_end(member: str) -> None:
+    said = says()
+    setattr(said, member, "n" * 1024)
+    check_texts(said, ["T1"])
+    setattr(said, member, "n" * 1025)
+    with pytest.raises(Refused, match="1024 characters"):
+        check_texts(said, ["T1"])
+
+
+def test_topics_and_filter_servers_have_an_end_too() -> None:
+    with pytest.raises(Refused, match="1024 characters"):
+        check_texts(says(), ["n" * 1025])
+    with pytest.raises(Refused, match="1024 characters"):
+        check_texts(says(filter_servers=["n" * 1025]), [])
+    with pytest.raises(Refused, match="100 filter servers"):
+        check_texts(says(filter_servers=["f"] * 101), [])
