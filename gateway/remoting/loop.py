@@ -6,7 +6,7 @@ The real things are `IReactorTime`, `IReactorTCP`, `ITCPTransport` and `IListeni
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 
@@ -26,6 +26,8 @@ class Transport(Protocol):
     """A connection's bytes, going out: `ITCPTransport`."""
 
     def write(self, data: bytes, /) -> object: ...
+
+    def writeSequence(self, data: Iterable[bytes], /) -> object: ...
 
     def loseConnection(self) -> object: ...
 

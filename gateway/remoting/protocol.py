@@ -298,17 +298,19 @@ class Connection(Protocol):
                 turn.add(self)
             self._speech.append(frame)
         else:
-            self._give_to_transport(frame)
+            # Others may become ready before the loop turns: this way they are sent together.
+            self.transport.writeSequence((frame,))
+            self._written()
 
     def flush(self) -> None:
         """Write what the turn has collected, in one piece."""
         speech, self._speech = self._speech, []
         if speech and self.is_open:
-            self._give_to_transport(speech[0] if len(speech) == 1 else b"".join(speech))
+            self.transport.write(speech[0] if len(speech) == 1 else b"".join(speech))
+            self._written()
 
-    def _give_to_transport(self, data: bytes) -> None:
+    def _written(self) -> None:
         self._touched = True
-        self.transport.write(data)
         if not self._transport_full:
             self._unsent = 0
             if self._backlog:

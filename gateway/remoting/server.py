@@ -26,6 +26,7 @@ from gateway.remoting.door import Doorway
 from gateway.remoting.loop import ListeningPort, Reactor, Timer
 from gateway.remoting.protocol import Connection, Turn, terms_of
 from gateway.remoting.tls import ServerTls
+from gateway.remoting.transport import listen
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +87,7 @@ class RemotingServer:
         """
         served_by = self._dispatcher if dispatcher is None else dispatcher
         factory = _Doorways(self, served_by)
-        listening: ListeningPort = self._reactor.listenTCP(
-            port, factory, self._options.server_socket_backlog, host
-        )
+        listening = listen(self._reactor, port, factory, self._options.server_socket_backlog, host)
         self._ports.append(listening)
         self._dispatchers.add(served_by)
         if not self._sweeper.running:

@@ -7,7 +7,7 @@ wire is `stuck`, as the socket of a peer that does not read. `Net` is a reactor 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from twisted.internet.address import IPv4Address
@@ -52,6 +52,9 @@ class Wire:
         if self.pending_size > self.BUFFER and self.producer is not None and not self.producer_paused:
             self.producer_paused = True
             self.producer.pauseProducing()
+
+    def writeSequence(self, data: Iterable[bytes]) -> None:
+        self.write(b"".join(data))
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         assert streaming and self.producer is None

@@ -1,0 +1,65 @@
+"""A TCP transport that sends at once what nothing waits before.
+
+Twisted's own puts every write into a buffer, asks the system to be told when the socket takes bytes, sends on
+the next turn of the loop, and takes the question back: two system calls for each reply that the socket would
+have taken right away. Here `write` tries the socket first and falls back to the buffer with whatever does not
+fit. `writeSequence` stays as it was: what is written through it is joined until the loop turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.interfaces import IReactorFDSet
+from twisted.internet.tcp import Port, Server
+
+from gateway.remoting.loop import ListeningPort, Reactor
+
+
+class EagerTransport(Server):
+    """The transport of one accepted connection."""
+
+    SEND_LIMIT = 1024 * 1024
+    """Bytes offered to the socket at once; large enough for a whole pull reply."""
+
+    _waits = False  # for the socket: something is buffered, or the end has been asked for
+
+    def write(self, data: bytes) -> None:
+        """Send what the socket takes now and buffer the rest; like any transport's otherwise."""
+        if self._waits or not self.connected:
+            super().write(data)  # type: ignore[no-untyped-call]
+            return
+        sent = self.writeSomeData(data)
+        if not isinstance(sent, int):
+            sent = 0  # the connection is broken: the loop finds out and tells, as it always does
+        if sent < len(data):
+            super().write(data[sent:])  # type: ignore[no-untyped-call]
+
+    def startWriting(self) -> None:
+        """The loop will tell when the socket takes bytes."""
+        self._waits = True
+        super().startWriting()  # type: ignore[no-untyped-call]
+
+    def stopWriting(self) -> None:
+        """Nothing is left to be sent."""
+        self._waits = False
+        super().stopWriting()  # type: ignore[no-untyped-call]
+
+
+class EagerPort(Port):
+    """A listening port whose connections have eager transports."""
+
+    transport = EagerTransport
+
+
+def listen(reactor: Reactor, port: int, factory: Any, backlog: int, interface: str) -> ListeningPort:
+    """Listen with eager transports where the reactor watches file descriptors, else as it does itself.
+
+    Raises `twisted.internet.error.CannotListenError`.
+    """
+    if not IReactorFDSet.providedBy(reactor):
+        listening: ListeningPort = reactor.listenTCP(port, factory, backlog, interface)
+        return listening
+    eager = EagerPort(port, factory, backlog, interface, reactor)
+    eager.startListening()
+    return eager

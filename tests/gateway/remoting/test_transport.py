@@ -1,0 +1,186 @@
+"""The eager transport on a socket that takes as much as a test lets it."""
+
+import errno
+from typing import Any
+
+import pytest
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IReactorFDSet
+from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.task import Clock
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from gateway.remoting import transport
+from gateway.remoting.transport import EagerPort, EagerTransport, listen
+from tests.gateway.remoting.pair import Net
+
+
+class Socket:
+    """Takes `room` bytes and notes every send."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.taken = b""
+        self.sends = 0
+        self.broken = False
+
+    def setblocking(self, flag: bool) -> None:
+        pass
+
+    def fileno(self) -> int:
+        return 7
+
+    def setsockopt(self, *option: object) -> None:
+        pass
+
+    def send(self, data: memoryview) -> int:
+        self.sends += 1
+        if self.broken:
+            raise OSError(errno.ECONNRESET, "reset")
+        if not self.room:
+            raise OSError(errno.EWOULDBLOCK, "full")
+        piece = bytes(data[: self.room])
+        self.room -= len(piece)
+        self.taken += piece
+        return len(piece)
+
+    def shutdown(self, how: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@implementer(IReactorFDSet)
+class Watch(Clock):
+    """A reactor that notes who waits for what."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writers: set[Any] = set()
+        self.asked = 0
+
+    def addReader(self, reader: Any) -> None:
+        pass
+
+    def removeReader(self, reader: Any) -> None:
+        pass
+
+    def addWriter(self, writer: Any) -> None:
+        self.asked += 1
+        self.writers.add(writer)
+
+    def removeWriter(self, writer: Any) -> None:
+        self.writers.discard(writer)
+
+    def turn(self) -> Any:
+        """The socket takes bytes again."""
+        for writer in list(self.writers):
+            outcome = writer.doWrite()
+            if outcome is not None:
+                return outcome
+        return None
+
+
+class Producer:
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def pauseProducing(self) -> None:
+        self.events.append("pause")
+
+    def resumeProducing(self) -> None:
+        self.events.append("resume")
+
+    def stopProducing(self) -> None:
+        self.events.append("stop")
+
+
+class Scene:
+    def __init__(self, room: int = 1 << 30) -> None:
+        self.socket = Socket(room)
+        self.watch = Watch()
+        made: Any = EagerTransport
+        self.transport: EagerTransport = made(self.socket, Protocol(), ("10.0.0.2", 5), None, 1, self.watch)
+
+
+def test_what_the_socket_takes_is_sent_without_asking_the_loop() -> None:
+    scene = Scene()
+    scene.transport.write(b"one")
+    scene.transport.write(b"two")
+    assert scene.socket.taken == b"onetwo"
+    assert (scene.socket.sends, scene.watch.asked) == (2, 0)
+
+
+@pytest.mark.parametrize("room", [0, 1, 5, 9])
+def test_what_does_not_fit_follows_in_order(room: int) -> None:
+    scene = Scene(room)
+    scene.transport.write(b"0123456789")
+    scene.transport.write(b"abc")
+    assert scene.socket.taken == b"0123456789"[:room]
+    scene.socket.room = 100
+    scene.watch.turn()
+    assert scene.socket.taken == b"0123456789abc"
+    assert scene.watch.writers == set()
+    scene.transport.write(b"!")
+    assert scene.socket.taken == b"0123456789abc!"
+
+
+def test_what_is_written_in_a_sequence_is_joined_until_the_loop_turns() -> None:
+    scene = Scene()
+    for piece in (b"one", b"two"):
+        scene.transport.writeSequence([piece])
+    assert scene.socket.sends == 0
+    scene.transport.write(b"three")
+    scene.watch.turn()
+    assert (scene.socket.taken, scene.socket.sends) == (b"onetwothree", 1)
+
+
+def test_a_producer_is_paused_by_what_is_left_and_resumed_when_it_has_gone() -> None:
+    scene = Scene(room=300_000)
+    producer = Producer()
+    scene.transport.registerProducer(producer, True)  # type: ignore[arg-type]
+    scene.transport.write(bytes(250_000))
+    assert producer.events == []
+    scene.transport.write(bytes(250_000))
+    assert producer.events == ["pause"]
+    scene.socket.room = 1 << 20
+    scene.watch.turn()
+    assert producer.events == ["pause", "resume"]
+    assert len(scene.socket.taken) == 500_000
+
+
+def test_a_broken_connection_is_found_by_the_loop() -> None:
+    scene = Scene()
+    scene.socket.broken = True
+    scene.transport.write(b"lost")
+    assert scene.transport.connected
+    assert isinstance(scene.watch.turn(), Exception)
+
+
+def test_closing_lets_everything_out_and_takes_nothing_more() -> None:
+    scene = Scene(room=2)
+    scene.transport.write(b"0123")
+    scene.transport.loseConnection()
+    scene.socket.room = 100
+    reason = scene.watch.turn()
+    assert isinstance(reason, ConnectionDone)
+    assert scene.socket.taken == b"0123"
+    scene.transport.connectionLost(Failure(reason))
+    scene.transport.write(b"late")
+    assert scene.socket.taken == b"0123"
+
+
+def test_where_there_are_no_descriptors_the_reactor_listens_itself() -> None:
+    net = Net()
+    assert listen(net, 9876, Factory(), 50, "") is net.ports[9876]
+
+
+def test_where_there_are_descriptors_the_port_is_eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[EagerPort] = []
+    monkeypatch.setattr(transport.EagerPort, "startListening", lambda port: started.append(port))
+    watch: Any = Watch()
+    port = listen(watch, 9876, Factory(), 50, "")
+    assert started == [port]
+    assert EagerPort.transport is EagerTransport
