@@ -344,18 +344,20 @@ def _decode_binary(header: bytes) -> RemotingCommand:
 def _read_fields(header: bytes, position: int, end: int) -> dict[str, str]:
     fields: dict[str, str] = {}
     while position < end:
-        key_start = position + _KEY_LENGTH.size
-        key_end = _end(header, key_start, _KEY_LENGTH.unpack_from(header, position)[0], end)
-        value_start = key_end + _LENGTH.size
-        position = _end(header, value_start, _LENGTH.unpack_from(header, key_end)[0], end)
+        key_start = position + 2
+        key_end = key_start + _KEY_LENGTH.unpack_from(header, position)[0]
+        value_start = key_end + 4
+        position = value_start + _LENGTH.unpack_from(header, key_end)[0]
+        if not key_start <= key_end < value_start <= position <= end:
+            raise CodecError("a length in a binary header leads out of its place")
         key = header[key_start:key_end].decode("utf-8", "replace")
         fields[key] = header[value_start:position].decode("utf-8", "replace")
     return fields
 
 
-def _end(header: bytes, start: int, length: int, limit: int | None = None) -> int:
+def _end(header: bytes, start: int, length: int) -> int:
     end = start + length
-    if length < 0 or end > (len(header) if limit is None else limit):
+    if not start <= end <= len(header):
         raise CodecError(f"a length of {length} in a binary header leads out of it")
     return end
 

@@ -44,13 +44,15 @@ class _IntTexts(dict[str, int]):
         self._limit = 1 << (bits - 1)
 
     def __missing__(self, text: str) -> int:
-        digits = text[1:] if text[:1] in ("-", "+") else text
-        if not digits.isdecimal():  # int() would also take blanks and underscores
-            raise ValueError
-        number = int(text)
-        if not -self._limit <= number < self._limit:
-            raise ValueError
-        return number
+        if text.isdecimal():  # int() alone would also take blanks and underscores
+            number = int(text)
+            if number < self._limit:
+                return number
+        elif text[:1] in ("-", "+") and text[1:].isdecimal():
+            number = int(text)
+            if -self._limit <= number < self._limit:
+                return number
+        raise ValueError
 
 
 class _BoolTexts(dict[str, bool]):

@@ -2,7 +2,7 @@
 
 `headers_of_the_standard.tsv` lists the header classes of version 5.5.0: wire name, Java type, `!` for
 required. `headers_pinned.txt` lists what our classes make of them, with attribute names, defaults and request
-codes. After a wanted change write it anew with `python -m tests.gateway.codec.test_headers` and read the diff.
+codes. After a wanted change write it anew: `python -m tests.gateway.codec.test_headers`; and read the diff.
 """
 
 import csv
