@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.clock import Clock
+    from engine.configuration import Configuration
     from engine.delays import DelayLevels, DelaySchedule
     from engine.groups import GroupTable
     from engine.message import UniqueKeys
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from engine.store.message_store import MessageStore
     from engine.topics import TopicTable
     from gateway.broker.clients import ClientTable
-    from gateway.broker.configuration import Configuration
     from gateway.broker.durable import Durability
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds

@@ -27,7 +27,7 @@ from engine.worker import InlineWorker, Worker
 from gateway.broker import locks, offsets, pull, query, send, send_back
 from gateway.broker.broker import Broker
 from gateway.broker.clients import Client, ClientTable
-from gateway.broker.configuration import Configuration
+from engine.configuration import Configuration
 from gateway.broker.durable import Durability
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
@@ -181,10 +181,8 @@ class MemoryBroker:
         self.clock = ManualClock()
         self.disk = disk or MemoryDisk(millis=self.clock.millis)
         self.options = BrokerOptions(broker_ip1="127.0.0.1", broker_name="broker-a", **options or {})
-        self.store_options = StoreOptions(
-            **{"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
-            | (store_options or {})
-        )
+        usual: dict[str, Any] = {"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
+        self.store_options = StoreOptions(**usual | (store_options or {}))
         self.arrivals: list[Arrival] = []
         self.broker = self._build(worker or InlineWorker())
         self.broker.store.start()
