@@ -5,6 +5,7 @@ Standard: `ConsumerManageProcessor`, `AdminBrokerProcessor.cloneGroupOffset` and
 """
 
 from engine import lenient_json
+from engine.disk import total_memory
 from gateway.broker.broker import Broker
 from gateway.codec.codes import ResponseCode
 from gateway.codec.headers import (
@@ -19,8 +20,9 @@ from gateway.remoting.call import Call, Reply, RequestError
 def query_offset(broker: Broker, call: Call) -> Reply:
     """What the group has committed.
 
-    A group that never committed begins at 0 while the queue still has its first message; else the
-    answer is "not found", and the client decides by its own settings where to begin.
+    A group that never committed begins at 0 while the queue still has its first message and that is
+    among the log's fresh part; else the answer is "not found", and the client decides by its own
+    settings where to begin.
     """
     header = call.header
     assert isinstance(header, QueryConsumerOffsetRequestHeader)
@@ -31,13 +33,25 @@ def query_offset(broker: Broker, call: Call) -> Reply:
             raise RequestError(
                 ResponseCode.QUERY_NOT_FOUND, "Not found, do not set to zero, maybe this group boot first"
             )
-        if broker.store.min_offset(topic, queue_id) > 0 or broker.store.max_offset(topic, queue_id) <= 0:
+        if not _begins_fresh(broker, topic, queue_id):
             raise RequestError(
                 ResponseCode.QUERY_NOT_FOUND,
                 "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
             )
         offset = 0
     return Reply(header=QueryConsumerOffsetResponseHeader(offset=offset))
+
+
+def _begins_fresh(broker: Broker, topic: str, queue_id: int) -> bool:
+    """Whether offset 0 is there, and so near the log's end that it is taken to be in memory.
+
+    Standard: `DefaultMessageStore.checkInMemByConsumeOffset`.
+    """
+    units = broker.store.consume_queue_units(topic, queue_id, 0, 1)
+    if not units:
+        return False
+    fresh = total_memory() * broker.store_options.access_message_in_memory_max_ratio // 100
+    return broker.store.max_physical_offset - units[0][0] <= fresh
 
 
 def update_offset(broker: Broker, call: Call) -> Reply:
@@ -52,7 +66,11 @@ def update_offset(broker: Broker, call: Call) -> Reply:
     offsets = broker.offsets
     if broker.options.use_server_side_reset_offset and offsets.has_reset(group, topic, queue_id):
         return Reply(remark="Offset has been previously reset")
-    offsets.commit(group, topic, queue_id, header.commit_offset)
+    if not offsets.commit(group, topic, queue_id, header.commit_offset):
+        most = broker.options.max_offsets
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR, f"{most} offsets are kept, no more are allowed (maxOffsets)"
+        )
     return Reply()
 
 

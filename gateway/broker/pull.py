@@ -11,12 +11,13 @@ Standard: `PullMessageProcessor`, `DefaultPullMessageResultHandler`, `PullSysFla
 from twisted.internet.defer import Deferred
 
 from engine.errors import FilterError
-from engine.filters import compile_subscription, is_tag_type
+from engine.filters import ALL, TAG_TYPE, compile_subscription, is_tag_type
 from engine.groups import SubscriptionGroupConfig
 from engine.message import is_system_group
 from engine.store.message_store import GetResult, GetStatus
 from engine.topics import TopicConfig
 from gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
+from gateway.broker.clients import BROADCASTING
 from gateway.broker.longpoll import HeldPull, monotonic_millis
 from gateway.codec.bodies.heartbeat import SubscriptionData
 from gateway.codec.codes import RequestCode, ResponseCode
@@ -49,6 +50,10 @@ CODE_OF = {
 """What a status of the store is answered with; the two of an empty queue depend on the offset."""
 
 
+Tags = frozenset[int] | None
+"""Tag hashes that pass; None for all. The texts of tags are compared by the client."""
+
+
 class Forbidden(Header):
     """The one field of `PullMessageResponseHeader` that a forbidden pull is answered with."""
 
@@ -57,33 +62,34 @@ class Forbidden(Header):
 
 def pull_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """Answer with the records from an offset on, or wait for them as long as the client will."""
-    return _pull(broker, call, may_wait=True)
-
-
-def _pull(broker: Broker, call: Call, *, may_wait: bool) -> Reply | Deferred[Reply]:
     header = call.header
     assert isinstance(header, PullMessageRequestHeader)
+    reply, tags = _pull(broker, call, header, is_first=True)
+    if reply.code == ResponseCode.PULL_NOT_FOUND and header.sys_flag & FLAG_SUSPEND:
+        return _wait(broker, call, header, tags) or reply
+    return reply
+
+
+def _pull(
+    broker: Broker, call: Call, header: PullMessageRequestHeader, *, is_first: bool
+) -> tuple[Reply, Tags]:
+    """Read once. The offset that came along is committed the first time only: it grows old while waiting."""
     group = _checked_group(broker, call, header)
     topic = _checked_queue(broker, call, header)
-    subscription = _subscription(broker, header, group)
-    tags = _tags(broker, header, subscription)
+    tags = _tags(broker, header, group)
     if broker.options.reject_pull_consumer_enable:
         _check_pull_consumer(broker, call, header)
     result = _read(broker, header, tags)
     offsets = broker.offsets
     offsets.commit_pull(header.consumer_group, header.topic, header.queue_id, result.next_offset)
-    if may_wait and header.sys_flag & FLAG_COMMIT_OFFSET:
+    if is_first and header.sys_flag & FLAG_COMMIT_OFFSET:
         offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
     code = CODE_OF.get(result.status)
     if code is None:
         code = ResponseCode.PULL_OFFSET_MOVED if header.queue_offset else ResponseCode.PULL_NOT_FOUND
-    if code == ResponseCode.SUCCESS:
+    elif code == ResponseCode.SUCCESS:
         broker.stats.got(header.consumer_group, header.topic, result.count, result.size)
-    elif code == ResponseCode.PULL_NOT_FOUND and may_wait and header.sys_flag & FLAG_SUSPEND:
-        waiting = _wait(broker, call, header, tags)
-        if waiting is not None:
-            return waiting
-    return _answer(broker, code, result, topic, group)
+    return _answer(broker, code, result, topic, group), tags
 
 
 def _checked_group(broker: Broker, call: Call, header: PullMessageRequestHeader) -> SubscriptionGroupConfig:
@@ -124,22 +130,44 @@ def _checked_queue(broker: Broker, call: Call, header: PullMessageRequestHeader)
     return topic
 
 
-def _subscription(
-    broker: Broker, header: PullMessageRequestHeader, group: SubscriptionGroupConfig
-) -> SubscriptionData:
-    """What the group wants of the topic: from the header, or as its last heartbeat said."""
+def _tags(broker: Broker, header: PullMessageRequestHeader, group: SubscriptionGroupConfig) -> Tags:
+    """The tag hashes to pass: as the header says, or as the group's last heartbeat said."""
     if header.sys_flag & FLAG_SUBSCRIPTION:
         try:
-            return compile_subscription(header.topic, header.subscription, header.expression_type)
+            given = compile_subscription(
+                header.topic,
+                header.subscription,
+                header.expression_type,
+                header.sub_version,
+                broker.options.max_tags_per_subscription,
+            )
         except FilterError:
             raise RequestError(
                 ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
             ) from None
+        expression_type, tags = given.expression_type, given.accepted_codes
+    else:
+        told = _subscription(broker, header, group)
+        expression_type = told.expression_type or TAG_TYPE
+        everything = told.class_filter_mode or told.sub_string == ALL
+        tags = None if everything else frozenset(told.code_set)
+    if not is_tag_type(expression_type):
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR,
+            f"The broker does not support consumer to filter message by {expression_type}",
+        )
+    return tags
+
+
+def _subscription(
+    broker: Broker, header: PullMessageRequestHeader, group: SubscriptionGroupConfig
+) -> SubscriptionData:
+    """What a connected group subscribes to in the topic, once it may read it."""
     name = header.consumer_group
     members = broker.clients.consumer_group(name)
     if members is None:
         raise RequestError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{FAQ}")
-    if not group.consume_broadcast_enable and members.message_model == "BROADCASTING":
+    if not group.consume_broadcast_enable and members.message_model == BROADCASTING:
         raise _forbidden(
             BROADCASTING_DISABLE_FORBIDDEN, f"the consumer group[{name}] can not consume by broadcast way"
         )
@@ -155,20 +183,6 @@ def _subscription(
     return subscription
 
 
-def _tags(
-    broker: Broker, header: PullMessageRequestHeader, subscription: SubscriptionData
-) -> frozenset[int] | None:
-    """The tag hashes that pass, None for all. Texts of tags are compared by the client."""
-    if not is_tag_type(subscription.expression_type):
-        raise RequestError(
-            ResponseCode.SYSTEM_ERROR,
-            "The broker does not support consumer to filter message by " + subscription.expression_type,
-        )
-    if subscription.class_filter_mode or subscription.sub_string == "*":
-        return None
-    return frozenset(subscription.code_set)
-
-
 def _check_pull_consumer(broker: Broker, call: Call, header: PullMessageRequestHeader) -> None:
     """With `rejectPullConsumerEnable` only members of a known group may pull on their own account."""
     name = header.consumer_group
@@ -182,7 +196,7 @@ def _check_pull_consumer(broker: Broker, call: Call, header: PullMessageRequestH
         )
 
 
-def _read(broker: Broker, header: PullMessageRequestHeader, tags: frozenset[int] | None) -> GetResult:
+def _read(broker: Broker, header: PullMessageRequestHeader, tags: Tags) -> GetResult:
     """What the store has, or where an administrator has reset the group to."""
     topic, queue_id = header.topic, header.queue_id
     reset = broker.offsets.take_reset(header.consumer_group, topic, queue_id)
@@ -197,9 +211,7 @@ def _read(broker: Broker, header: PullMessageRequestHeader, tags: frozenset[int]
     return broker.store.get(topic, queue_id, header.queue_offset, header.max_msg_nums, accept=tags)
 
 
-def _wait(
-    broker: Broker, call: Call, header: PullMessageRequestHeader, tags: frozenset[int] | None
-) -> Deferred[Reply] | None:
+def _wait(broker: Broker, call: Call, header: PullMessageRequestHeader, tags: Tags) -> Deferred[Reply] | None:
     """Park the pull; None when there is no room, and it must be answered now."""
     options = broker.options
     wait = header.suspend_timeout_millis if options.long_polling_enable else options.short_polling_time_mills
@@ -207,7 +219,7 @@ def _wait(
 
     def resume() -> None:
         try:
-            reply = _pull(broker, call, may_wait=False)
+            reply, _ = _pull(broker, call, header, is_first=False)
         except Exception:
             waiting.errback()
         else:

@@ -9,6 +9,7 @@ Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
 
 from random import randrange
 
+from engine.groups import SubscriptionGroupConfig
 from engine.message import (
     DLQ_PREFIX,
     PROPERTY_DELAY_TIME_LEVEL,
@@ -47,17 +48,7 @@ def send_back(broker: Broker, call: Call) -> Reply:
         )
     if group.retry_queue_nums <= 0:
         return Reply()
-    retry_topic = RETRY_PREFIX + header.group
-    unit_flag = UNIT_SUB_FLAG if header.unit_mode else 0
-    topic = broker.topics.create_for_send_back(
-        retry_topic, group.retry_queue_nums, PERM_READ | PERM_WRITE, unit_flag
-    )
-    if topic is None:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"topic[{retry_topic}] not exist")
-    if not topic.perm & PERM_WRITE:
-        raise RequestError(
-            ResponseCode.NO_PERMISSION, f"the topic[{retry_topic}] sending message is forbidden"
-        )
+    retry_topic = _retry_topic(broker, header, group)
     original = broker.store.look_up(header.offset)
     if original is None:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {header.offset}")
@@ -71,6 +62,22 @@ def send_back(broker: Broker, call: Call) -> Reply:
         level = level or FIRST_LEVEL + original.reconsume_times
         message = _again(broker, original, retry_topic, randrange(group.retry_queue_nums), level)
     return _put(broker, message, header.group)
+
+
+def _retry_topic(
+    broker: Broker, header: ConsumerSendMsgBackRequestHeader, group: SubscriptionGroupConfig
+) -> str:
+    """The topic of a group's retries, made when it is not there yet, once it may be written to."""
+    name = RETRY_PREFIX + header.group
+    unit_flag = UNIT_SUB_FLAG if header.unit_mode else 0
+    topic = broker.topics.create_for_send_back(
+        name, group.retry_queue_nums, PERM_READ | PERM_WRITE, unit_flag
+    )
+    if topic is None:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"topic[{name}] not exist")
+    if not topic.perm & PERM_WRITE:
+        raise RequestError(ResponseCode.NO_PERMISSION, f"the topic[{name}] sending message is forbidden")
+    return name
 
 
 def _dead_letter_topic(broker: Broker, group: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from engine.clock import ManualClock
+from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
 from engine.disk import Disk, MemoryDisk
 from engine.filters import compile_subscription
@@ -27,7 +28,6 @@ from engine.worker import InlineWorker, Worker
 from gateway.broker import locks, offsets, pull, query, send, send_back
 from gateway.broker.broker import Broker
 from gateway.broker.clients import Client, ClientTable
-from engine.configuration import Configuration
 from gateway.broker.durable import Durability
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all

@@ -62,6 +62,14 @@ def test_a_queue_without_its_first_message_has_no_beginning(memory: MemoryBroker
     )
 
 
+def test_a_queue_that_begins_far_back_has_no_beginning(memory: MemoryBroker) -> None:
+    """A new group is not led through a backlog that only disks remember."""
+    memory.send()
+    memory.send()
+    memory.store_options.access_message_in_memory_max_ratio = 0
+    assert ask_offset(memory).code == 22
+
+
 def test_a_commit_for_what_is_not_there(memory: MemoryBroker) -> None:
     memory.options.auto_create_subscription_group = False
     unknown_group, unknown_topic = commit(memory, group="X"), commit(memory, topic="X")
@@ -71,10 +79,18 @@ def test_a_commit_for_what_is_not_there(memory: MemoryBroker) -> None:
 
 def test_a_reset_is_not_overwritten(memory: MemoryBroker) -> None:
     """Until the group has pulled and heard of it, what it commits is out of date."""
-    memory.broker.offsets.reset("G", "T", 0, 2)
+    memory.broker.offsets.assign_reset("G", "T", 0, 2)
     answer = commit(memory, offset=9)
     assert (answer.code, answer.remark) == (0, "Offset has been previously reset")
     assert ask_offset(memory).ext == {"offset": "2"}
+
+
+def test_so_many_offsets_are_kept_only(memory: MemoryBroker) -> None:
+    memory.options.max_offsets = 1
+    assert commit(memory).code == 0
+    memory.add_topic("U")
+    refused = commit(memory, topic="U")
+    assert (refused.code, refused.remark) == (1, "1 offsets are kept, no more are allowed (maxOffsets)")
 
 
 def clone(memory: MemoryBroker, topic: str | None, *, offline: bool = False) -> int:

@@ -274,14 +274,20 @@ STATUSES = [
 ]
 
 
-@pytest.mark.parametrize(("status", "offset", "code"), STATUSES, ids=[f"{s.name} {o}" for s, o, _ in STATUSES])
+@pytest.mark.parametrize(
+    ("status", "offset", "code"), STATUSES, ids=[f"{s.name} {o}" for s, o, _ in STATUSES]
+)
 def test_statuses(
     memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch, status: GetStatus, offset: int, code: int
 ) -> None:
     monkeypatch.setattr(memory.broker.store, "get", lambda *where, **how: GetResult(status, 7, 3, 9))
     answer = memory.pull(offset=offset)
     assert (answer.code, answer.remark) == (code, status.name)
-    assert (answer.ext["nextBeginOffset"], answer.ext["minOffset"], answer.ext["maxOffset"]) == ("7", "3", "9")
+    assert (answer.ext["nextBeginOffset"], answer.ext["minOffset"], answer.ext["maxOffset"]) == (
+        "7",
+        "3",
+        "9",
+    )
 
 
 def test_offsets_the_queue_does_not_have(memory: MemoryBroker) -> None:
@@ -315,7 +321,7 @@ def test_an_offset_may_come_along(memory: MemoryBroker) -> None:
 def test_a_reset_is_told_once(memory: MemoryBroker) -> None:
     for _ in range(4):
         memory.send()
-    memory.broker.offsets.reset("G", "T", 0, 2)
+    memory.broker.offsets.assign_reset("G", "T", 0, 2)
     answer = memory.pull(offset=4, sys_flag=SUSPEND)
     assert (answer.code, answer.remark) == (21, "OFFSET_RESET")
     assert (answer.ext["nextBeginOffset"], answer.ext["maxOffset"]) == ("2", "4")
@@ -352,7 +358,7 @@ def test_a_held_pull_waits_for_its_tags(memory: MemoryBroker) -> None:
 
 
 def test_messages_without_its_tags_move_it_on_after_a_while(memory: MemoryBroker) -> None:
-    """The check every 5 seconds sees the queue grow and lets the client go on behind what it does not want."""
+    """The check every 5 seconds sees the queue grow; the client goes on behind what it does not want."""
     memory.wait(0)
     memory.subscribe("H", "T", "a")
     pull = memory.pull(group="H", sys_flag=SUSPEND)

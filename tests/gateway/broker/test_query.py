@@ -122,9 +122,7 @@ def test_an_offset_by_time(
     for pause in (0, 1000, 0, 1000):
         memory.clock.advance(pause)
         memory.send()
-    header = SearchOffsetRequestHeader(
-        topic="T", queue_id=0, timestamp=start + time, boundary_type=boundary
-    )
+    header = SearchOffsetRequestHeader(topic="T", queue_id=0, timestamp=start + time, boundary_type=boundary)
     assert memory.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header).ext["offset"] == offset
 
 

@@ -1,9 +1,12 @@
 """Sends: the checks in the standard's order, what is stored, what is answered."""
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.message import PROPERTY_UNIQ_KEY, format_properties
 from engine.store.message_store import PutResult, PutStatus
@@ -229,8 +232,9 @@ def test_a_queue_that_is_not_there(memory: MemoryBroker) -> None:
     answer = memory.send(queue_id=4)
     assert answer.code == 29
     assert answer.remark == (
-        "request queueId[4] is illegal, TopicConfig [topicName=T, readQueueNums=4, writeQueueNums=4, perm=RW-, "
-        "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false, attributes={}] Producer: 10.0.0.1:4001"
+        "request queueId[4] is illegal, TopicConfig [topicName=T, readQueueNums=4, writeQueueNums=4, "
+        "perm=RW-, topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false, "
+        "attributes={}] Producer: 10.0.0.1:4001"
     )
 
 
@@ -279,7 +283,7 @@ def test_a_retry_topic_is_made_with_one_queue(memory: MemoryBroker) -> None:
         ),
     ],
 )
-def test_turns_of_a_retry(memory: MemoryBroker, fields: dict[str, int], version: int, topic: str) -> None:
+def test_turns_of_a_retry(memory: MemoryBroker, fields: dict[str, Any], version: int, topic: str) -> None:
     assert memory.send("%RETRY%G", b"again", version=version, **fields).code == 0
     (message,) = memory.stored(topic)
     assert (message.body, message.reconsume_times) == (b"again", fields["reconsume_times"])
@@ -407,7 +411,8 @@ def test_a_store_that_takes_nothing(memory: MemoryBroker, monkeypatch: pytest.Mo
     assert answer.code == 14
     assert answer.remark is not None
     assert answer.remark.startswith(
-        "service not available now. It may be caused by one of the following reasons: the broker's disk is full ["
+        "service not available now. It may be caused by one of the following reasons: "
+        "the broker's disk is full [CL: "
     )
 
 
@@ -422,3 +427,48 @@ def test_odd_pairs_of_properties_are_left_out(memory: MemoryBroker) -> None:
     header.properties = "a\x02=\x01\x02\x01v\x02" + format_properties({"UNIQ_KEY": "U"})
     memory.ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
     assert set(memory.stored("T")[0].properties) == {"UNIQ_KEY", "MSG_REGION", "TRACE_ON", "CLUSTER"}
+
+
+# Java's own separators cannot be in a property; lone surrogates cannot be in UTF-8.
+words = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x01\x02"), min_size=1, max_size=20
+)
+plain_names = words.filter(
+    lambda name: (
+        name not in {"DELAY", "POP_CK", "INNER_NUM", "TRAN_MSG", "_SYS_MSG_PRIORITY_"}
+        and not name.startswith("TIMER_")
+    )
+)
+
+
+@given(st.dictionaries(plain_names, words, max_size=6), st.binary(max_size=200))
+def test_whatever_is_sent_is_pulled(properties: dict[str, str], body: bytes) -> None:
+    """Bodies byte for byte, properties pair for pair, with what the broker adds and nothing else."""
+    memory = _shared()
+    answer = memory.send("T", body, properties=properties)
+    assert answer.code == 0
+    (message,) = memory.pull("T", offset=int(answer.ext["queueOffset"])).messages
+    made = {"UNIQ_KEY": message.properties["UNIQ_KEY"]}
+    added = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true", "CLUSTER": "DefaultCluster"}
+    assert (message.body, message.properties) == (body, made | properties | added)
+
+
+@given(
+    st.lists(st.tuples(st.binary(max_size=50), st.dictionaries(plain_names, words, max_size=3)), min_size=1)
+)
+def test_whatever_is_sent_in_a_batch_is_pulled(parts: list[tuple[bytes, dict[str, str]]]) -> None:
+    memory = _shared()
+    answer = memory.send("T", batch_body(*parts), properties={}, batch=True)
+    assert answer.code == 0
+    messages = memory.stored("T", 0, int(answer.ext["queueOffset"]), len(parts))
+    assert [(message.body, message.properties) for message in messages] == parts[: len(messages)]
+    assert answer.ext["msgId"].split(",")[: len(messages)] == [message.message_id for message in messages]
+
+
+@lru_cache(1)
+def _shared() -> MemoryBroker:
+    """One broker for all examples: what came before does not matter to them."""
+    memory = MemoryBroker(store_options={"mapped_file_size_commit_log": 8 << 20})
+    memory.add_topic("T")
+    memory.subscribe("G", "T")
+    return memory

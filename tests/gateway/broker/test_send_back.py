@@ -29,9 +29,7 @@ def sent(memory: MemoryBroker) -> StoredMessage:
 def back(memory: MemoryBroker, offset: int, version: int = 513, **fields: Any) -> Answer:
     usual: dict[str, Any] = {"group": "G", "delay_level": 0, "origin_topic": "T"}
     header = ConsumerSendMsgBackRequestHeader(offset=offset, **usual | fields)
-    return memory.ask(
-        RequestCode.CONSUMER_SEND_MSG_BACK, header, peer=memory.consumer, version=version
-    )
+    return memory.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header, peer=memory.consumer, version=version)
 
 
 def test_it_waits_for_its_turn_in_the_schedule(memory: MemoryBroker) -> None:
