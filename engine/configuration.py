@@ -68,7 +68,7 @@ class Configuration:
         return self._settings.as_properties()
 
     def update(self, found: Sequence[Setting]) -> None:
-        """Set these properties, all or none. Raises `ChangeForbidden` and, for what is wrong, `ConfigError`."""
+        """Set these properties, all or none. Raises `ChangeForbidden` or `ConfigError`."""
         closed = NEVER_CHANGED.union(str(self._settings.get("configBlackList")).split(";"))
         if any(setting.key in closed for setting in found):
             raise ChangeForbidden("Can not update config in black list.")

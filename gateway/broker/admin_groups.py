@@ -1,0 +1,91 @@
+"""What administration asks and changes of consumer groups.
+
+200 and 225 create and change, 207 deletes, 352 shows one, 353 forbids a group to read a topic.
+Standard: `AdminBrokerProcessor`, `SubscriptionGroupManager`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from engine.attributes import AttributeRefused
+from engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
+from engine.message import validate_group
+from gateway.broker.broker import Broker
+from gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
+from gateway.codec.codes import ResponseCode
+from gateway.codec.headers import (
+    DeleteSubscriptionGroupRequestHeader,
+    GetSubscriptionGroupConfigRequestHeader,
+    UpdateGroupForbiddenRequestHeader,
+)
+from gateway.remoting.call import Call, Reply, RequestError
+
+
+def update_group(broker: Broker, call: Call) -> Reply:
+    """200 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: the whole configuration; attributes as changes."""
+    try:
+        value = orjson.loads(call.body)
+    except ValueError as error:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
+    _update(broker, [value])
+    return Reply()
+
+
+def update_groups(broker: Broker, call: Call) -> Reply:
+    """225 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: all of them or none."""
+    _update(broker, SubscriptionGroupList.decode(call.body).group_config_list)
+    return Reply()
+
+
+def delete_group(broker: Broker, call: Call) -> Reply:
+    """207 DELETE_SUBSCRIPTIONGROUP, with its offsets if that is asked for; unknown groups are fine."""
+    header = call.header
+    assert isinstance(header, DeleteSubscriptionGroupRequestHeader)
+    broker.groups.delete(header.group_name)
+    if header.clean_offset:
+        broker.offsets.remove_group(header.group_name)
+    if broker.options.auto_delete_unused_stats:
+        broker.stats.group_deleted(header.group_name)
+    return Reply()
+
+
+def group_config(broker: Broker, call: Call) -> Reply:
+    """352 GET_SUBSCRIPTIONGROUP_CONFIG; a group that may be created on use is created by this too."""
+    header = call.header
+    assert isinstance(header, GetSubscriptionGroupConfigRequestHeader)
+    config = broker.groups.find(header.group)
+    if config is None:
+        raise RequestError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
+    return Reply(body=orjson.dumps(config.to_json(), option=orjson.OPT_SORT_KEYS))
+
+
+def forbid(broker: Broker, call: Call) -> Reply:
+    """353 UPDATE_AND_GET_GROUP_FORBIDDEN: whether a group may read a topic, after the change if one came."""
+    header = call.header
+    assert isinstance(header, UpdateGroupForbiddenRequestHeader)
+    group, topic = header.group, header.topic
+    if header.readable is not None:
+        broker.groups.forbid(group, topic, FORBIDDEN_READ, not header.readable)
+    readable = not broker.groups.is_read_forbidden(group, topic)
+    return Reply(remark="", body=GroupForbidden(topic=topic, group=group, readable=readable).encode())
+
+
+def _update(broker: Broker, values: Sequence[dict[str, Any]]) -> None:
+    """Create or change groups, all or none; keys of their attributes are changes."""
+    groups, most = broker.groups, broker.options.max_groups
+    configs = [SubscriptionGroupConfig.from_json(value) for value in values]
+    for config in configs:
+        problem = validate_group(config.group_name)
+        if problem is not None:
+            raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+    new = {config.group_name for config in configs if config.group_name not in groups}
+    if new and len(groups) + len(new) > most:
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR, f"there are {len(groups)} groups, maxGroups allows no more than {most}"
+        )
+    try:
+        groups.update(*configs)
+    except AttributeRefused as refusal:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(refusal)) from None

@@ -1,0 +1,83 @@
+"""Makes the parts of a broker out of its options: store, tables, schedule, and the object that holds them.
+
+Nothing is read or written yet: the store is started and the tables are loaded by the service.
+Standard: `BrokerController.initialize`.
+"""
+
+import os
+import random
+import socket
+from collections.abc import Callable
+
+from engine.clock import Clock
+from engine.configuration import Configuration
+from engine.delays import DelayLevels, DelaySchedule
+from engine.disk import Disk
+from engine.groups import GroupTable
+from engine.message import UniqueKeys, pack_host
+from engine.offsets import ConsumerOffsets
+from engine.options import BrokerOptions, OptionSet, StoreOptions
+from engine.store.message_store import MessageStore
+from engine.topics import TopicTable
+from engine.worker import Worker
+from gateway.broker.broker import Broker
+from gateway.broker.clients import ClientTable
+from gateway.broker.durable import Durability
+from gateway.broker.locks import QueueLocks
+from gateway.broker.longpoll import PullHolds, resume_all
+from gateway.broker.stats import BrokerStats
+
+
+def build_broker(
+    options: BrokerOptions,
+    store_options: StoreOptions,
+    settings: OptionSet,
+    *,
+    disk: Disk,
+    clock: Clock,
+    worker: Worker,
+    port: int,
+    register_soon: Callable[[], None],
+) -> Broker:
+    """A broker that clients reach on `port`. Raises `OSError` when the name in `brokerIP1` has no address."""
+    store_host = _store_host(options.broker_ip1, port)
+    folder = os.path.join(store_options.store_path_root_dir, "config")
+    holds = PullHolds(options)
+    store = MessageStore(
+        store_options,
+        disk=disk,
+        clock=clock,
+        worker=worker,
+        store_host=store_host,
+        on_arrivals=lambda arrivals: resume_all(holds.arrived(arrivals)),
+    )
+    levels = DelayLevels(store_options.message_delay_level)
+    now = clock.millis()
+    return Broker(
+        options=options,
+        store_options=store_options,
+        clock=clock,
+        store=store,
+        topics=TopicTable(options, disk, f"{folder}/topics.json", clock, worker),
+        groups=GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker),
+        offsets=ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker),
+        clients=ClientTable(options, clock),
+        locks=QueueLocks(options),
+        holds=holds,
+        delays=DelaySchedule(store, levels, disk, f"{folder}/delayOffset.json", clock, worker),
+        delay_levels=levels,
+        durable=Durability(store, options, store_options),
+        stats=BrokerStats(options, now),
+        unique_keys=UniqueKeys(store_host[:-4], os.getpid(), random.getrandbits(32), now),
+        store_host=store_host,
+        configuration=Configuration(settings, disk, clock, options.broker_config_path),
+        register_soon=register_soon,
+    )
+
+
+def _store_host(host: str, port: int) -> bytes:
+    """Where messages lie, as records hold it: an address, which a configured name is looked up for."""
+    try:
+        return pack_host(host, port)
+    except OSError:
+        return pack_host(socket.gethostbyname(host), port)

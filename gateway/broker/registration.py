@@ -1,0 +1,323 @@
+"""How name servers know of this broker: registered in full again and again, and at once when topics change.
+
+Each name server has a `Registrar`: at most one conversation with it is under way, and what changes meanwhile
+is told by the next. A name server that is down is asked again every few seconds; going down and coming back
+is one log line each. Nothing here is waited for by any other request.
+
+Standard: `BrokerController.registerBrokerAll`, `registerIncrementBrokerData`, `BrokerOuterAPI`.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
+from twisted.python.failure import Failure
+
+from engine.options import BrokerOptions
+from engine.topics import TopicConfig, TopicTable
+from gateway.broker.broker import PERM_READ, PERM_WRITE
+from gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import (
+    QueryDataVersionRequestHeader,
+    QueryDataVersionResponseHeader,
+    RegisterBrokerRequestHeader,
+    UnRegisterBrokerRequestHeader,
+)
+from gateway.remoting.loop import Clockwork, Timer
+
+log = logging.getLogger(__name__)
+
+SHORTEST_PERIOD_MILLIS = 10_000
+LONGEST_PERIOD_MILLIS = 60_000
+RETRY_SECONDS = 5.0
+"""How soon a name server that could not be told is tried again."""
+GATHER_SECONDS = 0.01
+"""Topic changes within this time are told together."""
+UNREGISTER_SECONDS = 3.0
+"""How long a name server may take to say good-bye."""
+
+
+class Caller(Protocol):
+    """What is needed of a `RemotingClient`."""
+
+    def request(
+        self, address: str, command: RemotingCommand, timeout: float = 3.0
+    ) -> Deferred[RemotingCommand]:
+        """Send a request to an address; `timeout` in seconds."""
+        ...
+
+
+class NotTakenError(Exception):
+    """A name server answered that it does not take what it was told."""
+
+
+class Registration:
+    """This broker's entry with all name servers of `namesrvAddr`, kept true from `start` to `stop`.
+
+    `address` is where clients reach the broker, `ha_address` where its slaves do.
+    """
+
+    def __init__(
+        self,
+        options: BrokerOptions,
+        topics: TopicTable,
+        caller: Caller,
+        clockwork: Clockwork,
+        *,
+        address: str,
+        ha_address: str,
+    ) -> None:
+        self.options = options
+        self.caller = caller
+        self._topics = topics
+        self._clockwork = clockwork
+        self._address = address
+        self._ha_address = ha_address
+        self._registrars: dict[str, Registrar] = {}
+        self._gathered: set[str] | None = set()
+        self._timers: dict[str, Timer] = {}
+        self._is_running = False
+
+    def start(self) -> Deferred[None]:
+        """Register everywhere now, and from now on; fires when each name server has answered, or has not."""
+        self._is_running = True
+        self._follow_name_servers()
+        first = [registrar.begin() for registrar in self._registrars.values()]
+        self._timers["period"] = self._clockwork.callLater(self._period(), self._tick)
+        return DeferredList(first).addCallback(lambda _: None)
+
+    def stop(self) -> Deferred[None]:
+        """Take this broker off every name server that can be reached; never fails."""
+        self._is_running = False
+        for timer in self._timers.values():
+            if timer.active():
+                timer.cancel()
+        farewells = [registrar.stop() for registrar in self._registrars.values()]
+        return DeferredList(farewells, consumeErrors=True).addCallback(lambda _: None)
+
+    def soon(self, topic: str | None = None) -> None:
+        """Tell of a changed topic, or with None of everything, together with what else changes right now."""
+        if not self._is_running:
+            return
+        is_first = self._gathered is not None and not self._gathered
+        if topic is None:
+            self._gathered = None
+        elif self._gathered is not None:
+            self._gathered.add(topic)
+        if is_first:
+            self._timers["gather"] = self._clockwork.callLater(GATHER_SECONDS, self._tell_gathered)
+
+    def again_later(self, registrar: Registrar) -> None:
+        """Try a name server again that could not be told."""
+        if self._is_running:
+            key = f"retry {registrar.address}"
+            self._timers[key] = self._clockwork.callLater(RETRY_SECONDS, self._retry, registrar)
+
+    def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
+        """The requests that tell of these topics, or of all: one, unless registration is split."""
+        options = self.options
+        if names is None:
+            configs = list(self._topics.all())
+        else:
+            configs = [config for name in names if (config := self._topics.get(name)) is not None]
+            if not configs:
+                return
+        step = options.split_registration_size if options.enable_split_registration else 0
+        for chunk in _chunks(configs, step):
+            told = RegisterBrokerBody(
+                TopicConfigAndMappingSerializeWrapper(
+                    topic_config_table={config.topic_name: self._as_told(config) for config in chunk},
+                    data_version=self._topics.data_version.to_json(),
+                )
+            )
+            body = told.encode_compressed() if options.compressed_register else told.encode()
+            header = RegisterBrokerRequestHeader(
+                broker_name=options.broker_name,
+                broker_addr=self._address,
+                cluster_name=options.broker_cluster_name,
+                ha_server_addr=self._ha_address,
+                broker_id=options.broker_id,
+                enable_acting_master=False,
+                compressed=options.compressed_register,
+                body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
+            )
+            yield RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
+
+    def version_query(self) -> RemotingCommand:
+        """The request that asks whether a name server knows the topics as they are."""
+        options = self.options
+        header = QueryDataVersionRequestHeader(
+            broker_name=options.broker_name,
+            broker_addr=self._address,
+            cluster_name=options.broker_cluster_name,
+            broker_id=options.broker_id,
+        )
+        return RemotingCommand.request(
+            RequestCode.QUERY_DATA_VERSION, header, self._topics.data_version.encode()
+        )
+
+    def farewell(self) -> RemotingCommand:
+        """The request that takes this broker off a name server."""
+        options = self.options
+        header = UnRegisterBrokerRequestHeader(
+            broker_name=options.broker_name,
+            broker_addr=self._address,
+            cluster_name=options.broker_cluster_name,
+            broker_id=options.broker_id,
+        )
+        return RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)
+
+    def registered(self, answer: RemotingCommand) -> None:
+        """Take over which topics are ordered, as the name server's settings say.
+
+        Standard: `TopicConfigManager.updateOrderTopicConfig`.
+        """
+        if not answer.body:
+            return
+        named = [self._topics.get(name) for name in KVTable.decode(answer.body).table]
+        changed = [replace(config, order=True) for config in named if config is not None and not config.order]
+        if changed:
+            self._topics.put(*changed)
+
+    def _tick(self) -> None:
+        self._timers["period"] = self._clockwork.callLater(self._period(), self._tick)
+        self._follow_name_servers()
+        for registrar in self._registrars.values():
+            registrar.check()
+
+    def _period(self) -> float:
+        wished = self.options.register_name_server_period
+        return max(SHORTEST_PERIOD_MILLIS, min(wished, LONGEST_PERIOD_MILLIS)) / 1000
+
+    def _tell_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, set()
+        for registrar in self._registrars.values():
+            registrar.tell(gathered)
+
+    def _retry(self, registrar: Registrar) -> None:
+        if self._registrars.get(registrar.address) is registrar:
+            registrar.tell(None)
+
+    def _follow_name_servers(self) -> None:
+        """`namesrvAddr` may be changed while the broker runs."""
+        addresses = [part.strip() for part in (self.options.namesrv_addr or "").split(";") if part.strip()]
+        self._registrars = {
+            address: self._registrars.get(address) or Registrar(address, self) for address in addresses
+        }
+
+    def _as_told(self, config: TopicConfig) -> dict[str, Any]:
+        """A topic's configuration, with no more permission than the broker has."""
+        told = config.to_json()
+        permission = self.options.broker_permission
+        if not (permission & PERM_READ and permission & PERM_WRITE):
+            told["perm"] &= permission
+        return told
+
+
+class Registrar:
+    """What one name server has yet to be told, and whether it could be reached."""
+
+    def __init__(self, address: str, registration: Registration) -> None:
+        self.address = address
+        self._registration = registration
+        self._is_reachable: bool | None = None
+        self._is_busy = False
+        self._everything = False
+        self._topics: set[str] = set()
+        self._began: Deferred[None] | None = None
+
+    def begin(self) -> Deferred[None]:
+        """Tell everything for the first time; fires when that went well or did not."""
+        self._began = Deferred()
+        self.tell(None)
+        return self._began
+
+    def tell(self, topics: Iterable[str] | None) -> None:
+        """Tell of these topics, with None of everything; after what is under way."""
+        if topics is None:
+            self._everything = True
+        else:
+            self._topics.update(topics)
+        if not self._is_busy:
+            self._tell_now()
+
+    def check(self) -> None:
+        """Register again; unless `forceRegister` asks for that always, only when the server is behind."""
+        if self._registration.options.force_register or not self._is_reachable:
+            self.tell(None)
+        elif not self._is_busy:
+            self._converse([self._registration.version_query()], self._take_version)
+
+    def stop(self) -> Deferred[object]:
+        """Say good-bye, if the server is there; tells nothing more."""
+        self._everything, self._topics = False, set()
+        self._is_busy = True
+        if not self._is_reachable:
+            return maybeDeferred(lambda: None)
+        command = self._registration.farewell()
+        asked = self._registration.caller.request(self.address, command, UNREGISTER_SECONDS)
+        return asked.addErrback(
+            lambda failure: log.info("No good-bye from name server %s: %s", self.address, failure.value)
+        )
+
+    def _tell_now(self) -> None:
+        # After a failure the server may lack anything, so everything is told.
+        names = None if self._everything or not self._is_reachable else self._topics
+        self._everything, self._topics = False, set()
+        self._converse(list(self._registration.registrations(names)), self._registration.registered)
+
+    def _converse(self, commands: Sequence[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
+        self._is_busy = True
+        timeout = self._registration.options.register_broker_timeout_mills / 1000
+        request = self._registration.caller.request
+        asked = [maybeDeferred(request, self.address, command, timeout) for command in commands]
+        taken = [answer.addCallback(_accepted).addCallback(take) for answer in asked]
+        DeferredList(taken, fireOnOneErrback=True, consumeErrors=True).addCallbacks(self._done, self._failed)
+
+    def _take_version(self, answer: RemotingCommand) -> None:
+        header = QueryDataVersionResponseHeader.decode(answer.ext_fields)
+        if header.changed:
+            self._everything = True
+
+    def _done(self, _: object) -> None:
+        self._end_conversation()
+        if self._is_reachable is not True:
+            self._is_reachable = True
+            log.info("Registered with name server %s", self.address)
+        if self._everything or self._topics:
+            self._tell_now()
+
+    def _end_conversation(self) -> None:
+        self._is_busy = False
+        began, self._began = self._began, None
+        if began is not None:
+            began.callback(None)
+
+    def _failed(self, failure: Failure) -> None:
+        self._end_conversation()
+        if self._is_reachable is not False:
+            self._is_reachable = False
+            first: Failure = failure.value.subFailure  # type: ignore[union-attr]
+            log.warning("Name server %s cannot be told of this broker: %s", self.address, first.value)
+        self._registration.again_later(self)
+
+
+def _accepted(answer: RemotingCommand) -> RemotingCommand:
+    if answer.code != ResponseCode.SUCCESS:
+        raise NotTakenError(f"it answers {answer.code}, {answer.remark}")
+    return answer
+
+
+def _chunks(configs: Sequence[TopicConfig], step: int) -> Iterator[Sequence[TopicConfig]]:
+    if step <= 0:
+        yield configs
+        return
+    for start in range(0, len(configs), step):
+        yield configs[start : start + step]
