@@ -24,7 +24,7 @@ from gateway.remoting.dispatch import Dispatcher
 from gateway.remoting.exchange import PeerGone, RequestTimedOut
 from gateway.remoting.link import Link
 from gateway.remoting.loop import Reactor
-from gateway.remoting.protocol import Connection, terms_of
+from gateway.remoting.protocol import Connection, client_terms
 from gateway.remoting.tls import ClientTls
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class RemotingClient:
         self._options = options
         self._dispatcher = Dispatcher(None, {}, {}, clock=clock) if dispatcher is None else dispatcher
         self._tls = tls
-        self._terms = terms_of(options, reactor, options.client_async_semaphore_value)
+        self._terms = client_terms(options, reactor)
         self._links: dict[str, Link] = {}
         self._sweeper = LoopingCall(self._sweep)
         self._sweeper.clock = reactor  # type: ignore[assignment]

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IHandshakeListener
@@ -92,19 +93,31 @@ class Terms:
     high_water_mark: int
     unsent_limit: int
     turn: Turn = field(default_factory=Turn)
+    reads_always: bool = False  # whether the other side is read however much it leaves unread itself
 
 
-def terms_of(options: RemotingOptions, reactor: Clockwork, ask_limit: int, turn: Turn | None = None) -> Terms:
-    """The terms that the options give; `ask_limit` is another one for servers and for clients."""
+def server_terms(
+    options: RemotingOptions, reactor: Clockwork, after_read: Callable[[], None] | None
+) -> Terms:
+    """The terms that the options give to a server's connections."""
     return Terms(
         reactor=reactor,
         frame_limit=options.frame_max_length,
-        ask_limit=ask_limit,
+        ask_limit=options.server_async_semaphore_value,
         hold_limit=options.max_requests_in_flight,
         high_water_mark=options.write_buffer_high_water_mark or HIGH_WATER_MARK,
         unsent_limit=options.max_unsent_bytes,
-        turn=Turn() if turn is None else turn,
+        turn=Turn(after_read),
     )
+
+
+def client_terms(options: RemotingOptions, reactor: Clockwork) -> Terms:
+    """The terms that the options give to a client's connections.
+
+    A client reads always: were it to stop because the server does, both would wait for each other.
+    """
+    terms = server_terms(options, reactor, None)
+    return replace(terms, ask_limit=options.client_async_semaphore_value, reads_always=True)
 
 
 @implementer(IHandshakeListener)
@@ -132,6 +145,7 @@ class Connection(Protocol):
         self._backlog_call: Timer | None = None
         self._speech: list[bytes] = []  # frames to write when the turn ends
         self._unsent = 0  # an upper bound of the bytes that have not left this process
+        self._reads_until = inf if terms.reads_always else terms.high_water_mark
         self._transport_full = False
         self._reading = True
         self._lost_callbacks: dict[LostCallback, None] = {}
@@ -224,7 +238,7 @@ class Connection(Protocol):
             self._backlog += payloads
             return
         for index, payload in enumerate(payloads):
-            if self._unsent > self._terms.high_water_mark:
+            if self._unsent > self._reads_until:
                 self._backlog = payloads[index:]
                 self._stop_reading()
                 return
@@ -318,7 +332,7 @@ class Connection(Protocol):
         elif self._unsent > self._terms.unsent_limit:
             log.warning("%s is cut off: it has left %d bytes unread", self.address, self._unsent)
             self.abort()
-        elif self._unsent > self._terms.high_water_mark:
+        elif self._unsent > self._reads_until:
             self._stop_reading()
 
     # What a `Peer` offers

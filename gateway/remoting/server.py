@@ -24,7 +24,7 @@ from gateway.remoting.call import Peer
 from gateway.remoting.dispatch import Dispatcher
 from gateway.remoting.door import Doorway
 from gateway.remoting.loop import ListeningPort, Reactor, Timer
-from gateway.remoting.protocol import Connection, Turn, terms_of
+from gateway.remoting.protocol import Connection, server_terms
 from gateway.remoting.tls import ServerTls
 from gateway.remoting.transport import listen
 
@@ -63,7 +63,7 @@ class RemotingServer:
         self._dispatcher = dispatcher
         self._options = options
         self._tls = tls
-        self._terms = terms_of(options, reactor, options.server_async_semaphore_value, Turn(after_read))
+        self._terms = server_terms(options, reactor, after_read)
         self._on_connect = on_connect
         self._on_lost = on_lost
         self._ports: list[ListeningPort] = []

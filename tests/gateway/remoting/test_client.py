@@ -93,8 +93,14 @@ def test_a_connection_is_made_when_it_is_needed_and_used_again(tls: bool) -> Non
     scene = Scene(tls=tls)
     assert scene.net.attempts == 0
     assert scene.asked(body=b"one").body == b"one"
-    assert scene.asked(body=bytes(300_000)).body == bytes(300_000)
     assert scene.net.attempts == 1
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_a_request_larger_than_every_buffer_gets_through_as_the_first(tls: bool) -> None:
+    """The handshake needs to be read however much is waiting to be sent behind it."""
+    large = bytes(6_000_000)
+    assert Scene(tls=tls).asked(body=large).body == large
 
 
 def test_requests_that_wait_for_the_same_connection_share_it() -> None:

@@ -24,9 +24,10 @@ from gateway.remoting.protocol import (
     Connection,
     Terms,
     Turn,
+    client_terms,
     format_address,
     host_and_port,
-    terms_of,
+    server_terms,
 )
 from tests.gateway.remoting.pair import Pair, Talker
 
@@ -519,6 +520,22 @@ def test_a_transport_that_takes_all_at_once_is_served_on_in_the_next_turn() -> N
     assert scene.pair.server.reading
 
 
+def test_who_reads_always_reads_on_while_the_other_side_does_not() -> None:
+    """Two ends that stopped reading each other would never start again: a client never stops."""
+    scene = Scene()
+    scene.terms.reads_always = True
+    scene.connection, scene.talker, scene.pair = scene.connect()
+    scene.pair.server.stuck = True
+    scene.connection.send_reply(command(SILENT), Reply(body=bytes(1_000_000)))
+    outcomes = outcome_of(scene.connection.request(command(307), 3.0))
+    assert isinstance(outcomes[0], TooManyInFlight)
+    scene.say(bulk(1), bulk(2))
+    assert scene.pair.server.reading
+    scene.pair.server.stuck = False
+    scene.pair.pump()
+    assert [answer.opaque for answer in scene.talker.take()] == [0, 1, 2]
+
+
 def test_held_replies_that_become_ready_stop_the_reading_too() -> None:
     scene = Scene()
     scene.pair.server.stuck = True
@@ -593,10 +610,14 @@ def test_a_peer_knows_its_address_in_both_forms() -> None:
 
 def test_terms_come_from_the_options() -> None:
     options = RemotingOptions(max_requests_in_flight=5, max_unsent_bytes=9999, frame_max_length=2048)
-    terms = terms_of(options, Clock(), 7)
-    assert (terms.hold_limit, terms.ask_limit, terms.unsent_limit, terms.frame_limit) == (5, 7, 9999, 2048)
+    terms = server_terms(options, Clock(), None)
+    assert (terms.hold_limit, terms.ask_limit, terms.unsent_limit, terms.frame_limit) == (5, 64, 9999, 2048)
     assert terms.high_water_mark == HIGH_WATER_MARK
-    assert terms_of(RemotingOptions(write_buffer_high_water_mark=77), Clock(), 7).high_water_mark == 77
+    assert not terms.reads_always
+    options.write_buffer_high_water_mark = 77
+    ours = client_terms(options, Clock())
+    assert (ours.high_water_mark, ours.ask_limit, ours.hold_limit) == (77, 65535, 5)
+    assert ours.reads_always
 
 
 def test_a_turn_belongs_to_who_began_it() -> None:
