@@ -1,5 +1,4 @@
-"""Compatibility scenarios: the official RocketMQ Java clients and tools against Apache's own server and
-ours.
+"""Compatibility scenarios: the official Java clients and tools against Apache's own server and ours.
 
 The peer is the judge: a scenario runs against both servers, and one that Apache's server does not pass
 is a wrong scenario. Run it from the project's root (it needs Maven and a JDK 17, and Docker or the

@@ -11,7 +11,7 @@ import pytest
 
 from compat_tests.artifacts import CLIENT_VERSIONS
 from compat_tests.overlap import Overlap
-from compat_tests.peers import KINDS, VARIANTS, Peer, Peers
+from compat_tests.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
 from compat_tests.runtime import choose
 
 TEST_SECONDS = 300
@@ -26,20 +26,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "overlap: waits a lot, so runs beside others of its kind")
+    config.addinivalue_line("markers", "both_servers: needs both servers")
     config.addinivalue_line("markers", "every_variant: also with the binary header form and with TLS")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give these tests the time that real processes need."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents and item.get_closest_marker("timeout") is None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give these tests the time real processes need; leave out what compares when one server is chosen."""
+    ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    for item in ours:
+        if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
+    if chosen_kinds(config) != KINDS:
+        left_out = [item for item in ours if item.get_closest_marker("both_servers")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """``peer`` runs on each chosen server with each client; ``kind`` on each chosen server."""
-    chosen = metafunc.config.getoption("--server")
-    kinds = KINDS if chosen == "both" else (chosen,)
+    kinds = chosen_kinds(metafunc.config)
     if "peer" in metafunc.fixturenames:
         every = metafunc.definition.get_closest_marker("every_variant")
         pairs = [(kind, variant) for kind in kinds for variant in (VARIANTS if every else CLIENT_VERSIONS)]

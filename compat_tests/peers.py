@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
 from compat_tests.driver import ClientError, Driver, LitePullConsumer, Producer, PullConsumer, PushConsumer
 from compat_tests.processes import wait_until
 from compat_tests.runtime import Runtime
-from compat_tests.servers import Server, Settings
+from compat_tests.servers import MixedCluster, Server, Settings
 
 
 class Variant(NamedTuple):
@@ -34,35 +36,47 @@ VARIANTS = {
 KINDS = ("apache", "ours")
 
 
+def chosen_kinds(config: pytest.Config) -> tuple[str, ...]:
+    """The servers that this run is about."""
+    chosen: str = config.getoption("--server")
+    return KINDS if chosen == "both" else (chosen,)
+
+
 class Peer:
     """One client JVM beside one server. Names it gives are new in the whole run."""
 
     _numbers = itertools.count(1)
 
-    def __init__(self, server: Server, driver: Driver, variant: str) -> None:
-        self.server = server
+    def __init__(self, namesrv_address: str, driver: Driver, variant: str) -> None:
+        self.namesrv_address = namesrv_address
         self.driver = driver
         self.variant = variant
         self._lock = threading.Lock()
         self._maker: Producer | None = None
 
+    def close(self) -> None:
+        """End what the peer itself keeps in the client."""
+        if self._maker is not None:
+            self._maker.close()
+            self._maker = None
+
     def name(self, what: str) -> str:
         """A new topic or group name."""
         return re.sub("[^A-Za-z0-9_-]", "_", f"{what}_{self.variant}_{next(self._numbers)}")
 
-    def topic(self, what: str, queues: int = 4) -> str:
-        """A new topic with that many queues, known to clients."""
+    def topic(self, what: str, queues: int = 4, brokers: int = 1) -> str:
+        """A new topic with that many queues on each broker, known to clients."""
         topic = self.name(what)
         with self._lock:
             if self._maker is None:
                 self._maker = self.producer()
         self._maker.create_topic(topic, queues)
-        wait_until(lambda: self._queue_count(topic) == queues, 20, f"{topic} has a route")
+        wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")
         return topic
 
     def producer(self, group: str | None = None, **options: Any) -> Producer:
         """A started producer."""
-        return Producer(self.driver, self.server.namesrv_address, group or self.name("producers"), **options)
+        return Producer(self.driver, self.namesrv_address, group or self.name("producers"), **options)
 
     def push(self, group: str, subscriptions: Mapping[str, str], **options: Any) -> PushConsumer:
         """A started push consumer; reads from the first offset, concurrently, in a cluster, unless told."""
@@ -72,16 +86,16 @@ class Peer:
             "from": "CONSUME_FROM_FIRST_OFFSET",
             **options,
         }
-        address = self.server.namesrv_address
-        return PushConsumer(self.driver, address, group, subscriptions=dict(subscriptions), **chosen)
+        chosen["subscriptions"] = dict(subscriptions)
+        return PushConsumer(self.driver, self.namesrv_address, group, **chosen)
 
     def pull(self, group: str) -> PullConsumer:
         """A started pull consumer."""
-        return PullConsumer(self.driver, self.server.namesrv_address, group)
+        return PullConsumer(self.driver, self.namesrv_address, group)
 
     def lite(self, group: str, **options: Any) -> LitePullConsumer:
         """A started lite pull consumer."""
-        return LitePullConsumer(self.driver, self.server.namesrv_address, group, **options)
+        return LitePullConsumer(self.driver, self.namesrv_address, group, **options)
 
     def _queue_count(self, topic: str) -> int:
         assert self._maker is not None
@@ -121,7 +135,7 @@ class Peers:
         """The shared server of a kind with the client JVM of a variant."""
         with self._lock:
             if (kind, variant) not in self._peers:
-                self._peers[kind, variant] = Peer(self.server(kind), self.driver(variant), variant)
+                self._peers[kind, variant] = self.with_server(self.server(kind), variant)
             return self._peers[kind, variant]
 
     @contextmanager
@@ -130,13 +144,13 @@ class Peers:
         with Server(kind, self.work, settings) as server:
             yield server
 
-    def with_server(self, server: Server, variant: str) -> Peer:
-        """A peer on a server of its own."""
-        return Peer(server, self.driver(variant), variant)
+    def with_server(self, server: Server | MixedCluster, variant: str) -> Peer:
+        """The client JVM of a variant with a given server."""
+        return Peer(server.namesrv_address, self.driver(variant), variant)
 
     def close(self) -> None:
         """End all JVMs and servers."""
         for driver in self._drivers.values():
             driver.close()
         for server in self._servers.values():
-            server.stop()
+            server.discard()

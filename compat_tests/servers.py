@@ -81,11 +81,11 @@ class Part:
             self._popen = None
 
     def kill9(self) -> None:
-        """End the process as a power failure of the process would."""
-        assert self._popen is not None
-        self._popen.send_signal(signal.SIGKILL)
-        self._popen.wait(30)
-        self._popen = None
+        """Kill the process with no chance to put anything in order; does nothing when it has ended."""
+        if self._popen is not None:
+            self._popen.send_signal(signal.SIGKILL)
+            self._popen.wait(30)
+            self._popen = None
 
     def _is_up(self, began: int) -> bool:
         assert self._popen is not None
@@ -153,8 +153,7 @@ def our_broker(folder: Path, port: int, namesrv: str, settings: Settings) -> Par
 def _our_command(what: str, folder: Path, settings: Settings) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-c", "from gateway.cli.main import main; main()", what]
-    if what != "namesrv":
-        command += ["--data-dir", str(folder)]
+    command += ["--data-dir", str(folder), "--bind", HOST]
     for name, value in settings.items():
         command += ["--set", f"{name}={value}"]
     return command
@@ -162,6 +161,31 @@ def _our_command(what: str, folder: Path, settings: Settings) -> list[str]:
 
 def _our_env() -> dict[str, str]:
     return {"PYTHONPATH": str(ROOT)}
+
+
+class MixedCluster:
+    """A name server of one kind, and a broker of each kind registered with it."""
+
+    def __init__(self, namesrv_kind: str, work: Path) -> None:
+        folder = work / f"mixed-{namesrv_kind}"
+        port = free_ports()
+        self.namesrv_address = f"{HOST}:{port}"
+        self.broker_names = {kind: f"broker-{kind}" for kind in ("apache", "ours")}
+        start_namesrv = apache_namesrv if namesrv_kind == "apache" else our_namesrv
+        self._parts = [start_namesrv(folder / "namesrv", port)]
+        for kind, make in (("apache", apache_broker), ("ours", our_broker)):
+            settings = {"brokerName": self.broker_names[kind]}
+            port = free_ports((-2, 0, 1))
+            self._parts.append(make(folder / kind, port, self.namesrv_address, settings))
+
+    def __enter__(self) -> MixedCluster:
+        for part in self._parts:
+            part.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for part in self._parts:
+            part.kill9()
 
 
 class Server:
@@ -214,8 +238,13 @@ class Server:
         """Kill the broker, and what shares its fate; ``restart`` brings everything back."""
         self._parts[-1].kill9()
 
+    def discard(self) -> None:
+        """End everything at once: the store is not needed any more."""
+        for part in self._parts:
+            part.kill9()
+
     def __enter__(self) -> Server:
         return self.start()
 
     def __exit__(self, *failure: object) -> None:
-        self.stop()
+        self.discard()

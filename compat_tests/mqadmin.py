@@ -1,0 +1,77 @@
+"""The official mqadmin as a Python object, one JVM for command after command; and how outputs compare."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from typing import NamedTuple
+
+from compat_tests.artifacts import SMALL_JVM, program
+from compat_tests.processes import Process
+from compat_tests.runtime import Runtime
+
+MAIN = "compat.AdminShell"
+COMMAND_SECONDS = 60
+
+
+class Output(NamedTuple):
+    """What a command printed, and the status it would have ended with."""
+
+    out: str
+    err: str
+    exit: int
+
+
+class Mqadmin:
+    """One JVM with the official tools in it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        arguments = [*SMALL_JVM, "-Djava.security.manager=allow", "-cp", program("mqadmin", "tools"), MAIN]
+        self._process: Process = runtime.java(arguments)
+
+    def run(self, *command: str) -> Output:
+        """Run one command and wait for its end; a command that hangs ends the JVM."""
+        stdin, stdout = self._process.popen.stdin, self._process.popen.stdout
+        assert stdin is not None
+        assert stdout is not None
+        guard = threading.Timer(COMMAND_SECONDS, self._process.kill)
+        guard.start()
+        try:
+            stdin.write(json.dumps(command).encode() + b"\n")
+            stdin.flush()
+            line = stdout.readline()
+        finally:
+            guard.cancel()
+        if not line:
+            raise RuntimeError(f"mqadmin ended during: {' '.join(command)}")
+        return Output(**json.loads(line))
+
+    def close(self) -> None:
+        """End the JVM."""
+        if self._process.popen.stdin is not None:
+            self._process.popen.stdin.close()
+        self._process.kill()
+
+
+PATTERNS = (
+    (r"\x1b\[[0-9;]*m", ""),
+    (r"\b\d{4}-\d\d-\d\d[ #]\d\d:\d\d:\d\d([,:.]\d{1,3})?", "TIME"),
+    (r"\b1\d{12}\b", "MILLIS"),
+    (r"\b[0-9A-F]{32}\b", "ID"),
+    (r"\b\d{1,3}(\.\d{1,3}){3}(:\d+|@\d+#\d+)?", "ADDRESS"),
+    (r"(?<=Timestamp=)\d+", "MILLIS"),
+    (r"(?<=storeSize=)\d+", "SIZE"),
+    (r"(?<=commitLogOffset=)\d+", "OFFSET"),
+    (r"(?<=CommitLog Offset:)\s+\d+", " OFFSET"),
+    (r"[ \t]+", " "),
+    (r" +(?=\n)", ""),
+)
+"""What may differ between two runs that say the same: addresses, times, ids, and column widths."""
+
+
+def normalised(text: str) -> str:
+    """A command's output with what may differ replaced by its kind."""
+    for pattern, replacement in PATTERNS:
+        text = re.sub(pattern, replacement, text)
+    return text.strip()

@@ -1,0 +1,45 @@
+"""Consumers that join and leave: queues are shared anew, nothing is lost."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from compat_tests.driver import PushConsumer, message
+from compat_tests.peers import Peer
+from compat_tests.processes import wait_until
+
+pytestmark = pytest.mark.overlap
+
+
+def shares(consumers: list[PushConsumer], topic: str) -> list[int]:
+    """How many queues each holds, most first; empty while some queue is held twice."""
+    held = [consumer.assigned(topic) for consumer in consumers]
+    if len(set().union(*held)) != sum(map(len, held)):
+        return []
+    return sorted(map(len, held), reverse=True)
+
+
+def test_nine_queues_over_four_consumers(peer: Peer) -> None:
+    """3-2-2-2, then 3-3-3, then 9; messages sent between arrive exactly once a group."""
+    topic, group = peer.topic("nine", 9), peer.name("nine_readers")
+    with ExitStack() as stack:
+        producer = stack.enter_context(peer.producer())
+        members = [stack.enter_context(peer.push(group, {topic: "*"})) for _ in range(4)]
+        received: list[str] = []
+        for leave, expected in ((0, [3, 2, 2, 2]), (1, [3, 3, 3]), (2, [9])):
+            for member in members[:leave]:
+                received += [one.body for one in member.collect(0, 0)]
+                member.close()
+            members = members[leave:]
+            wait_until(lambda s=expected, m=members: shares(m, topic) == s, 60, f"shares {expected}", 0.3)
+            before = sum(len(member.collect(0, 0)) for member in members)
+            producer.send([message(topic, f"{expected[0]}-{len(expected)}-{i}") for i in range(36)])
+            wait_until(
+                lambda b=before, m=members: sum(len(one.collect(0, 0)) for one in m) >= b + 36,
+                30,
+                "36 messages",
+            )
+        received += [one.body for member in members for one in member.collect(0, 0)]
+    assert len(set(received)) == 3 * 36
