@@ -95,8 +95,9 @@ class Dispatcher:
         except Exception as error:
             return self._finish(_reply_to(error, call), call)
         if isinstance(reply, Deferred):
-            reply.addErrback(_reply_to_failure, call)
-            return reply.addCallback(self._finish, call)
+            return reply.addCallbacks(
+                self._finish, self._finish_failed, callbackArgs=(call,), errbackArgs=(call,)
+            )
         return self._finish(reply, call)
 
     def refuse(self, command: RemotingCommand, peer: Peer) -> bytes | None:
@@ -115,6 +116,10 @@ class Dispatcher:
             if silent:
                 return None
             return encode_response(command, ResponseCode.SYSTEM_ERROR, None, b"", "the reply cannot be given")
+
+    def _finish_failed(self, failure: Failure, call: Call) -> bytes | None:
+        assert failure.value is not None
+        return self._finish(_reply_to(failure.value, call), call)
 
     def _unsupported(self, call: Call) -> Reply:
         code = call.command.code
@@ -148,8 +153,3 @@ def _reply_to(error: BaseException, call: Call) -> Reply:
         return NO_REPLY
     log.error("%s failed", call, exc_info=error)
     return Reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(error).__name__}, {error}")
-
-
-def _reply_to_failure(failure: Failure, call: Call) -> Reply:
-    assert failure.value is not None
-    return _reply_to(failure.value, call)

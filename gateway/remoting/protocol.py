@@ -140,7 +140,7 @@ class Connection(Protocol):
         self._cutter = FrameCutter(terms.frame_limit)
         self._exchange = Exchange(terms.ask_limit, terms.hold_limit)
         self._timer: Timer | None = None
-        self._held: set[Deferred[None]] = set()
+        self._held: set[Deferred[bytes | None]] = set()
         self._backlog: list[bytes] = []  # payloads read but not served yet
         self._backlog_call: Timer | None = None
         self._speech: list[bytes] = []  # frames to write when the turn ends
@@ -267,12 +267,11 @@ class Connection(Protocol):
                 self._write(refusal)
             return
         self._exchange.hold()
-        held: Deferred[None] = answer.addCallback(self._held_is_ready)
-        if not held.called:
-            self._held.add(held)
-            held.addCallback(lambda _: self._held.discard(held))
+        self._held.add(answer)
+        answer.addCallback(self._held_is_ready, answer)
 
-    def _held_is_ready(self, frame: bytes | None) -> None:
+    def _held_is_ready(self, frame: bytes | None, answer: Deferred[bytes | None]) -> None:
+        self._held.discard(answer)
         self._exchange.release()
         if frame is not None:
             self._write(frame)
@@ -288,7 +287,8 @@ class Connection(Protocol):
         self._serve_turn(payloads)
         if not self._backlog:
             self._check_settled()
-            self._read_again()
+            if self._unsent <= self._reads_until:
+                self._read_again()
 
     def _stop_reading(self) -> None:
         if self._reading and self.is_open:
