@@ -79,15 +79,15 @@ class FileQueue:
     def load(self, repair: bool = False) -> None:
         """Find the files. An empty last one is removed; a gap or any other wrong length raises `CorruptFile`.
 
-        With `repair`, after an unclean stop, a gap or an empty file ends the log and later files go: nothing in
-        them was ever reported as durable. Standard: `MappedFileQueue.doLoad`.
+        With `repair`, after an unclean stop, a gap or an empty file ends the log and later files go:
+        nothing in them was ever reported as durable. Standard: `MappedFileQueue.doLoad`.
         """
         names = [name for name in self.disk.listdir(self.directory) if len(name) == 20 and name.isdigit()]
         for number, name in enumerate(names):
             path = f"{self.directory}/{name}"
             size = self.disk.size(path)
             gap = bool(self.starts) and int(name) != self.end
-            if size == 0 and (repair or name == names[-1]) or (gap and repair):
+            if (size == 0 and name == names[-1]) or (repair and (gap or size == 0)):
                 for later in names[number:]:
                     self.disk.unlink(f"{self.directory}/{later}")
                 return

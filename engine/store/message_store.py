@@ -578,8 +578,8 @@ class MessageStore:
         return count
 
     def delete_expired_files(self) -> None:
-        """Look for old files now, whatever the hour. Standard: `executeDeleteFilesManually`."""
-        self._retention.look(manual=True)
+        """Delete old files with the next ticks, whatever the hour. Standard: `executeDeleteFilesManually`."""
+        self._retention.delete_now()
 
     def runtime_info(self) -> dict[str, str]:
         """Figures about the store, by the standard's keys.

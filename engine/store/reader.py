@@ -27,6 +27,30 @@ Place = tuple[int, int, int]
 """Queue offset, physical offset and size of a record."""
 
 
+class _Gone(Exception):
+    """A record is not in the log any more."""
+
+
+class _Candidate:
+    """A record that is read only when somebody wants to see it. Both ways to see it raise `_Gone`."""
+
+    def __init__(self, log: CommitLog, physical_offset: int, size: int) -> None:
+        self._log = log
+        self._offset = physical_offset
+        self._size = size
+        self._record: bytes | None = None
+
+    def record(self) -> bytes:
+        if self._record is None and self._size <= self._log.file_size:
+            self._record = self._log.read(self._offset, self._size)
+        if self._record is None:
+            raise _Gone
+        return self._record
+
+    def message(self) -> StoredMessage:
+        return decode(self.record())
+
+
 class Reader:
     """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
     on it.
@@ -158,14 +182,15 @@ class Reader:
                 more_bytes, more_messages = self._limits(physical_offset)
                 if len(records) >= min(max_count, more_messages) or total + size > min(max_bytes, more_bytes):
                     break
-            record = self._log.read(physical_offset, size) if size <= self._log.file_size else None
-            if record is None:
+            candidate = _Candidate(self._log, physical_offset, size)
+            try:
+                if accept(code, candidate.message):
+                    records.append(candidate.record())
+                    offsets.append(offset)
+                    total += size
+                    last = physical_offset
+            except _Gone:
                 removed = True
-            elif accept(code, lambda record=record: decode(record)):  # type: ignore[misc]
-                records.append(record)
-                offsets.append(offset)
-                total += size
-                last = physical_offset
             offset += 1
         low, high = queue.min_offset, queue.max_offset
         if not records:

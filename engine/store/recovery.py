@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 CHUNK = 4 << 20
 _MARGIN_MILLIS = 3000
-"""How far times in a checkpoint without an offset are distrusted. Standard: `StoreCheckpoint.getMinTimestamp`."""
+"""How far times in a checkpoint are distrusted. Standard: `StoreCheckpoint.getMinTimestamp`."""
 
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes read and the bytes to read."""
@@ -172,6 +172,9 @@ class Recovery:
         self._queues.load(point)
         for queue in self._queues:
             self._check_last(queue)
+        if self._files.starts and not self._queues.table:
+            # Somebody removed them, to have them made anew.
+            point = self._files.starts[0]
         if self._index is not None:
             self._index.load(False, self._checkpoint.index_msg_timestamp, point)
         self._dispatch.last_start = point

@@ -23,6 +23,8 @@ from engine.store.index_file import Index
 log = logging.getLogger(__name__)
 
 _HOUR_MILLIS = 3_600_000
+LOOKS_AN_ORDER = 20
+"""How many looks an administrator's order to delete lasts. Standard: manualDeleteFileSeveralTimes."""
 QUEUES_A_TICK = 200
 """Consume queues looked through in one go, so that many of them do not hold up the loop."""
 
@@ -49,6 +51,7 @@ class Retention:
         self._index = index
         self._last_look: int | None = None
         self._to_delete = 0
+        self._ordered_looks = 0
         self._sweep: Iterator[ConsumeQueue] | None = None
         self.disk_full = ""
         self.disk_ratio = 0.0
@@ -65,8 +68,13 @@ class Retention:
         if self._sweep is not None:
             self._go_on_sweeping()
 
-    def look(self, manual: bool = False) -> None:
-        """Measure the disk and decide how many files may go; `manual` is the administrator's order."""
+    def delete_now(self) -> None:
+        """Let the next looks delete whatever the hour. Standard: `executeDeleteFilesManually`."""
+        self._ordered_looks = LOOKS_AN_ORDER
+        self._last_look = None
+
+    def look(self) -> None:
+        """Measure the disk and decide how many files may go."""
         options = self._options
         total, free = self._disk.usage(self._log.files.directory)
         self.disk_ratio = (total - free) / total if total else 0.0
@@ -74,8 +82,9 @@ class Retention:
         self._set_full(percent, free)
         hour = datetime.fromtimestamp(self._clock.millis() / 1000).hour
         hours = [word for word in options.delete_when.replace(" ", "").split(";") if word.isdecimal()]
-        due = any(int(word) == hour for word in hours)
-        if not (manual or due or percent > options.disk_max_used_space_ratio):
+        due = any(int(word) == hour for word in hours) or self._ordered_looks > 0
+        self._ordered_looks = max(0, self._ordered_looks - 1)
+        if not (due or percent > options.disk_max_used_space_ratio):
             self._to_delete = 0
             return
         forced = options.clean_file_forcibly_enable and percent > options.disk_space_clean_forcibly_ratio

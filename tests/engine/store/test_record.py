@@ -27,7 +27,9 @@ messages = st.builds(
 )
 
 
-def encoded(each: Message, queue_offset: int = 7, position: int = 1000, now: int = 1_700_000_000_456) -> bytes:
+def encoded(
+    each: Message, queue_offset: int = 7, position: int = 1000, now: int = 1_700_000_000_456
+) -> bytes:
     """A record as the store makes it."""
     properties = format_properties(each.properties).encode()
     topic = record.topic_field(each.topic, True)

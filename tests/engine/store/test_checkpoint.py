@@ -1,0 +1,28 @@
+"""The checkpoint file."""
+
+from engine.disk import MemoryDisk
+from engine.store import schema
+from engine.store.checkpoint import Checkpoint
+
+
+def test_the_schema_reads_what_was_saved() -> None:
+    disk = MemoryDisk()
+    disk.makedirs("/s")
+    checkpoint = Checkpoint(disk, "/s/checkpoint")
+    checkpoint.load()
+    checkpoint.physic_msg_timestamp = 1
+    checkpoint.logics_msg_timestamp = 2
+    checkpoint.index_msg_timestamp = 3
+    checkpoint.master_flushed_offset = 4
+    checkpoint.confirm_physical_offset = 5
+    checkpoint.logics_physical_offset = 6
+    checkpoint.save().sync()
+    data = disk.read_bytes("/s/checkpoint")
+    read = schema.CHECKPOINT.parse(data)
+    assert len(data) == 4096
+    assert [read[name] for name in list(read)[1:] if name] == [1, 2, 3, 4, 5, 6]
+    again = Checkpoint(disk, "/s/checkpoint")
+    again.load()
+    assert (again.physic_msg_timestamp, again.logics_physical_offset) == (1, 6)
+    again.close()
+    again.close()

@@ -1,0 +1,103 @@
+"""Appending to the commit log and reading from it."""
+
+import errno
+
+import pytest
+
+from engine.disk import MemoryDisk
+from engine.store import schema
+from engine.store.commit_log import CommitLog
+from engine.store.file_queue import FilePool, file_name
+
+
+def commit_log(disk: MemoryDisk) -> CommitLog:
+    log = CommitLog(FilePool(disk), "/s/log", 100)
+    log.open_at(0)
+    return log
+
+
+def append(log: CommitLog, data: bytes) -> int:
+    offset = log.reserve(len(data))
+    log.write(data)
+    return offset
+
+
+def test_what_fits_with_eight_bytes_to_spare_stays_in_the_file() -> None:
+    log = commit_log(MemoryDisk())
+    assert append(log, b"a" * 50) == 0
+    assert append(log, b"b" * 42) == 50
+    assert log.position == 92
+    assert append(log, b"c") == 100
+
+
+def test_a_file_ends_with_a_blank_that_says_what_was_left() -> None:
+    disk = MemoryDisk()
+    log = commit_log(disk)
+    append(log, b"a" * 50)
+    assert append(log, b"b" * 43) == 100
+    blank = schema.BLANK.parse(disk.read_bytes("/s/log/" + file_name(0))[50:])
+    assert blank.size == 50
+    assert log.read(100, 43) == b"b" * 43
+    assert log.next_file(0) == 100
+
+
+def test_reads_stay_inside_the_log_and_inside_a_file() -> None:
+    log = commit_log(MemoryDisk())
+    append(log, b"a" * 60)
+    append(log, b"b" * 60)
+    assert log.read(10, 50) == b"a" * 50
+    assert log.read(150, 10) == b"b" * 10
+    assert log.read(150, 11) is None
+    assert log.read(90, 20) is None
+    assert log.read(-1, 1) is None
+    assert log.store_time(500) == -1
+    assert log.record_at(0) is None
+
+
+def test_a_failed_write_moves_nothing_and_leaves_zeros() -> None:
+    disk = MemoryDisk()
+    log = commit_log(disk)
+    append(log, b"a" * 10)
+    disk.fail_next("write", "/s/log", errno.ENOSPC)
+    log.reserve(20)
+    with pytest.raises(OSError):
+        log.write(b"b" * 20)
+    assert log.position == 10
+    assert disk.read_bytes("/s/log/" + file_name(0))[10:] == bytes(90)
+    assert append(log, b"c" * 5) == 10
+
+
+@pytest.mark.parametrize("call", ["open", "truncate", "write"])
+def test_a_failed_roll_moves_nothing_and_can_be_tried_again(call: str) -> None:
+    disk = MemoryDisk()
+    log = commit_log(disk)
+    append(log, b"a" * 60)
+    disk.fail_next(call, "/s/log", errno.ENOSPC)
+    with pytest.raises(OSError):
+        log.reserve(60)
+    assert log.position == 60
+    assert append(log, b"b" * 20) == 60
+    assert append(log, b"c" * 60) == 100
+    assert disk.size("/s/log/" + file_name(100)) == 100
+
+
+def test_opening_at_a_position_forgets_what_lies_after() -> None:
+    disk = MemoryDisk()
+    log = commit_log(disk)
+    for _ in range(4):
+        append(log, b"a" * 60)
+    again = CommitLog(FilePool(disk), "/s/log", 100)
+    again.files.load()
+    again.open_at(160)
+    assert disk.listdir("/s/log") == [file_name(0), file_name(100)]
+    assert append(again, b"z" * 10) == 160
+    assert again.min_offset == 0
+    assert [file.size() for file in again.files_between(90, 170)] == [100, 100]
+
+
+def test_opening_at_a_file_border_makes_the_file_when_it_is_needed() -> None:
+    disk = MemoryDisk()
+    log = commit_log(disk)
+    append(log, b"a" * 60)
+    log.open_at(100)
+    assert append(log, b"b") == 100

@@ -1,0 +1,82 @@
+"""From stored messages to units, index entries and arrivals."""
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
+from engine.store.dispatch import enters_queue, parse_delay_levels
+from tests.engine.store.stores import Bench, message
+
+LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+
+
+def test_delay_levels_are_read_as_the_standard_writes_them() -> None:
+    levels = parse_delay_levels(LEVELS)
+    assert len(levels) == 18
+    assert (levels[0], levels[4], levels[17]) == (1000, 60_000, 7_200_000)
+    assert parse_delay_levels("1d") == [86_400_000]
+
+
+@pytest.mark.parametrize("text", ["1x", "s", "1s five", "-1s"])
+def test_a_wrong_delay_level_is_an_error(text: str) -> None:
+    with pytest.raises(ConfigError, match="messageDelayLevel"):
+        parse_delay_levels(text)
+
+
+def test_prepared_and_rolled_back_messages_enter_no_queue() -> None:
+    assert enters_queue(0) and enters_queue(SysFlag.TRANSACTION_COMMIT)
+    assert not enters_queue(SysFlag.TRANSACTION_PREPARED)
+    assert not enters_queue(SysFlag.TRANSACTION_ROLLBACK)
+
+
+def test_an_arrival_tells_what_a_waiting_reader_needs() -> None:
+    bench = Bench()
+    bench.put(message(queue_id=2, properties={"TAGS": "blue", "KEYS": "k"}))
+    (arrival,) = bench.arrivals
+    assert arrival == ("orders", 2, 1, java_hash("blue"), bench.clock.millis(), {"TAGS": "blue", "KEYS": "k"})
+
+
+def test_tags_code_is_the_hash_and_0_without_tags() -> None:
+    bench = Bench()
+    bench.put(message(properties={"TAGS": "синий"}), message(properties={}))
+    codes = [unit[2] for unit in bench.store.consume_queue_units("orders", 0, 0, 9)]
+    assert codes == [java_hash("синий"), 0]
+
+
+@pytest.mark.parametrize(("level", "delay"), [("1", 1000), ("18", 7_200_000), ("99", 7_200_000)])
+def test_a_delayed_message_s_code_is_its_delivery_time(level: str, delay: int) -> None:
+    bench = Bench()
+    bench.put(message(topic=SCHEDULE_TOPIC, properties={"DELAY": level, "TAGS": "a"}))
+    (unit,) = bench.store.consume_queue_units(SCHEDULE_TOPIC, 0, 0, 1)
+    assert unit[2] == bench.clock.millis() + delay
+
+
+@pytest.mark.parametrize(
+    "properties", [{"TAGS": "a"}, {"TAGS": "a", "DELAY": "0"}, {"TAGS": "a", "DELAY": "x"}]
+)
+def test_without_a_level_the_delay_topic_is_like_any_other(properties: dict[str, str]) -> None:
+    bench = Bench()
+    bench.put(message(topic=SCHEDULE_TOPIC, properties=properties))
+    (unit,) = bench.store.consume_queue_units(SCHEDULE_TOPIC, 0, 0, 1)
+    assert unit[2] == java_hash("a")
+
+
+def test_prepared_messages_are_in_the_log_and_the_index_only() -> None:
+    bench = Bench()
+    prepared = bench.store.put(message(properties={"KEYS": "p"}, sys_flag=SysFlag.TRANSACTION_PREPARED))
+    rolled = bench.store.put(message(properties={"KEYS": "r"}, sys_flag=SysFlag.TRANSACTION_ROLLBACK))
+    bench.put(message(properties={"KEYS": "c"}, sys_flag=SysFlag.TRANSACTION_COMMIT))
+    assert (prepared.queue_offset, rolled.queue_offset) == (0, 0)
+    assert bench.store.max_offset("orders", 0) == 1
+    assert [len(bench.store.query("orders", key, 9, 0, 1 << 60).records) for key in "prc"] == [1, 0, 1]
+    assert len(bench.arrivals) == 1
+
+
+def test_tails_of_busy_queues_are_written_out_and_the_index_is_filled_in_groups() -> None:
+    bench = Bench(mapped_file_size_consume_queue=6000)
+    for _ in range(3):
+        bench.put(*[message(properties={"KEYS": "k"}) for _ in range(500)])
+    queue = bench.store._queues.get("orders", 0)
+    assert queue is not None and queue.tail_start == 1500
+    assert bench.store._index is not None and len(bench.store._index.pending) < 1500
+    assert bench.store.dispatch_behind_bytes == 0

@@ -1,0 +1,102 @@
+"""Logs in files of one length."""
+
+import pytest
+
+from engine.disk import MemoryDisk
+from engine.errors import CorruptFile
+from engine.store.file_queue import FilePool, FileQueue, file_name
+
+
+def queue(disk: MemoryDisk, limit: int = 4) -> FileQueue:
+    return FileQueue(FilePool(disk, limit), "/s/q", 10)
+
+
+def test_names_have_twenty_digits() -> None:
+    assert file_name(1073741824) == "00000000001073741824"
+
+
+def test_writes_cross_file_borders_and_files_have_full_length() -> None:
+    disk = MemoryDisk()
+    files = queue(disk)
+    files.write(0, b"0123456789abcdefghijKLM")
+    assert disk.listdir("/s/q") == [file_name(0), file_name(10), file_name(20)]
+    assert {disk.size(f"/s/q/{name}") for name in disk.listdir("/s/q")} == {10}
+    assert files.read(8, 14) == b"89abcdefghijKL"
+    assert files.read(28, 10) == b"\0\0"
+    again = queue(disk)
+    again.load()
+    assert again.starts == [0, 10, 20]
+    assert again.end == 30
+
+
+def test_cutting_removes_later_files_and_leaves_zeros() -> None:
+    disk = MemoryDisk()
+    files = queue(disk)
+    files.write(0, b"0123456789abcdefghijKLM")
+    files.cut(13)
+    assert disk.listdir("/s/q") == [file_name(0), file_name(10)]
+    assert files.read(8, 12) == b"89abc\0\0\0\0\0\0\0"
+
+
+def test_an_empty_last_file_is_removed_and_a_wrong_length_is_refused() -> None:
+    disk = MemoryDisk()
+    files = queue(disk)
+    files.write(0, b"0123456789a")
+    disk.open("/s/q/" + file_name(20), create=True)
+    disk.open("/s/q/other", create=True)
+    again = queue(disk)
+    again.load()
+    assert again.starts == [0, 10]
+    disk.open("/s/q/" + file_name(10)).truncate(9)
+    with pytest.raises(CorruptFile, match="9 bytes"):
+        queue(disk).load()
+
+
+def test_a_missing_file_is_refused_unless_the_log_is_repaired() -> None:
+    disk = MemoryDisk()
+    files = queue(disk)
+    files.write(0, bytes(40))
+    disk.unlink("/s/q/" + file_name(10))
+    with pytest.raises(CorruptFile, match="missing"):
+        queue(disk).load()
+    repaired = queue(disk)
+    repaired.load(repair=True)
+    assert repaired.starts == [0]
+    assert disk.listdir("/s/q") == [file_name(0)]
+
+
+def test_an_empty_file_in_the_middle_ends_a_log_that_is_repaired() -> None:
+    disk = MemoryDisk()
+    files = queue(disk)
+    files.write(0, bytes(30))
+    disk.open("/s/q/" + file_name(10)).truncate(0)
+    with pytest.raises(CorruptFile):
+        queue(disk).load()
+    repaired = queue(disk)
+    repaired.load(repair=True)
+    assert repaired.starts == [0]
+
+
+def test_the_pool_holds_few_files_and_opens_them_again() -> None:
+    disk = MemoryDisk()
+    files = queue(disk, limit=2)
+    files.write(0, bytes(range(60)))
+    assert [files.read(i, 1)[0] for i in range(0, 60, 7)] == list(range(0, 60, 7))
+    files.drop_first(2)
+    assert files.starts[0] == 20
+    assert files.read(5, 3) == b""
+    files.destroy()
+    assert not disk.exists("/s/q")
+
+
+def test_directories_with_new_files_are_noted() -> None:
+    files = queue(MemoryDisk())
+    files.write(0, b"x")
+    assert files.pool.unsynced == {"/s/q", "/s"}
+
+
+def test_expired_files_never_include_the_last() -> None:
+    files = queue(MemoryDisk())
+    files.write(0, bytes(30))
+    assert files.count_while(lambda start: True) == 2
+    assert files.count_while(lambda start: start < 10) == 1

@@ -1,0 +1,207 @@
+"""Group commit as a rule, and the rounds that end with a checkpoint."""
+
+import errno
+
+from construct import Container
+
+from engine.clock import ManualClock
+from engine.options import FlushDiskType
+from engine.store import schema
+from engine.store.flush import GroupCommit
+from engine.store.results import PutStatus
+from engine.worker import MemoryWorker
+from tests.engine.store.stores import Bench, drain, message
+
+OK, LATE = PutStatus.PUT_OK, PutStatus.FLUSH_DISK_TIMEOUT
+
+
+def test_what_is_durable_is_answered_at_once() -> None:
+    commit = GroupCommit()
+    commit.flushed = 10
+    said: list[PutStatus] = []
+    commit.wait(10, 99, said.append)
+    assert said == [OK]
+    assert not commit.begin(10)
+
+
+def test_one_sync_serves_all_who_came_before_it_and_later_ones_wait() -> None:
+    commit = GroupCommit()
+    said: list[str] = []
+    for end in (5, 10, 15):
+        commit.wait(end, 99, lambda status, end=end: said.append(f"{end} {status.value}"))  # type: ignore[misc]
+    assert commit.begin(10)
+    assert not commit.begin(15)
+    commit.finish()
+    commit.answer()
+    assert said == ["5 PUT_OK", "10 PUT_OK"]
+    assert commit.waiting == 1
+    assert commit.begin(15)
+
+
+def test_after_a_failed_sync_nothing_is_ever_called_durable() -> None:
+    commit = GroupCommit()
+    said: list[PutStatus] = []
+    commit.wait(5, 99, said.append)
+    assert commit.begin(5)
+    commit.finish("sick disk")
+    commit.answer()
+    assert said == [LATE]
+    assert not commit.begin(20)
+    commit.wait(20, 99, said.append)
+    assert said == [LATE, LATE]
+
+
+def test_who_waits_too_long_is_told() -> None:
+    commit = GroupCommit()
+    said: list[PutStatus] = []
+    commit.wait(5, 100, said.append)
+    commit.wait(6, 200, said.append)
+    commit.expire(99)
+    assert said == []
+    commit.expire(100)
+    assert said == [LATE]
+    commit.give_up()
+    assert said == [LATE, LATE]
+
+
+def test_a_waiter_may_wait_again_from_its_answer() -> None:
+    commit = GroupCommit()
+    said: list[PutStatus] = []
+    commit.wait(5, 100, lambda _: commit.wait(9, 100, said.append))
+    assert commit.begin(5)
+    commit.finish()
+    commit.answer()
+    assert commit.waiting == 1
+
+
+def test_with_sync_flush_messages_are_seen_after_the_sync() -> None:
+    worker = MemoryWorker()
+    bench = Bench(worker=worker, flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    said: list[PutStatus] = []
+    first = bench.store.put(message())
+    bench.store.when_flushed(first.end_offset, said.append)
+    bench.store.dispatch()
+    second = bench.store.put(message())
+    bench.store.when_flushed(second.end_offset, said.append)
+    bench.store.dispatch()
+    assert (said, bench.arrivals, drain(bench.store)) == ([], [], [])
+    assert worker.waiting == 1
+    worker.perform()
+    assert said == [OK]
+    assert [arrival.next_offset for arrival in bench.arrivals] == [1]
+    worker.perform()
+    assert said == [OK, OK]
+    assert len(drain(bench.store)) == 2
+    assert bench.disk.syncs > 2
+
+
+def test_a_slow_sync_times_out_but_the_messages_come() -> None:
+    worker = MemoryWorker()
+    bench = Bench(worker=worker, flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    said: list[PutStatus] = []
+    bench.store.when_flushed(bench.store.put(message()).end_offset, said.append)
+    bench.store.dispatch()
+    bench.clock.advance(5000)
+    bench.store.tick()
+    assert said == [LATE]
+    worker.perform_all()
+    assert len(drain(bench.store)) == 1
+
+
+def test_a_failed_sync_of_the_log_stops_writes_and_an_unclean_stop_follows() -> None:
+    bench = Bench()
+    bench.put(message())
+    bench.disk.fail_next("sync", "/commitlog", errno.EIO)
+    bench.clock.advance(20_000)
+    bench.store.tick()
+    refused = bench.store.put(message())
+    assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert "could not be written to disk" in refused.remark
+    assert not bench.store.is_writable
+    again = bench.restart()
+    assert not again.report.clean
+    assert len(drain(again.store)) == 1
+
+
+def test_the_log_is_flushed_by_the_clock_once_enough_pages_are_dirty() -> None:
+    bench = Bench(mapped_file_size_commit_log=1 << 20)
+    bench.put(message(body=b"x" * 1000))
+    bench.clock.advance(500)
+    bench.store.tick()
+    assert bench.store.flushed_offset == 0
+    bench.put(*[message(body=b"x" * 1000) for _ in range(20)])
+    bench.clock.advance(500)
+    bench.store.tick()
+    assert bench.store.flushed_offset == bench.store.max_physical_offset
+    bench.put(message())
+    bench.clock.advance(10_000)
+    bench.store.tick()
+    assert bench.store.flushed_offset == bench.store.max_physical_offset
+
+
+def checkpoint(bench: Bench) -> Container:
+    return schema.CHECKPOINT.parse(bench.disk.read_bytes("/store/checkpoint"))
+
+
+def test_a_round_ends_with_a_checkpoint_of_the_last_dispatched_record() -> None:
+    worker = MemoryWorker()
+    bench = Bench(worker=worker, clock=ManualClock(1_700_000_000_000))
+    for queue_id in range(40):
+        bench.put(message(queue_id=queue_id))
+    bench.put(message())
+    last_start = bench.store.consume_queue_units("orders", 0, 1, 1)[0][0]
+    bench.clock.advance(60_000)
+    bench.store.tick()
+    bench.put(message())
+    bench.clock.advance(100)
+    bench.store.tick()
+    assert worker.waiting
+    worker.perform_all()
+    bench.clock.advance(100)
+    bench.store.tick()
+    worker.perform_all()
+    saved = checkpoint(bench)
+    assert saved.logics_physical_offset == last_start
+    assert saved.logics_msg_timestamp == 1_700_000_000_000
+
+
+def test_a_failed_sync_of_a_queue_ends_checkpoints_but_not_writing() -> None:
+    bench = Bench()
+    bench.put(message())
+    bench.disk.fail_next("sync", "/consumequeue/orders/0/", errno.EIO)
+    bench.clock.advance(60_000)
+    bench.store.tick()
+    bench.put(message())
+    bench.clock.advance(60_000)
+    bench.store.tick()
+    assert checkpoint(bench).logics_physical_offset == 0
+    again = bench.restart()
+    assert not again.report.clean
+    assert len(drain(again.store)) == 2
+
+
+def test_a_full_disk_under_the_queues_refuses_writes_until_there_is_room() -> None:
+    bench = Bench()
+    bench.put(message())
+    bench.disk.fail_next("write", "/consumequeue", errno.ENOSPC)
+    bench.clock.advance(1000)
+    bench.store.tick()
+    assert "No space left" in bench.store.put(message()).remark
+    bench.clock.advance(1000)
+    bench.store.tick()
+    bench.put(message())
+    assert len(drain(bench.store)) == 2
+
+
+def test_a_topic_may_be_deleted_while_a_round_runs() -> None:
+    worker = MemoryWorker()
+    bench = Bench(worker=worker)
+    bench.put(message(), message(topic="other"))
+    bench.clock.advance(60_000)
+    bench.store.tick()
+    bench.store.delete_topics(["orders"])
+    worker.perform_all()
+    bench.clock.advance(100)
+    bench.store.tick()
+    worker.perform_all()
+    assert checkpoint(bench).logics_physical_offset > 0

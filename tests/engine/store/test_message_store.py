@@ -1,0 +1,439 @@
+"""The face of the store, and the model: whatever happens, nothing promised is lost and nothing is
+invented.
+"""
+
+import errno
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from engine.clock import SystemClock
+from engine.disk import RealDisk
+from engine.errors import StoreUnavailable
+from engine.message import SysFlag
+from engine.options import FlushDiskType
+from engine.store import schema
+from engine.store.message_store import MessageStore, PutStatus
+from engine.worker import InlineWorker
+from tests.engine.store.stores import HOST, HOST_V6, Bench, drain, message, options, records
+
+
+def batch(*bodies: bytes, properties: bytes = b"KEYS\1k\2") -> bytes:
+    parts = [
+        {"magic": 0, "body_crc": 0, "flag": i, "body": body, "properties": properties}
+        for i, body in enumerate(bodies)
+    ]
+    return bytes(schema.BATCH.build(parts))
+
+
+def test_a_put_says_where_the_message_went() -> None:
+    bench = Bench()
+    first = bench.store.put(message())
+    second = bench.store.put(message(body=b"two"))
+    assert (first.queue_offset, first.physical_offset) == (0, 0)
+    assert (second.queue_offset, second.physical_offset) == (1, first.end_offset)
+    assert second.store_timestamp == bench.clock.millis()
+    found = bench.store.look_up(second.physical_offset)
+    assert found is not None and found.body == b"two"
+    assert found.message_id == second.message_id
+    assert bench.store.look_up(second.physical_offset + 1) is None
+    assert bench.store.look_up(second.end_offset) is None
+
+
+def test_a_message_is_read_after_dispatch_and_told_about() -> None:
+    bench = Bench()
+    bench.store.put(message())
+    assert bench.store.max_offset("orders", 0) == 0
+    assert bench.store.dispatch_behind_bytes > 0
+    bench.store.dispatch()
+    bench.store.dispatch()
+    assert bench.store.max_offset("orders", 0) == 1
+    assert len(bench.arrivals) == 1
+    assert bench.store.dispatch_behind_bytes == 0
+
+
+def test_ipv6_hosts_and_long_retry_topics_are_stored() -> None:
+    bench = Bench()
+    each = message(topic="%RETRY%" + "g" * 200)
+    each.born_host = each.store_host = HOST_V6
+    bench.put(each)
+    (found,) = drain(bench.store, each.topic)
+    assert (found.born_host, found.store_host, found.topic) == (HOST_V6, HOST_V6, each.topic)
+    assert len(found.message_id) == 56
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"body": b"x" * 2001}, PutStatus.MESSAGE_ILLEGAL),
+        ({"properties": {"K": "v" * 32768}}, PutStatus.PROPERTIES_SIZE_EXCEEDED),
+        ({"properties": {"K": "v" * 30000}}, PutStatus.MESSAGE_ILLEGAL),
+        ({"topic": ""}, PutStatus.MESSAGE_ILLEGAL),
+        ({"topic": "a/b"}, PutStatus.MESSAGE_ILLEGAL),
+        ({"topic": "é" * 100}, PutStatus.MESSAGE_ILLEGAL),
+        ({"queue_id": -1}, PutStatus.MESSAGE_ILLEGAL),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_with_the_standards_status(
+    changes: dict[str, object], status: PutStatus
+) -> None:
+    bench = Bench(max_message_size=2000)
+    result = bench.store.put(message(**changes))  # type: ignore[arg-type]
+    assert result.status is status
+    assert result.remark
+    assert bench.store.max_physical_offset == 0
+    assert bench.store.runtime_info()["putMessageFailedTimes"] == "1"
+
+
+def test_a_batch_has_consecutive_offsets_and_its_own_properties() -> None:
+    bench = Bench()
+    bench.put(message())
+    result = bench.store.put_batch(message(properties={"UNIQ_KEY": "u"}), batch(b"a", b"bb", b"ccc"))
+    bench.store.dispatch()
+    assert (result.status, result.queue_offset, result.count) == (PutStatus.PUT_OK, 1, 3)
+    found = drain(bench.store)[1:]
+    assert [(m.body, m.queue_offset, m.flag) for m in found] == [(b"a", 1, 0), (b"bb", 2, 1), (b"ccc", 3, 2)]
+    assert all(m.properties == {"KEYS": "k"} for m in found)
+    assert result.message_id == ",".join(m.message_id for m in found)
+    assert result.end_offset == bench.store.max_physical_offset
+    assert len(bench.store.query("orders", "k", 9, 0, 1 << 60).records) == 3
+    assert bench.put(message()) == [4]
+
+
+def test_a_batch_lies_in_one_file_or_is_refused() -> None:
+    bench = Bench()
+    bench.put(message(body=b"x" * 2000))
+    result = bench.store.put_batch(message(), batch(b"a" * 1000, b"b" * 1000))
+    assert result.physical_offset == 4096
+    refused = bench.store.put_batch(message(), batch(*[b"a" * 1000] * 4))
+    assert refused.status is PutStatus.MESSAGE_ILLEGAL
+
+
+@pytest.mark.parametrize("elements", [b"", b"junk", batch(b"a")[:-1]])
+def test_a_malformed_batch_is_refused_whole(elements: bytes) -> None:
+    bench = Bench()
+    assert bench.store.put_batch(message(), elements).status is PutStatus.MESSAGE_ILLEGAL
+    assert bench.store.max_physical_offset == 0
+
+
+def test_a_batch_cannot_be_prepared() -> None:
+    prepared = message(sys_flag=SysFlag.TRANSACTION_PREPARED)
+    assert Bench().store.put_batch(prepared, batch(b"a")).status is PutStatus.MESSAGE_ILLEGAL
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+def test_a_sick_disk_refuses_a_message_and_spoils_nothing(error: int) -> None:
+    bench = Bench()
+    bench.put(message(body=b"before"))
+    bench.disk.fail_next("write", "/commitlog", error)
+    refused = bench.store.put(message(body=b"lost" * 100))
+    assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert "commit log cannot be written" in refused.remark
+    bench.disk.fail_next("write", "/commitlog", error)
+    assert bench.store.put_batch(message(), batch(b"lost")).status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert bench.put(message(body=b"after")) == [1]
+    for again in (bench.kill(), bench.kill()):
+        assert [m.body for m in drain(again.store)] == [b"before", b"after"]
+
+
+def test_no_room_for_a_new_file_is_told_as_the_standard_does() -> None:
+    bench = Bench()
+    bench.put(message(body=b"x" * 3500))
+    bench.disk.fail_next("truncate", "/commitlog", errno.ENOSPC)
+    refused = bench.store.put(message(body=b"y" * 1000))
+    assert refused.status is PutStatus.CREATE_MAPPED_FILE_FAILED
+    assert bench.put(message(body=b"y" * 1000)) == [1]
+
+
+def test_a_store_is_used_by_one_process_at_a_time() -> None:
+    bench = Bench()
+    with pytest.raises(StoreUnavailable, match="in use"):
+        bench.again()
+
+
+def test_a_stopped_store_takes_nothing() -> None:
+    bench = Bench()
+    bench.store.stop()
+    refused = bench.store.put(message())
+    assert (refused.status, refused.remark) == (PutStatus.SERVICE_NOT_AVAILABLE, "the store is stopped")
+
+
+def test_stopping_makes_durable_what_somebody_waits_for() -> None:
+    bench = Bench(flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    said: list[PutStatus] = []
+    bench.store.when_flushed(bench.store.put(message()).end_offset, said.append)
+    bench.store.stop()
+    assert said == [PutStatus.PUT_OK]
+    assert len(drain(bench.again().store)) == 1
+
+
+def test_queries_are_by_key_tag_and_time_and_oldest_first() -> None:
+    bench = Bench()
+    begin = bench.clock.millis()
+    for i in range(4):
+        bench.put(message(body=b"%d" % i, properties={"KEYS": f"all only{i}", "TAGS": "ab"[i % 2]}))
+        bench.clock.advance(1000)
+
+    def found(key: str, *times: int, index_type: str = "K", count: int = 9) -> list[bytes]:
+        result = bench.store.query("orders", key, count, *(times or (0, 1 << 60)), index_type)
+        return [schema.RECORD.parse(record).body for record in result.records]
+
+    assert found("all") == [b"0", b"1", b"2", b"3"]
+    assert found("all", count=2) == [b"2", b"3"]
+    assert found("only2") == [b"2"]
+    assert found("b", index_type="T") == [b"1", b"3"]
+    assert found("all", begin + 1000, begin + 2000) == [b"1", b"2"]
+    assert found("none") == []
+    result = bench.store.query("orders", "all", 9, 0, 1 << 60)
+    assert result.last_update_timestamp == begin + 3000
+    assert result.last_update_offset == bench.store.consume_queue_units("orders", 0, 3, 1)[0][0]
+
+
+def test_without_an_index_nothing_is_found_by_key() -> None:
+    bench = Bench(message_index_enable=False)
+    bench.put(message(properties={"KEYS": "k"}))
+    assert bench.store.query("orders", "k", 9, 0, 1 << 60).records == []
+    assert len(drain(bench.restart().store)) == 1
+
+
+def test_a_sick_index_does_not_stop_messages() -> None:
+    bench = Bench()
+    bench.disk.fail_next("open", "/index", errno.EIO, times=3)
+    bench.put(message(properties={"KEYS": "k"}))
+    assert bench.store.query("orders", "k", 9, 0, 1 << 60).records == []
+    bench.clock.advance(1000)
+    bench.store.tick()
+    assert not bench.store.is_writable
+    assert len(drain(bench.store)) == 1
+
+
+def test_offsets_and_times_of_unknown_queues() -> None:
+    store = Bench().store
+    assert (store.max_offset("x", 0), store.min_offset("x", 0)) == (0, 0)
+    assert store.offset_by_time("x", 0, 5) == 0
+    assert store.store_time("x", 0, 0) == -1
+    assert store.earliest_store_time() == -1
+    assert store.consume_queue_units("x", 0, 0, 5) == []
+
+
+def test_store_times_are_those_of_the_records() -> None:
+    bench = Bench()
+    begin = bench.clock.millis()
+    bench.put(message())
+    bench.clock.advance(5)
+    bench.put(message())
+    assert [bench.store.store_time("orders", 0, i) for i in (0, 1, 2)] == [begin, begin + 5, -1]
+    assert bench.store.earliest_store_time() == begin
+
+
+def test_units_are_given_as_they_are_asked_for() -> None:
+    bench = Bench()
+    bench.put(message(), message(), message())
+    size = bench.store.max_physical_offset // 3
+    units = bench.store.consume_queue_units("orders", 0, 1, 9)
+    assert [(offset, length) for offset, length, _ in units] == [(size, size), (2 * size, size)]
+    assert bench.store.consume_queue_units("orders", 0, 5, 9) == []
+
+
+def test_a_deleted_topic_starts_again_at_0_even_after_a_crash() -> None:
+    bench = Bench()
+    bench.put(*[message() for _ in range(30)], message(topic="other"))
+    assert bench.store.queues() == {"orders": {0}, "other": {0}}
+    assert bench.store.delete_topics(["orders", "unknown"]) == 1
+    assert bench.store.get("orders", 0, 0, 1).status.name == "NO_MATCHED_LOGIC_QUEUE"
+    assert bench.put(message(body=b"new")) == [0]
+    again = bench.kill()
+    assert [m.body for m in drain(again.store)] == [b"new"]
+    assert again.store.queues() == {"orders": {0}, "other": {0}}
+
+
+def test_queues_are_limited() -> None:
+    bench = Bench(max_queues=1)
+    bench.put(message())
+    assert "maxQueues" in bench.store.put(message(topic="other")).remark
+
+
+def test_runtime_info_has_what_the_tools_print() -> None:
+    bench = Bench()
+    bench.put(message(), message())
+    info = bench.store.runtime_info()
+    assert info["putMessageTimesTotal"] == "2"
+    assert info["commitLogMaxOffset"] == str(bench.store.max_physical_offset)
+    assert info["commitLogMinOffset"] == "0"
+    assert info["remainHowManyDataToFlush"] == f"{bench.store.max_physical_offset} B"
+    assert info["commitLogDirCapacity"].startswith("Total : 1024.0 GiB, Free : ")
+    assert all(isinstance(value, str) for value in info.values())
+
+
+def test_reads_are_counted() -> None:
+    bench = Bench()
+    bench.put(message(), message())
+    bench.store.get("orders", 0, 0, 9)
+    bench.store.get("orders", 0, 9, 9)
+    statistics = bench.store.statistics
+    assert (statistics.get_found, statistics.get_missed, statistics.get_transferred) == (1, 1, 2)
+
+
+@given(st.binary(max_size=600), st.integers(1, 5))
+@settings(max_examples=15, deadline=None)
+def test_a_real_disk_keeps_messages_too(
+    tmp_path_factory: pytest.TempPathFactory, body: bytes, n: int
+) -> None:
+    root = tmp_path_factory.mktemp("store")
+
+    def opened() -> MessageStore:
+        store = MessageStore(
+            options(store_path_root_dir=str(root), max_hash_slot_num=100, max_index_num=100),
+            disk=RealDisk(),
+            clock=SystemClock(),
+            worker=InlineWorker(),
+            store_host=HOST,
+        )
+        store.start()
+        return store
+
+    store = opened()
+    for i in range(20):
+        store.put(message(body=body, properties={"KEYS": f"k{i % n}"}))
+    store.dispatch()
+    store.stop()
+    store = opened()
+    assert [m.body for m in drain(store)] == [body] * 20
+    assert len(store.query("orders", "k0", 64, 0, 1 << 60).records) == len(range(0, 20, n))
+    store.stop()
+
+
+def test_the_files_of_a_real_store_have_the_standards_names_and_lengths(tmp_path: Path) -> None:
+    store = MessageStore(
+        options(store_path_root_dir=str(tmp_path), mapped_file_size_consume_queue=6_000_000),
+        disk=RealDisk(),
+        clock=SystemClock(),
+        worker=InlineWorker(),
+        store_host=HOST,
+    )
+    store.start()
+    store.put(message(properties={"KEYS": "k"}))
+    store.dispatch()
+    store.stop()
+    files = {str(p.relative_to(tmp_path)): p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()}
+    (index,) = (name for name in files if name.startswith("index/"))
+    assert files == {
+        "commitlog/00000000000000000000": 4096,
+        "consumequeue/orders/0/00000000000000000000": 6_000_000,
+        index: 40 + 4 * 16 + 20 * 64,
+        "checkpoint": 4096,
+        "lock": 4,
+    }
+
+
+class Life(RuleBasedStateMachine):
+    """A store's life with restarts, deaths and power cuts, beside a list of what was put in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench(flush_consume_queue_thorough_interval=3000)
+        self.log: list[tuple[int, bytes, str]] = []
+        self.promised = 0
+        self.number = 0
+
+    def _remember(self, queue_id: int, body: bytes) -> None:
+        self.log.append((queue_id, body, f"k{self.number}"))
+        self.number += 1
+
+    @rule(queue_id=st.integers(0, 2), size=st.integers(0, 1500))
+    def put(self, queue_id: int, size: int) -> None:
+        body = b"%d " % self.number + b"x" * size
+        offset = sum(each[0] == queue_id for each in self.log)
+        result = self.bench.store.put(
+            message(queue_id=queue_id, body=body, properties={"KEYS": f"k{self.number}", "TAGS": "t"})
+        )
+        assert (result.status, result.queue_offset) == (PutStatus.PUT_OK, offset)
+        self._remember(queue_id, body)
+
+    @rule(queue_id=st.integers(0, 2), sizes=st.lists(st.integers(0, 300), min_size=1, max_size=6))
+    def put_batch(self, queue_id: int, sizes: list[int]) -> None:
+        bodies = [b"%d " % (self.number + i) + b"y" * size for i, size in enumerate(sizes)]
+        elements = b"".join(
+            batch(body, properties=b"KEYS\1k%d\2" % (self.number + i)) for i, body in enumerate(bodies)
+        )
+        result = self.bench.store.put_batch(message(queue_id=queue_id), elements)
+        assert result.status is PutStatus.PUT_OK
+        for body in bodies:
+            self._remember(queue_id, body)
+
+    @rule()
+    def dispatch(self) -> None:
+        self.bench.store.dispatch()
+
+    @rule(millis=st.sampled_from([100, 1000, 5000, 20_000]))
+    def wait(self, millis: int) -> None:
+        self.bench.clock.advance(millis)
+        self.bench.store.tick()
+
+    @rule()
+    def promise(self) -> None:
+        said: list[PutStatus] = []
+        self.bench.store.when_flushed(self.bench.store.max_physical_offset, said.append)
+        self.bench.store.dispatch()
+        assert said == [PutStatus.PUT_OK]
+        self.promised = len(self.log)
+
+    @rule(error=st.sampled_from([errno.ENOSPC, errno.EIO]))
+    def fail_to_put(self, error: int) -> None:
+        self.bench.disk.fail_next("write", "/commitlog", error)
+        result = self.bench.store.put(message(body=b"never" * 20))
+        assert result.status in (PutStatus.SERVICE_NOT_AVAILABLE, PutStatus.CREATE_MAPPED_FILE_FAILED)
+
+    @rule()
+    def restart(self) -> None:
+        self.bench = self.bench.restart()
+        assert self.bench.report.clean
+        self.promised = len(self.log)
+
+    @rule()
+    def die(self) -> None:
+        self.bench = self.bench.kill()
+        self.promised = len(self.log)
+
+    @precondition(lambda self: self.log)
+    @rule(seed=st.integers(0, 1 << 20))
+    def lose_power(self, seed: int) -> None:
+        self.bench = self.bench.crash(seed)
+        left = sum(self.bench.store.max_offset("orders", queue_id) for queue_id in range(3))
+        assert self.promised <= left <= len(self.log)
+        del self.log[left:]
+        self.promised = left
+
+    @rule()
+    def look_for_keys(self) -> None:
+        self.bench.store.dispatch()
+        for queue_id, body, key in self.log[:: max(1, len(self.log) // 10)]:
+            found = self.bench.store.query("orders", key, 64, 0, 1 << 60).records
+            bodies = {schema.RECORD.parse(record).body for record in found}
+            assert body in bodies, (queue_id, key)
+
+    @invariant()
+    def what_is_read_was_put(self) -> None:
+        store = self.bench.store
+        for queue_id in range(3):
+            wanted = [body for queue, body, _ in self.log if queue == queue_id]
+            found = drain(store, "orders", queue_id)
+            assert [m.body for m in found] == wanted[: len(found)]
+            assert [m.queue_offset for m in found] == list(range(len(found)))
+            assert len(found) == store.max_offset("orders", queue_id)
+        if not store.dispatch_behind_bytes:
+            assert sum(store.max_offset("orders", q) for q in range(3)) == len(self.log)
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def test_records_given_to_readers_are_whole() -> None:
+    bench = Bench()
+    bench.put(*[message(body=b"x" * i * 50) for i in range(20)])
+    result = bench.store.get("orders", 0, 0, 20)
+    assert sum(r.size for r in records(result)) == result.size

@@ -1,0 +1,166 @@
+"""What a pull gets: statuses, next offsets and limits as the standard has them."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.message import StoredMessage, java_hash
+from engine.store.results import GetStatus
+from tests.engine.store.stores import Bench, message, records
+
+A, B = java_hash("a"), java_hash("b")
+
+
+def filled(count: int, **changes: object) -> Bench:
+    """Messages with bodies 0, 1, 2 ... and tags a, b, a, b ..."""
+    bench = Bench(**changes)  # type: ignore[arg-type]
+    bench.put(*[message(body=b"%d" % i, properties={"TAGS": "ab"[i % 2]}) for i in range(count)])
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("topic", "offset", "status", "following"),
+    [
+        ("unknown", 5, GetStatus.NO_MATCHED_LOGIC_QUEUE, 0),
+        ("orders", 5, GetStatus.OFFSET_OVERFLOW_ONE, 5),
+        ("orders", 6, GetStatus.OFFSET_OVERFLOW_BADLY, 5),
+        ("orders", 0, GetStatus.FOUND, 5),
+        ("orders", -1, GetStatus.OFFSET_TOO_SMALL, 0),
+    ],
+)
+def test_the_status_and_next_offset_of_each_case(
+    topic: str, offset: int, status: GetStatus, following: int
+) -> None:
+    result = filled(5).store.get(topic, 0, offset, 32)
+    assert (result.status, result.next_offset) == (status, following)
+    if topic == "orders":
+        assert (result.min_offset, result.max_offset) == (0, 5)
+
+
+def test_an_empty_queue_has_no_message() -> None:
+    bench = Bench()
+    bench.store.put(message())
+    result = bench.store.get("orders", 0, 3, 32)
+    assert (result.status, result.next_offset) == (GetStatus.NO_MESSAGE_IN_QUEUE, 0)
+
+
+def test_the_body_is_the_records_as_stored() -> None:
+    bench = filled(6)
+    result = bench.store.get("orders", 0, 2, 3)
+    assert [r.body for r in records(result)] == [b"2", b"3", b"4"]
+    assert result.queue_offsets == [2, 3, 4]
+    first = bench.store.record_at(records(result)[0].physical_offset)
+    assert first is not None and result.body.startswith(first)
+
+
+def test_tags_are_sieved_before_records_are_read() -> None:
+    result = filled(9).store.get("orders", 0, 0, 3, accept=frozenset({B}))
+    assert [r.body for r in records(result)] == [b"1", b"3", b"5"]
+    assert result.next_offset == 6
+
+
+def test_nothing_matched_goes_on_after_what_was_scanned() -> None:
+    bench = filled(1000, mapped_file_size_commit_log=1 << 20, mapped_file_size_consume_queue=20_000)
+    result = bench.store.get("orders", 0, 0, 32, accept=frozenset({7}))
+    assert (result.status, result.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 800)
+    result = bench.store.get("orders", 0, 0, 900, accept=frozenset({7}))
+    assert result.next_offset == 900
+    result = bench.store.get("orders", 0, 800, 32, accept=frozenset({7}))
+    assert result.next_offset == 1000
+
+
+def test_a_function_chooses_by_code_or_by_message() -> None:
+    bench = filled(6)
+
+    def by_code(code: int, _get: Callable[[], StoredMessage]) -> bool:
+        return code == A
+
+    def by_message(_code: int, get: Callable[[], StoredMessage]) -> bool:
+        return get().body in (b"1", b"4")
+
+    assert [r.body for r in records(bench.store.get("orders", 0, 0, 32, accept=by_code))] == [
+        b"0",
+        b"2",
+        b"4",
+    ]
+    result = bench.store.get("orders", 0, 0, 32, accept=by_message)
+    assert ([r.body for r in records(result)], result.next_offset) == ([b"1", b"4"], 6)
+    result = bench.store.get("orders", 0, 0, 1, accept=by_message)
+    assert (len(records(result)), result.next_offset) == (1, 2)
+    bench.disk.fail_next("read", "/commitlog")
+    result = bench.store.get("orders", 0, 0, 32, accept=lambda _code, _get: False)
+    assert (result.status, result.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 6)
+
+
+def test_limits_count_messages_and_bytes_but_one_always_comes() -> None:
+    bench = filled(10, max_transfer_count_on_message_in_memory=4)
+    assert bench.store.get("orders", 0, 0, 32).count == 4
+    size = records(bench.store.get("orders", 0, 0, 1))[0].size
+    assert bench.store.get("orders", 0, 0, 32, max_bytes=2 * size).count == 2
+    assert bench.store.get("orders", 0, 0, 32, max_bytes=1).count == 1
+    bench = filled(10, max_transfer_bytes_on_message_in_memory=3 * size)
+    assert bench.store.get("orders", 0, 0, 32).count == 3
+    assert bench.store.get("orders", 0, 0, 32, accept=lambda _code, _get: True).count == 3
+
+
+def test_old_messages_come_in_smaller_portions_and_a_slave_is_suggested() -> None:
+    bench = filled(30, access_message_in_memory_max_ratio=0, max_transfer_count_on_message_in_disk=5)
+    result = bench.store.get("orders", 0, 0, 32)
+    assert (result.count, result.suggest_slave) == (5, True)
+    assert not filled(30).store.get("orders", 0, 0, 32).suggest_slave
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 900)), max_size=40), st.integers(1, 40))
+def test_mixed_queues_are_read_whole_whatever_lies_between(puts: list[tuple[int, int]], portion: int) -> None:
+    bench = Bench()
+    wanted: dict[int, list[bytes]] = {0: [], 1: [], 2: []}
+    for number, (queue_id, size) in enumerate(puts):
+        body = b"%d " % number + b"x" * size
+        bench.put(message(queue_id=queue_id, body=body))
+        wanted[queue_id].append(body)
+    for queue_id, bodies in wanted.items():
+        found: list[bytes] = []
+        while len(found) < len(bodies):
+            result = bench.store.get("orders", queue_id, len(found), portion)
+            assert result.status is GetStatus.FOUND
+            assert result.next_offset == len(found) + result.count
+            found += [r.body for r in records(result)]
+        assert found == bodies
+
+
+def test_messages_whose_log_file_has_gone_are_passed_over() -> None:
+    bench = filled(60)
+    bench.store._log.files.drop_first(1)
+    result = bench.store.get("orders", 0, 0, 32)
+    assert result.status in (GetStatus.MESSAGE_WAS_REMOVING, GetStatus.FOUND)
+    offset = result.next_offset
+    if result.status is GetStatus.FOUND:
+        assert records(result)[0].body == b"%d" % records(result)[0].queue_offset
+    while result.status is not GetStatus.FOUND:
+        result = bench.store.get("orders", 0, offset, 32)
+        offset = result.next_offset
+    assert records(result)[0].physical_offset >= 4096
+
+
+def test_a_record_that_cannot_be_read_counts_as_gone() -> None:
+    bench = filled(3)
+    bench.disk.fail_next("read", "/commitlog")
+    assert bench.store.get("orders", 0, 0, 32).status is GetStatus.OFFSET_FOUND_NULL
+    assert bench.store.get("orders", 0, 0, 32).count == 3
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.integers(-2, 40))
+def test_the_offset_of_a_time_is_the_nearest(steps: list[int], time: int) -> None:
+    bench = Bench()
+    begin = bench.clock.millis()
+    times = []
+    for step in steps:
+        bench.clock.advance(step)
+        bench.put(message())
+        times.append(bench.clock.millis() - begin)
+    lower = next((i for i, t in enumerate(times) if t >= time), len(times))
+    upper = max((i for i, t in enumerate(times) if t <= time), default=0)
+    assert bench.store.offset_by_time("orders", 0, begin + time) == lower
+    assert bench.store.offset_by_time("orders", 0, begin + time, upper=True) == upper

@@ -1,0 +1,118 @@
+"""Old files go, and a full disk stops writes until there is room."""
+
+from datetime import datetime
+
+from engine.clock import ManualClock
+from engine.store.results import PutStatus
+from tests.engine.store.stores import Bench, drain, message
+
+HOUR = 3_600_000
+
+
+def at_hour(hour: int) -> ManualClock:
+    """A clock at an hour of the local day."""
+    return ManualClock(int(datetime(2024, 5, 6, hour, 30).timestamp() * 1000))
+
+
+def filled(clock: ManualClock, **changes: object) -> Bench:
+    """Five log files, one written each hour."""
+    bench = Bench(clock=clock, **changes)  # type: ignore[arg-type]
+    for _ in range(5):
+        bench.put(*[message(body=b"x" * 800, properties={"KEYS": "k"}) for _ in range(4)])
+        clock.advance(HOUR)
+    return bench
+
+
+def look(bench: Bench, ticks: int = 10) -> None:
+    bench.clock.advance(10_000)
+    for _ in range(ticks):
+        bench.store.tick()
+        bench.clock.advance(100)
+
+
+def files(bench: Bench) -> int:
+    return len(bench.disk.listdir("/store/commitlog"))
+
+
+def test_expired_files_go_at_the_hour_and_queues_follow() -> None:
+    bench = filled(at_hour(23), file_reserved_time=3)
+    assert files(bench) == 5
+    look(bench)
+    assert files(bench) == 3
+    assert bench.store.min_physical_offset == 8192
+    assert bench.store.min_offset("orders", 0) == 8
+    assert len(drain(bench.store)) == 12
+    assert len(bench.store.query("orders", "k", 64, 0, 1 << 60).records) == 12
+    again = bench.restart()
+    assert again.store.min_offset("orders", 0) == 8
+    assert len(drain(again.store)) == 12
+
+
+def test_nothing_goes_at_other_hours_unless_ordered() -> None:
+    bench = filled(at_hour(10), file_reserved_time=3)
+    look(bench)
+    assert files(bench) == 5
+    bench.store.delete_expired_files()
+    look(bench, 3)
+    assert files(bench) < 5
+
+
+def test_young_files_stay() -> None:
+    bench = filled(at_hour(23))
+    look(bench)
+    assert files(bench) == 5
+
+
+def test_a_filling_disk_deletes_what_expired_at_any_hour() -> None:
+    bench = filled(at_hour(10), file_reserved_time=3)
+    bench.disk.used = bench.disk.total * 80 // 100
+    look(bench)
+    assert files(bench) == 3
+
+
+def test_a_nearly_full_disk_deletes_by_force_and_refuses_writes_until_there_is_room() -> None:
+    bench = filled(at_hour(10))
+    bench.disk.used = bench.disk.total * 92 // 100
+    look(bench, 2)
+    refused = bench.store.put(message())
+    assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert "92.0 % full" in refused.remark and "/store/commitlog" in refused.remark
+    look(bench)
+    assert files(bench) == 1
+    bench.disk.used = bench.disk.total // 2
+    look(bench, 1)
+    assert bench.store.put(message()).status is PutStatus.PUT_OK
+
+
+def test_free_bytes_can_be_asked_for_besides_the_ratio() -> None:
+    bench = filled(at_hour(10), min_free_disk_space=1 << 39)
+    bench.disk.used = bench.disk.total * 60 // 100
+    look(bench, 1)
+    assert "minFreeDiskSpace" in bench.store.put(message()).remark
+
+
+def test_forced_deletion_can_be_switched_off() -> None:
+    bench = filled(at_hour(10), clean_file_forcibly_enable=False)
+    bench.disk.used = bench.disk.total * 92 // 100
+    look(bench)
+    assert files(bench) == 5
+
+
+def test_a_file_that_cannot_be_looked_at_does_not_stop_the_clock() -> None:
+    bench = filled(at_hour(23), file_reserved_time=3)
+    bench.disk.unlink("/store/commitlog/" + bench.disk.listdir("/store/commitlog")[0])
+    look(bench, 2)
+    assert bench.store.put(message()).status is PutStatus.PUT_OK
+
+
+def test_many_queues_are_swept_in_portions() -> None:
+    bench = Bench(clock=at_hour(10), file_reserved_time=0)
+    for queue_id in range(450):
+        bench.put(message(queue_id=queue_id))
+    bench.store.delete_expired_files()
+    look(bench, 40)
+    oldest = bench.store.min_physical_offset
+    assert oldest > 0
+    for queue_id in range(450):
+        wanted = 0 if bench.store.get("orders", queue_id, 0, 1).status.name == "FOUND" else 1
+        assert bench.store.min_offset("orders", queue_id) == wanted
