@@ -20,7 +20,7 @@ class Durability:
     def __init__(self, store: MessageStore, options: BrokerOptions, store_options: StoreOptions) -> None:
         self._store = store
         self._options = options
-        self._store_options = store_options
+        self._is_sync = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self._waiting = 0
 
     @property
@@ -30,7 +30,7 @@ class Durability:
 
     def wait(self, result: PutResult, properties: dict[str, str]) -> Deferred[PutStatus] | None:
         """None when the message may be acknowledged now, else what fires with its final status."""
-        if self._store_options.flush_disk_type is not FlushDiskType.SYNC_FLUSH:
+        if not self._is_sync:
             return None
         if properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() != "true":
             return None

@@ -25,6 +25,8 @@ from gateway.codec.fields import Header, Int
 from gateway.codec.headers import PullMessageRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
 
+LITE_PULL = int(RequestCode.LITE_PULL_MESSAGE)
+
 FLAG_COMMIT_OFFSET = 1
 FLAG_SUSPEND = 2
 FLAG_SUBSCRIPTION = 4
@@ -37,18 +39,20 @@ TOPIC_FORBIDDEN = 3
 BROADCASTING_DISABLE_FORBIDDEN = 4
 SUBSCRIPTION_FORBIDDEN = 5
 
-CODE_OF = {
-    GetStatus.FOUND: ResponseCode.SUCCESS,
-    GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
-    GetStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
-    GetStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
-    GetStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
-    GetStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
-    GetStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
-    GetStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
+FOUND = GetStatus.FOUND  # a look-up in an enumeration costs more than the rest of a check
+NOT_FOUND = int(ResponseCode.PULL_NOT_FOUND)
+RETRY_AT_ONCE = int(ResponseCode.PULL_RETRY_IMMEDIATELY)
+OFFSET_MOVED = int(ResponseCode.PULL_OFFSET_MOVED)
+CODE_OF: dict[GetStatus, int] = {
+    GetStatus.NO_MATCHED_MESSAGE: RETRY_AT_ONCE,
+    GetStatus.MESSAGE_WAS_REMOVING: RETRY_AT_ONCE,
+    GetStatus.OFFSET_TOO_SMALL: OFFSET_MOVED,
+    GetStatus.OFFSET_OVERFLOW_ONE: NOT_FOUND,
+    GetStatus.OFFSET_OVERFLOW_BADLY: OFFSET_MOVED,
+    GetStatus.OFFSET_FOUND_NULL: NOT_FOUND,
+    GetStatus.OFFSET_RESET: OFFSET_MOVED,
 }
-"""What a status of the store is answered with; the two of an empty queue depend on the offset."""
-
+"""What is answered when nothing was found; the two statuses of an empty queue depend on the offset."""
 
 Tags = frozenset[int] | None
 """Tag hashes that pass; None for all. The texts of tags are compared by the client."""
@@ -65,7 +69,7 @@ def pull_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     header = call.header
     assert isinstance(header, PullMessageRequestHeader)
     reply, tags = _pull(broker, call, header, is_first=True)
-    if reply.code == ResponseCode.PULL_NOT_FOUND and header.sys_flag & FLAG_SUSPEND:
+    if reply.code == NOT_FOUND and header.sys_flag & FLAG_SUSPEND:
         return _wait(broker, call, header, tags) or reply
     return reply
 
@@ -84,11 +88,11 @@ def _pull(
     offsets.commit_pull(header.consumer_group, header.topic, header.queue_id, result.next_offset)
     if is_first and header.sys_flag & FLAG_COMMIT_OFFSET:
         offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
-    code = CODE_OF.get(result.status)
-    if code is None:
-        code = ResponseCode.PULL_OFFSET_MOVED if header.queue_offset else ResponseCode.PULL_NOT_FOUND
-    elif code == ResponseCode.SUCCESS:
+    if result.status is FOUND:
+        code = 0
         broker.stats.got(header.consumer_group, header.topic, result.count, result.size)
+    else:
+        code = CODE_OF.get(result.status, OFFSET_MOVED if header.queue_offset else NOT_FOUND)
     return _answer(broker, code, result, topic, group), tags
 
 
@@ -97,7 +101,7 @@ def _checked_group(broker: Broker, call: Call, header: PullMessageRequestHeader)
     options = broker.options
     if not options.broker_permission & PERM_READ:
         raise _forbidden(BROKER_FORBIDDEN, f"the broker[{options.broker_ip1}] pulling message is forbidden")
-    if call.command.code == RequestCode.LITE_PULL_MESSAGE and not options.lite_pull_message_enable:
+    if call.command.code == LITE_PULL and not options.lite_pull_message_enable:
         raise _forbidden(
             BROKER_FORBIDDEN, f"the broker[{options.broker_ip1}] for lite pull consumer is forbidden"
         )

@@ -16,6 +16,7 @@ from random import random
 
 from twisted.internet.defer import Deferred
 
+from engine.errors import MessageIllegal
 from engine.message import (
     DLQ_PREFIX,
     PROPERTY_CLUSTER,
@@ -29,6 +30,7 @@ from engine.message import (
     PROPERTY_TIMER_DELAY_MS,
     PROPERTY_TIMER_DELAY_SEC,
     PROPERTY_TIMER_DELIVER_MS,
+    PROPERTY_TIMER_OUT_MS,
     PROPERTY_TRACE_SWITCH,
     PROPERTY_TRANSACTION_PREPARED,
     PROPERTY_UNIQ_KEY,
@@ -47,13 +49,13 @@ from gateway.codec.codes import V3_4_9, ResponseCode
 from gateway.codec.headers import SendMessageRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
 
-SENT = {
-    PutStatus.PUT_OK: ResponseCode.SUCCESS,
+_PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
+SENT: dict[PutStatus, int] = {
     PutStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
     PutStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
-"""Put statuses with which a message counts as sent, and what they are answered with."""
+"""What is answered when a message is stored, but less safely than configured."""
 
 FAILED = {
     PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH: (ResponseCode.SYSTEM_ERROR, "in-sync replicas not enough"),
@@ -79,14 +81,8 @@ FAILED = {
 
 BUSY = "[OVERLOAD]system busy, start flow control for a while"
 
-DELAYED = frozenset(
-    {
-        PROPERTY_DELAY_TIME_LEVEL,
-        PROPERTY_TIMER_DELAY_SEC,
-        PROPERTY_TIMER_DELAY_MS,
-        PROPERTY_TIMER_DELIVER_MS,
-    }
-)
+TIMED = frozenset({PROPERTY_TIMER_DELAY_SEC, PROPERTY_TIMER_DELAY_MS, PROPERTY_TIMER_DELIVER_MS})
+DELAYED = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
 DLQ_QUEUES = 1
 
 _name_problem = lru_cache(4096)(validate_topic)
@@ -132,7 +128,7 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     if PROPERTY_TRANSACTION_PREPARED in properties:
         _check_transaction(broker, message)
     if not DELAYED.isdisjoint(properties):
-        broker.delay_levels.rewrite(message)
+        _delay(broker, message)
     return _put(broker, message, queue_id, None)
 
 
@@ -280,6 +276,20 @@ def _check_transaction(broker: Broker, message: Message) -> None:
     raise RequestError(ResponseCode.NO_PERMISSION, remark)
 
 
+def _delay(broker: Broker, message: Message) -> None:
+    """Let the message wait for its delay level; timers of any time are refused.
+
+    Standard: `HookUtils.handleScheduleMessage`.
+    """
+    try:
+        waits = broker.delay_levels.rewrite(message)
+    except MessageIllegal:
+        raise _illegal(broker) from None
+    properties = message.properties
+    if not waits and PROPERTY_TIMER_OUT_MS not in properties and not TIMED.isdisjoint(properties):
+        raise _failure(broker, PutStatus.WHEEL_TIMER_NOT_ENABLE)
+
+
 def _delay_level(properties: dict[str, str]) -> int:
     """The delay level a message asks for; 0 for none, or one that is no number."""
     text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
@@ -292,7 +302,7 @@ def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -
     if broker.durable.is_full:
         raise RequestError(ResponseCode.SYSTEM_BUSY, BUSY)
     result = store.put(message) if batch is None else store.put_batch(message, batch)
-    if result.status is PutStatus.PUT_OK:
+    if result.status is _PUT_OK:
         waiting = broker.durable.wait(result, message.properties)
         if waiting is not None:
             return waiting.addCallback(lambda status: _answer(broker, message, queue_id, result, status))
@@ -301,9 +311,11 @@ def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -
 
 def _answer(broker: Broker, message: Message, queue_id: int, result: PutResult, status: PutStatus) -> Reply:
     """The answer to a put. Its fields are written as text here: a typed header costs two microseconds."""
-    code = SENT.get(status)
-    if code is None:
-        raise _failure(broker, status)
+    code = 0
+    if status is not _PUT_OK:
+        code = SENT.get(status, -1)
+        if code < 0:
+            raise _failure(broker, status)
     options = broker.options
     broker.stats.put(message.topic, result.count, result.end_offset - result.physical_offset)
     fields = {

@@ -312,6 +312,7 @@ class MemoryBroker:
         """Let time pass, and do what the service does each time."""
         self.clock.advance(millis)
         self.broker.store.tick()
+        self.broker.delays.tick(self.clock.millis())
         due = self.broker.holds.due(monotonic_millis(self.clock), self.broker.store.max_offset)
         resume_all(due)
 

@@ -429,3 +429,12 @@ def test_one_message_wakes_all_who_wait(memory: MemoryBroker) -> None:
     pulls = [memory.pull(sys_flag=SUSPEND, peer=peer) for peer in peers]
     memory.send()
     assert {pull.code for pull in pulls} == {0}
+
+
+def test_a_delayed_message_wakes_when_it_is_due(memory: MemoryBroker) -> None:
+    pull = memory.pull(sys_flag=SUSPEND)
+    memory.send(body=b"later", properties={"DELAY": "3"})
+    memory.wait(9_999)
+    assert pull.waits
+    memory.wait(1)
+    assert [message.body for message in pull.messages] == [b"later"]

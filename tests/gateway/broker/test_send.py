@@ -337,6 +337,25 @@ def test_a_level_of_zero_is_no_delay(memory: MemoryBroker) -> None:
     assert len(memory.stored("T")) == 1
 
 
+@pytest.mark.parametrize("name", ["TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"])
+def test_timers_of_any_time_are_refused(memory: MemoryBroker, name: str) -> None:
+    answer = memory.send("T", properties={name: "5"})
+    assert (answer.code, answer.remark) == (
+        1,
+        "accurate timer message is not enabled, timerWheelEnable is false",
+    )
+
+
+def test_a_level_goes_before_a_timer(memory: MemoryBroker) -> None:
+    assert memory.send("T", properties={"DELAY": "1", "TIMER_DELAY_SEC": "5"}).code == 0
+    assert "TIMER_DELAY_SEC" not in memory.stored("SCHEDULE_TOPIC_XXXX", 0)[0].properties
+
+
+def test_a_level_that_is_no_number(memory: MemoryBroker) -> None:
+    answer = memory.send("T", properties={"DELAY": "soon"})
+    assert (answer.code, answer.remark) == (13, ILLEGAL)
+
+
 @pytest.mark.parametrize("value", ["false", "no", "TRUEISH"])
 def test_a_message_that_is_no_transaction(memory: MemoryBroker, value: str) -> None:
     assert memory.send(properties={"TRAN_MSG": value}).code == 0

@@ -148,3 +148,22 @@ def test_a_store_that_refuses(memory: MemoryBroker, monkeypatch: pytest.MonkeyPa
     )
     refused = back(memory, offset)
     assert (refused.code, refused.remark) == (1, "SERVICE_NOT_AVAILABLE")
+
+
+def test_a_message_goes_round_until_its_turns_are_over(memory: MemoryBroker) -> None:
+    """Pulled, handed back, pulled from the retry topic after its delay, handed back: a dead letter."""
+    memory.subscribe("G", "T")
+    memory.send("T", b"bad", properties={"TAGS": "a", "UNIQ_KEY": "U"})
+    (first,) = memory.pull("T", group="G").messages
+    assert back(memory, first.physical_offset, max_reconsume_times=1).code == 0
+    memory.subscribe("G", "%RETRY%G")
+    retry = memory.pull("%RETRY%G", group="G", sys_flag=2)
+    assert retry.waits
+    memory.wait(10_000)
+    (again,) = retry.messages
+    assert (again.body, again.reconsume_times, again.properties["TAGS"]) == (b"bad", 1, "a")
+    assert again.properties["RETRY_TOPIC"] == "T"
+    assert back(memory, again.physical_offset, max_reconsume_times=1).code == 0
+    (dead,) = memory.stored("%DLQ%G")
+    assert (dead.body, dead.reconsume_times) == (b"bad", 2)
+    assert dead.properties["ORIGIN_MESSAGE_ID"] == first.message_id
