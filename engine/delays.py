@@ -1,0 +1,330 @@
+"""Delayed messages: put under a level now, delivered to their topic when the level's time has passed.
+
+A message with DELAY = level is stored in queue level - 1 of the schedule topic (`DelayLevels.rewrite`);
+its consume queue unit carries the delivery time in place of a tags code. As all messages of a level wait
+equally long, each queue is in the order of delivery: `DelaySchedule.tick` looks at the head of each, and
+puts what is due back under its own topic and queue. `delayOffset.json` keeps how far each level has come.
+
+Never early: a message is delivered when the wall clock has reached the time in its unit. After a crash what
+was delivered since the file was last written is delivered again, as the standard does; but the file never
+runs ahead of the log's durable part, so nothing is lost.
+
+Standard: `HookUtils.handleScheduleMessage`, `ScheduleMessageService`.
+"""
+
+import logging
+import re
+from typing import Any
+
+from engine.clock import Clock
+from engine.data_version import DataVersion
+from engine.disk import Disk
+from engine.errors import ConfigError, MessageIllegal
+from engine.jsonfile import TableFile
+from engine.lenient_json import dumps
+from engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_REAL_QUEUE_ID,
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_TIMER_DELAY_MS,
+    PROPERTY_TIMER_DELAY_SEC,
+    PROPERTY_TIMER_DELIVER_MS,
+    SCHEDULE_TOPIC,
+    TRANS_HALF_TOPIC,
+    Message,
+    StoredMessage,
+    SysFlag,
+)
+from engine.store.dispatch import parse_delay_levels
+from engine.store.message_store import MessageStore, PutStatus
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+UNKNOWN_LEVEL_MILLIS = 1000
+"""The delay of a level that has none. Standard: `computeDeliverTimestamp`."""
+UNITS_AT_ONCE = 64
+ATTEMPTS_MAX = 3
+"""How often an unreadable message is tried before it is left out."""
+PAUSE_MILLIS = 1000
+"""How long to wait after a failure before the next attempt."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
+_TIMER_PROPERTIES = (PROPERTY_TIMER_DELIVER_MS, PROPERTY_TIMER_DELAY_SEC, PROPERTY_TIMER_DELAY_MS)
+
+
+class DelayLevels:
+    """The delay of each level, from text such as `1s 5s 10s 1m 2h`. Raises `ConfigError` for other text."""
+
+    def __init__(self, text: str) -> None:
+        self._delays = parse_delay_levels(text)
+        if not self._delays:
+            raise ConfigError("messageDelayLevel: there is no level")
+
+    @property
+    def max_level(self) -> int:
+        """The highest level; the lowest is 1."""
+        return len(self._delays)
+
+    def delay(self, level: int) -> int:
+        """How long messages of the level wait, in ms."""
+        return self._delays[level - 1] if 1 <= level <= len(self._delays) else UNKNOWN_LEVEL_MILLIS
+
+    def deliver_time(self, level: int, store_timestamp: int) -> int:
+        """When a message stored at `store_timestamp` is delivered; both in ms since the epoch."""
+        return store_timestamp + self.delay(level)
+
+    def rewrite(self, message: Message) -> bool:
+        """Turn a message with DELAY > 0 into one of the schedule topic; false when it has none.
+
+        A level above the highest counts as the highest. Raises `MessageIllegal` when DELAY is no number.
+        """
+        text = message.properties.get(PROPERTY_DELAY_TIME_LEVEL)
+        if text is None:
+            return False
+        if not _NUMBER.fullmatch(text):
+            raise MessageIllegal(f"{PROPERTY_DELAY_TIME_LEVEL}={text!r} is no delay level")
+        level = min(int(text), len(self._delays))
+        kind = message.sys_flag & SysFlag.TRANSACTION_MASK
+        if level <= 0 or kind not in (SysFlag.TRANSACTION_NOT_TYPE, SysFlag.TRANSACTION_COMMIT):
+            return False
+        properties = message.properties
+        for name in _TIMER_PROPERTIES:
+            properties.pop(name, None)
+        properties[PROPERTY_DELAY_TIME_LEVEL] = str(level)
+        properties[PROPERTY_REAL_TOPIC] = message.topic
+        properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)
+        message.topic = SCHEDULE_TOPIC
+        message.queue_id = level - 1
+        return True
+
+
+def restored(stored: StoredMessage) -> Message:
+    """A scheduled message as it is delivered: its own topic and queue, no DELAY, all else as it was.
+
+    Raises `MessageIllegal` when it does not say where it belongs.
+    """
+    properties = dict(stored.properties)
+    properties.pop(PROPERTY_DELAY_TIME_LEVEL, None)
+    topic = properties.get(PROPERTY_REAL_TOPIC, "")
+    queue_id = properties.get(PROPERTY_REAL_QUEUE_ID, "")
+    if not topic or topic in (TRANS_HALF_TOPIC, SCHEDULE_TOPIC) or not _NUMBER.fullmatch(queue_id):
+        raise MessageIllegal(f"a delayed message cannot go to queue {queue_id!r} of topic {topic!r}")
+    return Message(
+        topic,
+        int(queue_id),
+        stored.body,
+        properties,
+        stored.born_timestamp,
+        stored.born_host,
+        stored.store_host,
+        stored.flag,
+        stored.sys_flag,
+        stored.reconsume_times,
+        stored.prepared_transaction_offset,
+    )
+
+
+class _Level:
+    """Where one level stands: its next message, when that is due if known, and failures with it."""
+
+    __slots__ = ("attempts", "due", "number", "offset", "paused_until")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.offset = 0
+        self.due: int | None = None
+        self.attempts = 0
+        self.paused_until = 0
+
+    @property
+    def queue_id(self) -> int:
+        return self.number - 1
+
+    def advance(self) -> None:
+        self.offset += 1
+        self.due = None
+        self.attempts = 0
+
+
+class DelaySchedule:
+    """Delivers delayed messages; `tick` is called every 100 ms or so, `persist` every 10 s and at the end.
+
+    `max_per_tick` bounds the work of one tick; the version is raised every `version_step` deliveries.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        levels: DelayLevels,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        worker: Worker | None = None,
+        *,
+        max_per_tick: int = 1000,
+        version_step: int = 200,
+    ) -> None:
+        self._store = store
+        self._levels = levels
+        self._clock = clock
+        self._file = TableFile(disk, path, worker)
+        self._max_per_tick = max_per_tick
+        self._version_step = version_step
+        self._queues = [_Level(number) for number in range(1, levels.max_level + 1)]
+        self._first = 0
+        self._other: dict[int, int] = {}
+        self._delivered = 0
+        self._end = 0
+        self._is_dirty = False
+        self._waiting: tuple[int, bytes] | None = None
+        self.data_version = DataVersion(timestamp=clock.millis())
+
+    @property
+    def offsets(self) -> dict[int, int]:
+        """The next message of each level that has had any, by level."""
+        return self._other | {queue.number: queue.offset for queue in self._queues if queue.offset}
+
+    def load(self) -> None:
+        """Go on where the file says, once the store has started. Raises `ConfigError` if it is unreadable."""
+        table = self._file.load()
+        if table is None:
+            return
+        known = {int(level): offset for level, offset in (table.get("offsetTable") or {}).items()}
+        for queue in self._queues:
+            queue.offset = known.pop(queue.number, 0)
+        # Levels that the settings no longer have; they may have them again.
+        self._other = known
+        self.data_version = DataVersion.from_json(table.get("dataVersion"))
+
+    def tick(self, now: int) -> int:
+        """Deliver what is due at `now` (ms since the epoch); gives how many messages were delivered."""
+        budget = self._max_per_tick
+        count = len(self._queues)
+        for step in range(count):
+            queue = self._queues[(self._first + step) % count]
+            if (queue.due is None or queue.due <= now) and queue.paused_until <= now:
+                budget -= self._deliver_level(queue, now, budget)
+                if budget <= 0:
+                    break
+        # A level with much to do must not keep the others waiting.
+        self._first = (self._first + 1) % count
+        delivered = self._max_per_tick - budget
+        if delivered:
+            self._store.dispatch()
+        return delivered
+
+    def persist(self) -> None:
+        """Write how far each level has come, as far as what was delivered is durable.
+
+        What is not durable yet is written by a later call.
+        """
+        if not self._is_dirty and not self._file.has_failed:
+            return
+        durable = self._store.flushed_offset
+        text = dumps(self.to_json(), indent=True)
+        if durable >= self._end:
+            self._waiting = None
+            self._is_dirty = False
+            self._file.save(lambda: text)
+            return
+        if self._waiting is not None and self._waiting[0] <= durable:
+            earlier = self._waiting[1]
+            self._waiting = None
+            self._file.save(lambda: earlier)
+        if self._waiting is None:
+            self._waiting = (self._end, text)
+
+    def to_json(self) -> dict[str, Any]:
+        """The next message of each level, and the version, as brokers tell slaves."""
+        return {"dataVersion": self.data_version.to_json(), "offsetTable": self.offsets}
+
+    def _deliver_level(self, queue: _Level, now: int, budget: int) -> int:
+        """Deliver from the head of a level; gives how many messages were taken."""
+        taken = 0
+        while taken < budget:
+            units = self._units(queue, min(UNITS_AT_ONCE, budget - taken))
+            if not units:
+                break
+            for physical_offset, _, due in units:
+                if not self._take(queue, physical_offset, due, now):
+                    return taken
+                taken += 1
+        return taken
+
+    def _units(self, queue: _Level, count: int) -> list[tuple[int, int, int]]:
+        store, queue_id = self._store, queue.queue_id
+        end = store.max_offset(SCHEDULE_TOPIC, queue_id)
+        if queue.offset == end:
+            return []
+        start = store.min_offset(SCHEDULE_TOPIC, queue_id)
+        if not start <= queue.offset <= end:
+            # Files were deleted, or a crash took the end of the queue.
+            corrected = start if queue.offset < start else end
+            log.warning("delay level %d goes on at %d, not %d", queue.number, corrected, queue.offset)
+            queue.offset = corrected
+            queue.due = None
+            self._is_dirty = True
+        return store.consume_queue_units(SCHEDULE_TOPIC, queue_id, queue.offset, count)
+
+    def _take(self, queue: _Level, physical_offset: int, due: int, now: int) -> bool:
+        """Deliver the head, or leave it out where it never can be; false when it has to wait."""
+        if due > now:
+            queue.due = self._plausible(queue, physical_offset, due, now)
+            if queue.due > now:
+                return False
+        stored = self._store.look_up(physical_offset)
+        if stored is None:
+            return self._give_up(queue, physical_offset, now)
+        try:
+            message = restored(stored)
+        except MessageIllegal as error:
+            log.error("delay level %d leaves out message %d: %s", queue.number, queue.offset, error)
+            self._advance(queue)
+            return True
+        result = self._store.put(message)
+        if result.status is PutStatus.PUT_OK:
+            self._end = result.end_offset
+        elif result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
+            log.error("delay level %d leaves out message %d: %s", queue.number, queue.offset, result.remark)
+        else:
+            log.warning("delay level %d waits: %s", queue.number, result.remark or result.status.name)
+            queue.paused_until = now + PAUSE_MILLIS
+            return False
+        self._advance(queue)
+        return True
+
+    def _plausible(self, queue: _Level, physical_offset: int, due: int, now: int) -> int:
+        """When the head is due: what its unit says, unless no message of the level can be due so late.
+
+        That is so when the level was made shorter since, or the unit is damaged; the message itself decides.
+        """
+        if due <= now + self._levels.delay(queue.number):
+            return due
+        stored = self._store.look_up(physical_offset)
+        if stored is None:
+            return now
+        return min(due, self._levels.deliver_time(queue.number, stored.store_timestamp))
+
+    def _give_up(self, queue: _Level, physical_offset: int, now: int) -> bool:
+        """Leave out a head that cannot be read, when it is gone or after some attempts; false: wait."""
+        is_gone = physical_offset < self._store.min_physical_offset
+        queue.attempts += 1
+        if not is_gone and queue.attempts < ATTEMPTS_MAX:
+            queue.paused_until = now + PAUSE_MILLIS
+            return False
+        log.error(
+            "delay level %d leaves out message %d: it cannot be read at %d",
+            queue.number,
+            queue.offset,
+            physical_offset,
+        )
+        self._advance(queue)
+        return True
+
+    def _advance(self, queue: _Level) -> None:
+        queue.advance()
+        self._is_dirty = True
+        self._delivered += 1
+        if self._delivered % self._version_step == 0:
+            self.data_version.next(self._clock.millis())

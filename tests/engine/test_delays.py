@@ -1,0 +1,391 @@
+"""Delayed messages: rewriting, delivery on time, and what a restart or a failure leaves."""
+
+import errno
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.clock import ManualClock
+from engine.delays import ATTEMPTS_MAX, PAUSE_MILLIS, DelayLevels, DelaySchedule, restored
+from engine.disk import MemoryDisk
+from engine.errors import ConfigError, MessageIllegal
+from engine.jsonfile import load_table, write_table
+from engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack_host, tags_code
+from engine.options import StoreOptions
+from engine.store.message_store import MessageStore
+from engine.store.record import decode
+from engine.worker import InlineWorker
+
+PATH = "/store/config/delayOffset.json"
+HOST = pack_host("127.0.0.1", 10911)
+STANDARD = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+START = 1_700_000_000_000
+
+
+def message(level: int | str | None, topic: str = "orders", queue_id: int = 2, **given: Any) -> Message:
+    properties = {"KEYS": "k", "TAGS": "red"} | given.pop("properties", {})
+    if level is not None:
+        properties["DELAY"] = str(level)
+    return Message(topic, queue_id, given.pop("body", b"hello"), properties, START - 5, HOST, HOST, **given)
+
+
+class Bench:
+    """A store on a disk in memory, its schedule, and a clock moved by hand."""
+
+    def __init__(self, disk: MemoryDisk | None = None, millis: int = START, **given: Any) -> None:
+        self.clock = ManualClock(millis)
+        self.disk = disk or MemoryDisk()
+        self.options = StoreOptions(
+            store_path_root_dir="/store",
+            mapped_file_size_commit_log=1 << 20,
+            message_index_enable=False,
+            **given,
+        )
+        self.levels = DelayLevels(self.options.message_delay_level)
+        self.store = MessageStore(
+            self.options,
+            disk=self.disk,
+            clock=self.clock,
+            worker=InlineWorker(),
+            store_host=HOST,
+            on_arrivals=None,
+        )
+        self.store.start()
+        self.schedule = self.make_schedule()
+
+    def make_schedule(self, **given: Any) -> DelaySchedule:
+        schedule = DelaySchedule(self.store, self.levels, self.disk, PATH, self.clock, **given)
+        schedule.load()
+        return schedule
+
+    def send(self, *messages: Message) -> None:
+        for one in messages:
+            assert self.levels.rewrite(one)
+            self.store.put(one)
+        self.store.dispatch()
+
+    def pass_time(self, millis: int) -> int:
+        self.clock.advance(millis)
+        return self.schedule.tick(self.clock.millis())
+
+    def delivered(self, topic: str = "orders", queue_id: int = 2) -> list[StoredMessage]:
+        units = self.store.consume_queue_units(topic, queue_id, 0, 10000)
+        found = [self.store.look_up(offset) for offset, _, _ in units]
+        assert all(found)
+        return [one for one in found if one is not None]
+
+    def bodies(self, topic: str = "orders", queue_id: int = 2) -> list[bytes]:
+        return [one.body for one in self.delivered(topic, queue_id)]
+
+
+def test_levels_are_read_in_their_units() -> None:
+    levels = DelayLevels("1s 5m 2h 1d")
+    assert levels.max_level == 4
+    assert [levels.delay(level) for level in (1, 2, 3, 4)] == [1000, 300_000, 7_200_000, 86_400_000]
+    assert levels.deliver_time(2, 100) == 300_100
+    assert levels.delay(5) == 1000, "a level that is none"
+    assert DelayLevels(STANDARD).max_level == 18
+
+
+@pytest.mark.parametrize("text", ["", " ", "1", "s", "1x", "1.5s", "-1s"])
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="messageDelayLevel"):
+        DelayLevels(text)
+
+
+def test_a_delayed_message_goes_to_the_queue_of_its_level() -> None:
+    one = message(3, properties={"TIMER_DELAY_SEC": "9", "TIMER_DELAY_MS": "9", "TIMER_DELIVER_MS": "9"})
+    assert DelayLevels(STANDARD).rewrite(one)
+    assert (one.topic, one.queue_id) == (SCHEDULE_TOPIC, 2)
+    assert one.properties == {
+        "KEYS": "k",
+        "TAGS": "red",
+        "DELAY": "3",
+        "REAL_TOPIC": "orders",
+        "REAL_QID": "2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "level"), [("18", 18), ("19", 18), ("999999999", 18), ("+4", 4), ("007", 7)]
+)
+def test_levels_beyond_the_last_are_the_last(text: str, level: int) -> None:
+    one = message(text)
+    assert DelayLevels(STANDARD).rewrite(one)
+    assert (one.queue_id, one.properties["DELAY"]) == (level - 1, str(level))
+
+
+@pytest.mark.parametrize("level", [None, 0, -1])
+def test_a_message_without_delay_stays_as_it_is(level: int | None) -> None:
+    one = message(level)
+    before = dict(one.properties)
+    assert not DelayLevels(STANDARD).rewrite(one)
+    assert (one.topic, one.queue_id, one.properties) == ("orders", 2, before)
+
+
+@pytest.mark.parametrize("text", ["x", "", "1.5", " 3", "3_0", "٣", "9" * 40])
+def test_a_delay_that_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(MessageIllegal, match="DELAY="):
+        DelayLevels(STANDARD).rewrite(message(text))
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_delayed"),
+    [
+        (SysFlag.TRANSACTION_COMMIT, True),
+        (SysFlag.TRANSACTION_PREPARED, False),
+        (SysFlag.TRANSACTION_ROLLBACK, False),
+    ],
+)
+def test_open_transactions_are_not_delayed(kind: int, is_delayed: bool) -> None:
+    assert DelayLevels(STANDARD).rewrite(message(3, sys_flag=kind)) is is_delayed
+
+
+def test_a_message_is_delivered_when_its_time_has_come_and_not_before() -> None:
+    bench = Bench()
+    bench.send(message(1))
+    assert bench.pass_time(0) == 0
+    assert bench.pass_time(999) == 0
+    assert bench.bodies() == []
+    assert bench.pass_time(1) == 1
+    assert bench.bodies() == [b"hello"]
+    assert bench.pass_time(5000) == 0
+
+
+def test_what_is_delivered_is_what_was_sent() -> None:
+    bench = Bench()
+    bench.send(message(1, flag=7, reconsume_times=3, properties={"RETRY_TOPIC": "t"}))
+    bench.pass_time(1000)
+    (got,) = bench.delivered()
+    assert (got.topic, got.queue_id, got.body, got.flag, got.reconsume_times) == ("orders", 2, b"hello", 7, 3)
+    assert (got.born_timestamp, got.born_host, got.store_host) == (START - 5, HOST, HOST)
+    assert got.properties == {
+        "KEYS": "k",
+        "TAGS": "red",
+        "RETRY_TOPIC": "t",
+        "REAL_TOPIC": "orders",
+        "REAL_QID": "2",
+    }
+    ((_, _, code),) = bench.store.consume_queue_units("orders", 2, 0, 1)
+    assert code == tags_code("red"), "its tags count again"
+
+
+def test_levels_do_not_wait_for_each_other() -> None:
+    bench = Bench()
+    bench.send(message(3, body=b"ten"), message(1, body=b"one"), message(2, body=b"five"))
+    for _ in range(10):
+        bench.pass_time(1000)
+    assert bench.bodies() == [b"one", b"five", b"ten"]
+    assert bench.schedule.offsets == {1: 1, 2: 1, 3: 1}
+
+
+def test_the_work_of_a_tick_is_bounded_and_shared() -> None:
+    bench = Bench()
+    bench.schedule = bench.make_schedule(max_per_tick=10)
+    bench.send(*[message(1, topic="many") for _ in range(50)], *[message(2, topic="few") for _ in range(3)])
+    assert bench.pass_time(5000) == 10
+    for _ in range(2):
+        assert bench.pass_time(0) == 10
+    assert len(bench.bodies("few")) == 3, "the busy level does not hold up the other"
+    while bench.pass_time(0):
+        pass
+    assert (len(bench.bodies("many")), len(bench.bodies("few"))) == (50, 3)
+
+
+def test_a_restart_goes_on_where_the_file_says() -> None:
+    bench = Bench()
+    bench.send(message(1, body=b"first"), message(2, body=b"second"))
+    bench.pass_time(1000)
+    bench.store.stop()
+    bench.schedule.persist()
+    again = Bench(bench.disk, bench.clock.millis())
+    assert again.schedule.offsets == {1: 1}
+    assert again.pass_time(3999) == 0
+    assert again.pass_time(1) == 1
+    assert again.bodies() == [b"first", b"second"]
+
+
+def test_messages_that_came_due_while_the_broker_was_down_are_delivered_at_once() -> None:
+    bench = Bench()
+    bench.send(message(4))
+    bench.store.stop()
+    again = Bench(bench.disk, START + 3_600_000)
+    assert again.pass_time(0) == 1
+
+
+def test_nothing_is_lost_by_a_power_cut() -> None:
+    """Whatever the crash keeps: each message is delivered at least once, and never early."""
+    for seed in range(30):
+        bench = Bench()
+        bench.send(*[message(1, body=bytes([number])) for number in range(6)])
+        bench.store.when_flushed(bench.store.max_physical_offset, lambda status: None)
+        bench.store.dispatch()
+        bench.pass_time(1000)
+        bench.schedule.persist()
+        again = Bench(bench.disk.crash(seed), bench.clock.millis())
+        again.pass_time(1000)
+        assert set(again.bodies()) == {bytes([number]) for number in range(6)}, seed
+
+
+def test_the_file_waits_for_the_log() -> None:
+    """Were it ahead, a power cut would lose what was delivered but not flushed."""
+    bench = Bench()
+    bench.send(message(1), message(2))
+    bench.pass_time(1000)
+    bench.schedule.persist()
+    assert not bench.disk.exists(PATH)
+    end = bench.store.max_physical_offset
+    bench.store.when_flushed(end, lambda status: None)
+    bench.store.dispatch()
+    assert bench.store.flushed_offset >= end
+    bench.pass_time(4000)
+    bench.schedule.persist()
+    written = load_table(bench.disk, PATH)
+    assert written is not None
+    assert written["offsetTable"] == {1: 1}, "the second delivery is not durable yet"
+    bench.store.stop()
+    bench.schedule.persist()
+    written = load_table(bench.disk, PATH)
+    assert written is not None
+    assert written["offsetTable"] == {1: 1, 2: 1}
+
+
+def test_the_file_is_the_standards_and_knows_other_levels() -> None:
+    disk = MemoryDisk()
+    write_table(disk, PATH, b'{"dataVersion":{"counter":2,"timestamp":5},"offsetTable":{3:0,25:119}}')
+    bench = Bench(disk)
+    bench.send(message(1))
+    bench.pass_time(1000)
+    bench.store.stop()
+    bench.schedule.persist()
+    assert disk.read_bytes(PATH).decode() == (
+        '{\n\t"dataVersion":{\n\t\t"counter":2,\n\t\t"stateVersion":0,\n\t\t"timestamp":5\n\t},\n'
+        '\t"offsetTable":{\n\t\t1:1,\n\t\t25:119\n\t}\n}'
+    )
+
+
+def test_nothing_is_written_when_nothing_was_delivered() -> None:
+    bench = Bench()
+    bench.pass_time(1000)
+    bench.schedule.persist()
+    assert not bench.disk.exists(PATH)
+
+
+def test_the_version_grows_every_so_many_deliveries() -> None:
+    bench = Bench()
+    bench.schedule = bench.make_schedule(version_step=2)
+    bench.send(*[message(1) for _ in range(5)])
+    bench.pass_time(1000)
+    assert bench.schedule.data_version.counter == 2
+
+
+def test_an_offset_beyond_the_queue_is_corrected() -> None:
+    """After a crash took the end of the queue."""
+    disk = MemoryDisk()
+    write_table(disk, PATH, b'{"offsetTable":{1:100}}')
+    bench = Bench(disk)
+    bench.pass_time(0)
+    assert bench.schedule.offsets == {}
+    bench.send(message(1))
+    assert bench.pass_time(1000) == 1
+
+
+def test_a_refusing_store_is_asked_again_later() -> None:
+    bench = Bench()
+    bench.send(message(1))
+    bench.disk.fail_next("write", "commitlog", errno.EIO)
+    assert bench.pass_time(1000) == 0
+    assert bench.pass_time(PAUSE_MILLIS - 1) == 0
+    assert bench.pass_time(1) == 1
+    assert bench.bodies() == [b"hello"]
+
+
+def test_an_unreadable_message_is_tried_again_and_then_left_out() -> None:
+    bench = Bench()
+    bench.send(message(1, body=b"sick"), message(1, body=b"well"))
+    bench.disk.fail_next("read", "commitlog", errno.EIO, times=ATTEMPTS_MAX)
+    for _ in range(ATTEMPTS_MAX - 1):
+        bench.pass_time(PAUSE_MILLIS)
+        assert bench.bodies() == []
+    bench.pass_time(PAUSE_MILLIS)
+    assert bench.bodies() == [b"well"]
+
+
+def test_a_message_that_became_illegal_holds_up_nobody() -> None:
+    """The limit was lowered since it was taken."""
+    bench = Bench()
+    bench.send(message(1, body=b"x" * 1000), message(1, body=b"small"))
+    bench.options.max_message_size = 100
+    assert bench.pass_time(1000) == 2
+    assert bench.bodies() == [b"small"]
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"REAL_QID": "0"},
+        {"REAL_TOPIC": "t"},
+        {"REAL_TOPIC": "t", "REAL_QID": "x"},
+        {"REAL_TOPIC": "RMQ_SYS_TRANS_HALF_TOPIC", "REAL_QID": "0"},
+        {"REAL_TOPIC": SCHEDULE_TOPIC, "REAL_QID": "0"},
+    ],
+)
+def test_a_message_without_an_aim_is_left_out(properties: dict[str, str]) -> None:
+    bench = Bench()
+    lost = Message(SCHEDULE_TOPIC, 0, b"lost", properties | {"DELAY": "1"}, START, HOST, HOST)
+    bench.store.put(lost)
+    bench.send(message(1, body=b"well"))
+    stored = decode(bench.store.record_at(0) or b"")
+    with pytest.raises(MessageIllegal, match="cannot go to"):
+        restored(stored)
+    assert bench.pass_time(1000) == 2
+    assert bench.bodies() == [b"well"]
+
+
+def test_a_clock_set_back_makes_nothing_early() -> None:
+    bench = Bench()
+    bench.send(message(2))
+    bench.clock.set_wall(START - 50)
+    assert bench.pass_time(0) == 0
+    assert bench.pass_time(5049) == 0
+    assert bench.pass_time(1) == 1
+
+
+def test_a_level_made_shorter_counts_for_what_waits() -> None:
+    bench = Bench()
+    bench.send(message(18))
+    bench.store.stop()
+    again = Bench(bench.disk, START + 1000, message_delay_level=STANDARD.replace("2h", "5s"))
+    assert again.pass_time(3999) == 0
+    assert again.pass_time(1) == 1
+
+
+SENDS = st.lists(st.tuples(st.integers(0, 30_000), st.integers(1, 5)), min_size=1, max_size=25)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SENDS, st.lists(st.integers(1, 9_000), min_size=1, max_size=30))
+def test_every_message_is_delivered_once_and_at_its_first_tick(
+    sends: list[tuple[int, int]], steps: list[int]
+) -> None:
+    """Against a plain model: each is delivered by the first tick at or after store time plus delay."""
+    bench = Bench()
+    waiting: list[tuple[int, bytes]] = []
+    coming = sorted(sends)
+    sent = 0
+    for step in [*steps, 100_000, 100_000]:
+        bench.clock.advance(step)
+        now = bench.clock.millis()
+        while sent < len(coming) and coming[sent][0] <= now - START:
+            level = coming[sent][1]
+            bench.send(message(level, body=b"%d" % sent))
+            waiting.append((now + bench.levels.delay(level), b"%d" % sent))
+            sent += 1
+        before = bench.bodies()
+        bench.schedule.tick(now)
+        got = bench.bodies()[len(before) :]
+        assert sorted(got) == sorted(body for due, body in waiting if due <= now)
+        waiting = [(due, body) for due, body in waiting if due > now]
+    assert not waiting
