@@ -16,16 +16,19 @@ from engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, 
 
 
 class CommitLog:
-    """Appends and reads bytes. `position` is the offset after the last record (the greatest physical
-    offset).
+    """Appends and reads bytes.
+
+    `position` is the offset after the last record (the greatest physical offset), `last_timestamp` that
+    record's store time in ms, kept by who writes it.
     """
 
-    __slots__ = ("_end", "_file", "_start", "file_size", "files", "position")
+    __slots__ = ("_end", "_file", "_start", "file_size", "files", "last_timestamp", "position")
 
     def __init__(self, pool: FilePool, directory: str, file_size: int) -> None:
         self.files = FileQueue(pool, directory, file_size)
         self.file_size = file_size
         self.position = 0
+        self.last_timestamp = 0
         self._file: File | None = None
         self._start = 0
         self._end = 0

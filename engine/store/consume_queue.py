@@ -219,12 +219,17 @@ class ConsumeQueues:
             yield from queues.values()
 
     def load(self, below: int | None) -> None:
-        """Find the queues on disk; see `ConsumeQueue.load`."""
+        """Find the queues on disk; see `ConsumeQueue.load`. After an unclean stop (`below` is given) no
+        name is known to be durable."""
         disk = self.pool.disk
         for topic in disk.listdir(self.directory):
             for name in disk.listdir(f"{self.directory}/{topic}"):
                 if name.isdigit() and disk.is_dir(f"{self.directory}/{topic}/{name}"):
-                    self.open(topic, int(name)).load(below)
+                    queue = self.open(topic, int(name))
+                    queue.load(below)
+                    if below is not None:
+                        self.pool.unsynced.add(queue.directory)
+                        self.pool.note_directory(queue.directory)
 
     def get(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """A queue that is there."""

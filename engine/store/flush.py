@@ -156,7 +156,6 @@ class Durability:
         self.derived_failure = ""
         self.dispatched_offset = 0
         self.dispatched_timestamp = 0
-        self.last_timestamp = 0
         self._round: _Round | None = None
         self._last_flush = self._last_thorough = self._last_queues = self._last_round = 0
         self._target_timestamp = 0
@@ -168,7 +167,7 @@ class Durability:
         """Begin with a log that is durable up to `flushed` and dispatched up to a record."""
         self.commit.flushed = flushed
         self.dispatched_offset = self._round_offset = dispatched_offset
-        self.dispatched_timestamp = self.last_timestamp = dispatched_timestamp
+        self.dispatched_timestamp = self._log.last_timestamp = dispatched_timestamp
         now = self._clock.millis()
         self._last_flush = self._last_thorough = self._last_queues = self._last_round = now
         self._running = True
@@ -182,7 +181,7 @@ class Durability:
         if not self.commit.begin(self._log.position):
             return
         self._last_flush = self._clock.millis()
-        self._target_timestamp = self.last_timestamp
+        self._target_timestamp = self._log.last_timestamp
         files = self._log.files_between(self.commit.flushed, self._log.position)
         directories = self._take_directories(self._log.files.pool.unsynced)
 
@@ -383,7 +382,7 @@ class Durability:
         names = {*self._queues.pool.unsynced, *unfinished.directories, *self._index_directories()}
         self._sync_directories(names)
         checkpoint = self._checkpoint
-        checkpoint.physic_msg_timestamp = self.last_timestamp
+        checkpoint.physic_msg_timestamp = self._log.last_timestamp
         checkpoint.logics_physical_offset = self.dispatched_offset
         checkpoint.logics_msg_timestamp = self.dispatched_timestamp
         checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, index_timestamp)

@@ -1,10 +1,10 @@
 """The face of the store: put messages into the log, get them back by queue, offset, time or key.
 
-The way through: `put` encodes a record (`record`) and appends it (`commit_log`); `dispatch`, called once
-after the puts that arrived together, fills queues and index (`dispatch`, `consume_queue`, `index_file`) and
-tells who waits; `get` reads (`reader`); `tick` does what is due by the clock (`flush`, `retention`);
-`start` finds out where the last run ended (`recovery`). One thread calls all of it; only syncs leave it,
-through the worker.
+The way through: `put` encodes a record (`writer`, `record`) and appends it (`commit_log`); `dispatch`,
+called once after the puts that arrived together, fills queues and index (`dispatch`, `consume_queue`,
+`index_file`) and tells who waits; `get` reads (`reader`); `tick` does what is due by the clock (`flush`,
+`retention`); `start` finds out where the last run ended (`recovery`). One thread calls all of it; only
+syncs leave it, through the worker.
 
 An acknowledged message survives the end of the process, as its record is in the file when `put` returns. It
 survives the end of the machine once `when_flushed` says so. Standard: `DefaultMessageStore`.
@@ -16,31 +16,21 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable
-from itertools import accumulate
 
 from engine.clock import Clock
 from engine.disk import Disk, File, total_memory
-from engine.errors import MessageIllegal, StoreUnavailable
-from engine.message import Message, StoredMessage, format_properties
+from engine.errors import StoreUnavailable
+from engine.message import Message, StoredMessage
 from engine.options import FlushDiskType, StoreOptions
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueue, ConsumeQueues
-from engine.store.dispatch import Dispatch, enters_queue, parse_delay_levels
+from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueues
+from engine.store.dispatch import Dispatch, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.flush import Done, Durability
 from engine.store.index_file import Index
 from engine.store.reader import Accept, Reader
-from engine.store.record import (
-    PROPERTIES_LENGTH_MAX,
-    Element,
-    decode,
-    encode,
-    record_size,
-    split_batch,
-    sys_flag_for,
-    topic_field,
-)
+from engine.store.record import decode
 from engine.store.recovery import Progress, Recovery
 from engine.store.results import (
     Arrival,
@@ -53,6 +43,7 @@ from engine.store.results import (
 )
 from engine.store.retention import Retention
 from engine.store.statistics import Statistics
+from engine.store.writer import Writer
 from engine.worker import Worker
 
 __all__ = [
@@ -71,8 +62,6 @@ log = logging.getLogger(__name__)
 QUERY_MAX = 64
 """Messages of one query. Standard: maxMsgsNumBatch."""
 _QUERY_ROUNDS = 3
-_RECORD_OVERHEAD_MAX = 64 * 1024
-_TOPIC_FIELDS_MAX = 10_000
 _SAMPLE_MILLIS = 1000
 
 
@@ -95,7 +84,6 @@ class MessageStore:
         self._options = options
         self._disk = disk
         self._clock = clock
-        self._store_host = store_host
         self.on_arrivals = on_arrivals
         self._root = options.store_path_root_dir or os.path.expanduser("~/store")
         directory = options.store_path_commit_log or f"{self._root}/commitlog"
@@ -114,15 +102,13 @@ class MessageStore:
         self._retention = Retention(options, disk, clock, self._log, self._queues, self._index)
         self._reader = Reader(options, self._log, total_memory() if memory is None else memory)
         self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
-        self._record_size_max = min(
-            options.max_message_size + _RECORD_OVERHEAD_MAX, self._log.record_size_max
-        )
-        self._topic_fields: dict[str, tuple[int, bytes]] = {}
         self.statistics = Statistics(clock.millis())
+        self._writer = Writer(
+            options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
+        )
         self._last_sample = 0
         self._lock: File | None = None
         self._refusal = "the store is not started"
-        self._write_failure = ""
 
     # Starting and stopping.
 
@@ -140,8 +126,8 @@ class MessageStore:
         abort = f"{self._root}/abort"
         clean = not self._disk.exists(abort)
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
-        self._disk.sync_dir(self._root)
         self._checkpoint.load()
+        self._disk.sync_dir(self._root)
         recovery = Recovery(
             self._log,
             self._queues,
@@ -157,6 +143,7 @@ class MessageStore:
             # What only the page cache may hold counts as flushed from now on, so it must be.
             for file in self._log.files_between(end - recovery.scanned_bytes, end):
                 file.sync()
+            self._disk.sync_dir(self._log.files.directory)
         self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)
         self._refusal = ""
         if not clean:
@@ -210,42 +197,7 @@ class MessageStore:
 
         The message belongs to the store until then. Standard: `CommitLog.asyncPutMessage`.
         """
-        began = self._clock.monotonic()
-        properties = format_properties(message.properties).encode()
-        if len(properties) > PROPERTIES_LENGTH_MAX:
-            return self._refuse(
-                PutStatus.PROPERTIES_SIZE_EXCEEDED, f"the properties have {len(properties)} bytes"
-            )
-        body = message.body
-        try:
-            topic, queue = self._place(message, len(body))
-        except MessageIllegal as error:
-            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
-        if refusal := self.refusal:
-            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
-        sys_flag = sys_flag_for(message)
-        size = record_size(sys_flag, len(body), len(topic[1]), len(properties))
-        if size > self._record_size_max:
-            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the record has {size} bytes")
-        offset = self._reserve(size)
-        if isinstance(offset, PutResult):
-            return offset
-        now = self._clock.millis()
-        queue_offset = 0 if queue is None else queue.next_offset
-        record = encode(
-            message, body, properties, topic, size, sys_flag, message.flag, queue_offset, offset, now
-        )
-        failed = self._write(record)
-        if failed is not None:
-            return failed
-        if queue is not None:
-            queue.next_offset = queue_offset + 1
-        self._dispatch.waiting.append(
-            (message.topic, queue, message.properties, sys_flag, queue_offset, offset, size, now)
-        )
-        self._durability.last_timestamp = now
-        self.statistics.put(1, size, self._clock.monotonic() - began)
-        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
+        return self._writer.put(message, self.refusal)
 
     def put_batch(self, message: Message, elements: bytes) -> PutResult:
         """Append the messages of a client's batch body with consecutive queue offsets, all or none.
@@ -253,113 +205,7 @@ class MessageStore:
         `message` carries topic, queue, sys flag, hosts and times for all. Standard:
         `CommitLog.asyncPutMessages`.
         """
-        began = self._clock.monotonic()
-        try:
-            parts = split_batch(elements)
-            topic, queue = self._place(message, max(len(part.body) for part in parts))
-        except MessageIllegal as error:
-            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
-        if queue is None:
-            return self._refuse(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be part of a transaction")
-        if refusal := self.refusal:
-            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
-        sys_flag = sys_flag_for(message)
-        sizes = [record_size(sys_flag, len(p.body), len(topic[1]), len(p.properties)) for p in parts]
-        if max(sizes) > self._record_size_max or sum(sizes) > self._log.record_size_max:
-            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the batch has {sum(sizes)} bytes of records")
-        offset = self._reserve(sum(sizes))
-        if isinstance(offset, PutResult):
-            return offset
-        now = self._clock.millis()
-        offsets = list(accumulate(sizes[:-1], initial=offset))
-        failed = self._write(
-            self._encode_batch(message, parts, topic, sizes, sys_flag, queue.next_offset, offsets, now)
-        )
-        if failed is not None:
-            return failed
-        queue_offset = queue.next_offset
-        queue.next_offset += len(parts)
-        for number, part in enumerate(parts):
-            self._dispatch.waiting.append(
-                (
-                    message.topic,
-                    queue,
-                    part.properties,
-                    sys_flag,
-                    queue_offset + number,
-                    offsets[number],
-                    sizes[number],
-                    now,
-                )
-            )
-        self._durability.last_timestamp = now
-        self.statistics.put(len(parts), sum(sizes), self._clock.monotonic() - began)
-        end = offset + sum(sizes)
-        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, end, now, offsets)
-
-    @staticmethod
-    def _encode_batch(
-        message: Message,
-        parts: list[Element],
-        topic: tuple[int, bytes],
-        sizes: list[int],
-        sys_flag: int,
-        queue_offset: int,
-        offsets: list[int],
-        now: int,
-    ) -> bytes:
-        return b"".join(
-            [
-                encode(
-                    message,
-                    part.body,
-                    part.properties,
-                    topic,
-                    sizes[number],
-                    sys_flag,
-                    part.flag,
-                    queue_offset + number,
-                    offsets[number],
-                    now,
-                )
-                for number, part in enumerate(parts)
-            ]
-        )
-
-    def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], ConsumeQueue | None]:
-        """Topic field and queue of a message. Raises `MessageIllegal`."""
-        if body_length > self._options.max_message_size:
-            raise MessageIllegal(f"the body has {body_length} bytes")
-        field = self._topic_fields.get(message.topic)
-        if field is None:
-            if len(self._topic_fields) >= _TOPIC_FIELDS_MAX:
-                self._topic_fields.clear()
-            field = self._topic_fields[message.topic] = topic_field(message.topic, True)
-        if not enters_queue(message.sys_flag):
-            return field, None
-        return field, self._queues.open(message.topic, message.queue_id)
-
-    def _reserve(self, size: int) -> int | PutResult:
-        try:
-            return self._log.reserve(size)
-        except OSError as error:
-            log.error("no new log file: %s", error)
-            return self._refuse(PutStatus.CREATE_MAPPED_FILE_FAILED, f"no new log file: {error}")
-
-    def _write(self, data: bytes) -> PutResult | None:
-        try:
-            self._log.write(data)
-        except OSError as error:
-            if not self._write_failure:
-                log.error("the commit log cannot be written: %s", error)
-            self._write_failure = f"the commit log cannot be written: {error}"
-            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, self._write_failure)
-        self._write_failure = ""
-        return None
-
-    def _refuse(self, status: PutStatus, remark: str) -> PutResult:
-        self.statistics.put_failed += 1
-        return PutResult(status, remark=remark)
+        return self._writer.put_batch(message, elements, self.refusal)
 
     def when_flushed(self, end_offset: int, done: Done) -> None:
         """Call `done` with PUT_OK once the log is durable up to an offset, or with FLUSH_DISK_TIMEOUT.

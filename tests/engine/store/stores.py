@@ -6,6 +6,7 @@ from engine.clock import ManualClock
 from engine.disk import MemoryDisk
 from engine.message import Message, StoredMessage, pack_host
 from engine.options import StoreOptions
+from engine.store import schema
 from engine.store.message_store import Arrival, GetResult, MessageStore
 from engine.store.record import decode
 from engine.worker import InlineWorker, Worker
@@ -85,6 +86,15 @@ class Bench:
     def crash(self, seed: int) -> "Bench":
         """Start again after the power went."""
         return self.again(self.disk.crash(seed))
+
+
+def batch(*bodies: bytes, properties: bytes = b"KEYS\1k\2") -> bytes:
+    """A client's batch body; flags are 0, 1, 2 ..."""
+    parts = [
+        {"magic": 0, "body_crc": 0, "flag": i, "body": body, "properties": properties}
+        for i, body in enumerate(bodies)
+    ]
+    return bytes(schema.BATCH.build(parts))
 
 
 def records(result: GetResult) -> list[StoredMessage]:

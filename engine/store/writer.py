@@ -1,0 +1,215 @@
+"""Putting messages: the way of a send into the commit log.
+
+A message is judged, encoded and written in one go; queue offset, log offset and store time are given at the
+moment of writing. What cannot be stored is answered with the standard's status and a reason, and nothing of
+it stays. Standard: `CommitLog.asyncPutMessage`, `asyncPutMessages`.
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import accumulate
+
+from engine.clock import Clock
+from engine.errors import MessageIllegal
+from engine.message import Message, format_properties
+from engine.options import StoreOptions
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import ConsumeQueue, ConsumeQueues
+from engine.store.dispatch import Dispatch, enters_queue
+from engine.store.record import (
+    PROPERTIES_LENGTH_MAX,
+    Element,
+    encode,
+    record_size,
+    split_batch,
+    sys_flag_for,
+    topic_field,
+)
+from engine.store.results import PutResult, PutStatus
+from engine.store.statistics import Statistics
+
+log = logging.getLogger(__name__)
+
+_RECORD_OVERHEAD_MAX = 64 * 1024
+_TOPIC_FIELDS_MAX = 10_000
+
+
+class Writer:
+    """Appends messages and leaves them to `dispatch`. `store_host` is given to messages that carry none."""
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        clock: Clock,
+        commit_log: CommitLog,
+        queues: ConsumeQueues,
+        dispatch: Dispatch,
+        statistics: Statistics,
+        store_host: bytes,
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._log = commit_log
+        self._queues = queues
+        self._waiting = dispatch.waiting
+        self._statistics = statistics
+        self._store_host = store_host
+        self._record_size_max = min(
+            options.max_message_size + _RECORD_OVERHEAD_MAX, commit_log.record_size_max
+        )
+        self._topic_fields: dict[str, tuple[int, bytes]] = {}
+        self._write_failure = ""
+
+    def put(self, message: Message, refusal: str) -> PutResult:
+        """See `MessageStore.put`; a `refusal` that is not empty says why nothing is taken."""
+        began = self._clock.monotonic()
+        properties = format_properties(message.properties).encode()
+        if len(properties) > PROPERTIES_LENGTH_MAX:
+            return self._refuse(
+                PutStatus.PROPERTIES_SIZE_EXCEEDED, f"the properties have {len(properties)} bytes"
+            )
+        body = message.body
+        try:
+            topic, queue = self._place(message, len(body))
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if refusal:
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
+        if not message.store_host:
+            message.store_host = self._store_host
+        sys_flag = sys_flag_for(message)
+        size = record_size(sys_flag, len(body), len(topic[1]), len(properties))
+        if size > self._record_size_max:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the record has {size} bytes")
+        offset = self._reserve(size)
+        if isinstance(offset, PutResult):
+            return offset
+        now = self._clock.millis()
+        queue_offset = 0 if queue is None else queue.next_offset
+        record = encode(
+            message, body, properties, topic, size, sys_flag, message.flag, queue_offset, offset, now
+        )
+        failed = self._write(record)
+        if failed is not None:
+            return failed
+        if queue is not None:
+            queue.next_offset = queue_offset + 1
+        self._waiting.append(
+            (message.topic, queue, message.properties, sys_flag, queue_offset, offset, size, now)
+        )
+        self._log.last_timestamp = now
+        self._statistics.put(1, size, self._clock.monotonic() - began)
+        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
+
+    def put_batch(self, message: Message, elements: bytes, refusal: str) -> PutResult:
+        """See `MessageStore.put_batch`."""
+        began = self._clock.monotonic()
+        try:
+            parts = split_batch(elements)
+            topic, queue = self._place(message, max(len(part.body) for part in parts))
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if queue is None:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be part of a transaction")
+        if refusal:
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
+        if not message.store_host:
+            message.store_host = self._store_host
+        sys_flag = sys_flag_for(message)
+        sizes = [record_size(sys_flag, len(p.body), len(topic[1]), len(p.properties)) for p in parts]
+        if max(sizes) > self._record_size_max or sum(sizes) > self._log.record_size_max:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the batch has {sum(sizes)} bytes of records")
+        offset = self._reserve(sum(sizes))
+        if isinstance(offset, PutResult):
+            return offset
+        now = self._clock.millis()
+        offsets = list(accumulate(sizes[:-1], initial=offset))
+        failed = self._write(
+            self._encode_batch(message, parts, topic, sizes, sys_flag, queue.next_offset, offsets, now)
+        )
+        if failed is not None:
+            return failed
+        queue_offset = queue.next_offset
+        queue.next_offset += len(parts)
+        for number, part in enumerate(parts):
+            self._waiting.append(
+                (
+                    message.topic,
+                    queue,
+                    part.properties,
+                    sys_flag,
+                    queue_offset + number,
+                    offsets[number],
+                    sizes[number],
+                    now,
+                )
+            )
+        self._log.last_timestamp = now
+        self._statistics.put(len(parts), sum(sizes), self._clock.monotonic() - began)
+        end = offset + sum(sizes)
+        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, end, now, offsets)
+
+    @staticmethod
+    def _encode_batch(
+        message: Message,
+        parts: list[Element],
+        topic: tuple[int, bytes],
+        sizes: list[int],
+        sys_flag: int,
+        queue_offset: int,
+        offsets: list[int],
+        now: int,
+    ) -> bytes:
+        return b"".join(
+            [
+                encode(
+                    message,
+                    part.body,
+                    part.properties,
+                    topic,
+                    sizes[number],
+                    sys_flag,
+                    part.flag,
+                    queue_offset + number,
+                    offsets[number],
+                    now,
+                )
+                for number, part in enumerate(parts)
+            ]
+        )
+
+    def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], ConsumeQueue | None]:
+        """Topic field and queue of a message. Raises `MessageIllegal`."""
+        if body_length > self._options.max_message_size:
+            raise MessageIllegal(f"the body has {body_length} bytes")
+        field = self._topic_fields.get(message.topic)
+        if field is None:
+            if len(self._topic_fields) >= _TOPIC_FIELDS_MAX:
+                self._topic_fields.clear()
+            field = self._topic_fields[message.topic] = topic_field(message.topic, True)
+        if not enters_queue(message.sys_flag):
+            return field, None
+        return field, self._queues.open(message.topic, message.queue_id)
+
+    def _reserve(self, size: int) -> int | PutResult:
+        try:
+            return self._log.reserve(size)
+        except OSError as error:
+            log.error("no new log file: %s", error)
+            return self._refuse(PutStatus.CREATE_MAPPED_FILE_FAILED, f"no new log file: {error}")
+
+    def _write(self, data: bytes) -> PutResult | None:
+        try:
+            self._log.write(data)
+        except OSError as error:
+            if not self._write_failure:
+                log.error("the commit log cannot be written: %s", error)
+            self._write_failure = f"the commit log cannot be written: {error}"
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, self._write_failure)
+        self._write_failure = ""
+        return None
+
+    def _refuse(self, status: PutStatus, remark: str) -> PutResult:
+        self._statistics.put_failed += 1
+        return PutResult(status, remark=remark)

@@ -1,0 +1,130 @@
+"""Putting messages: where they go, and with which status they are refused."""
+
+import errno
+
+import pytest
+
+from engine.message import SysFlag
+from engine.store.message_store import PutStatus
+from tests.engine.store.stores import HOST, HOST_V6, Bench, batch, drain, message
+
+
+def test_a_put_says_where_the_message_went() -> None:
+    bench = Bench()
+    first = bench.store.put(message())
+    second = bench.store.put(message(body=b"two"))
+    assert (first.queue_offset, first.physical_offset) == (0, 0)
+    assert (second.queue_offset, second.physical_offset) == (1, first.end_offset)
+    assert second.store_timestamp == bench.clock.millis()
+    found = bench.store.look_up(second.physical_offset)
+    assert found is not None and found.body == b"two"
+    assert found.message_id == second.message_id
+    assert bench.store.look_up(second.physical_offset + 1) is None
+    assert bench.store.look_up(second.end_offset) is None
+
+
+def test_ipv6_hosts_and_long_retry_topics_are_stored() -> None:
+    bench = Bench()
+    each = message(topic="%RETRY%" + "g" * 200)
+    each.born_host = each.store_host = HOST_V6
+    bench.put(each)
+    (found,) = drain(bench.store, each.topic)
+    assert (found.born_host, found.store_host, found.topic) == (HOST_V6, HOST_V6, each.topic)
+    assert len(found.message_id) == 56
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"body": b"x" * 2001}, PutStatus.MESSAGE_ILLEGAL),
+        ({"properties": {"K": "v" * 32768}}, PutStatus.PROPERTIES_SIZE_EXCEEDED),
+        ({"properties": {"K": "v" * 30000}}, PutStatus.MESSAGE_ILLEGAL),
+        ({"topic": ""}, PutStatus.MESSAGE_ILLEGAL),
+        ({"topic": "a/b"}, PutStatus.MESSAGE_ILLEGAL),
+        ({"topic": "é" * 100}, PutStatus.MESSAGE_ILLEGAL),
+        ({"queue_id": -1}, PutStatus.MESSAGE_ILLEGAL),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_with_the_standards_status(
+    changes: dict[str, object], status: PutStatus
+) -> None:
+    bench = Bench(max_message_size=2000)
+    result = bench.store.put(message(**changes))  # type: ignore[arg-type]
+    assert result.status is status
+    assert result.remark
+    assert bench.store.max_physical_offset == 0
+    assert bench.store.runtime_info()["putMessageFailedTimes"] == "1"
+
+
+def test_a_batch_has_consecutive_offsets_and_its_own_properties() -> None:
+    bench = Bench()
+    bench.put(message())
+    result = bench.store.put_batch(message(properties={"UNIQ_KEY": "u"}), batch(b"a", b"bb", b"ccc"))
+    bench.store.dispatch()
+    assert (result.status, result.queue_offset, result.count) == (PutStatus.PUT_OK, 1, 3)
+    found = drain(bench.store)[1:]
+    assert [(m.body, m.queue_offset, m.flag) for m in found] == [(b"a", 1, 0), (b"bb", 2, 1), (b"ccc", 3, 2)]
+    assert all(m.properties == {"KEYS": "k"} for m in found)
+    assert result.message_id == ",".join(m.message_id for m in found)
+    assert result.end_offset == bench.store.max_physical_offset
+    assert len(bench.store.query("orders", "k", 9, 0, 1 << 60).records) == 3
+    assert bench.put(message()) == [4]
+
+
+def test_a_batch_lies_in_one_file_or_is_refused() -> None:
+    bench = Bench()
+    bench.put(message(body=b"x" * 2000))
+    result = bench.store.put_batch(message(), batch(b"a" * 1000, b"b" * 1000))
+    assert result.physical_offset == 4096
+    refused = bench.store.put_batch(message(), batch(*[b"a" * 1000] * 4))
+    assert refused.status is PutStatus.MESSAGE_ILLEGAL
+
+
+@pytest.mark.parametrize("elements", [b"", b"junk", batch(b"a")[:-1]])
+def test_a_malformed_batch_is_refused_whole(elements: bytes) -> None:
+    bench = Bench()
+    assert bench.store.put_batch(message(), elements).status is PutStatus.MESSAGE_ILLEGAL
+    assert bench.store.max_physical_offset == 0
+
+
+def test_a_batch_cannot_be_prepared() -> None:
+    prepared = message(sys_flag=SysFlag.TRANSACTION_PREPARED)
+    assert Bench().store.put_batch(prepared, batch(b"a")).status is PutStatus.MESSAGE_ILLEGAL
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+def test_a_sick_disk_refuses_a_message_and_spoils_nothing(error: int) -> None:
+    bench = Bench()
+    bench.put(message(body=b"before"))
+    bench.disk.fail_next("write", "/commitlog", error)
+    refused = bench.store.put(message(body=b"lost" * 100))
+    assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert "commit log cannot be written" in refused.remark
+    bench.disk.fail_next("write", "/commitlog", error)
+    assert bench.store.put_batch(message(), batch(b"lost")).status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert bench.put(message(body=b"after")) == [1]
+    for again in (bench.kill(), bench.kill()):
+        assert [m.body for m in drain(again.store)] == [b"before", b"after"]
+
+
+def test_no_room_for_a_new_file_is_told_as_the_standard_does() -> None:
+    bench = Bench()
+    bench.put(message(body=b"x" * 3500))
+    bench.disk.fail_next("truncate", "/commitlog", errno.ENOSPC)
+    refused = bench.store.put(message(body=b"y" * 1000))
+    assert refused.status is PutStatus.CREATE_MAPPED_FILE_FAILED
+    assert bench.put(message(body=b"y" * 1000)) == [1]
+
+
+def test_queues_are_limited() -> None:
+    bench = Bench(max_queues=1)
+    bench.put(message())
+    assert "maxQueues" in bench.store.put(message(topic="other")).remark
+
+
+def test_a_message_without_a_store_host_gets_the_store_s() -> None:
+    bench = Bench()
+    each = message()
+    each.store_host = b""
+    bench.put(each)
+    assert drain(bench.store)[0].store_host == HOST
