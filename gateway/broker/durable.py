@@ -20,20 +20,21 @@ class Durability:
     def __init__(self, store: MessageStore, options: BrokerOptions, store_options: StoreOptions) -> None:
         self._store = store
         self._options = options
-        self._is_sync = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self._waiting = 0
+        self.is_awaited = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        """Whether any message waits at all."""
 
     @property
     def is_full(self) -> bool:
         """Whether so many wait that nothing more may be put."""
         return self._waiting >= self._options.max_sends_waiting_for_flush
 
-    def wait(self, result: PutResult, properties: dict[str, str]) -> Deferred[PutStatus] | None:
-        """None when the message may be acknowledged now, else what fires with its final status."""
-        if not self._is_sync:
-            return None
-        if properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() != "true":
-            return None
+    def awaits(self, properties: dict[str, str]) -> bool:
+        """Whether a message with these properties waits; it may say that it does not want to."""
+        return self.is_awaited and properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
+
+    def wait(self, result: PutResult) -> Deferred[PutStatus]:
+        """Fires with the final status of what was put."""
         waiting: Deferred[PutStatus] = Deferred()
 
         def flushed(status: PutStatus) -> None:

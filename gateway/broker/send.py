@@ -297,16 +297,25 @@ def _delay_level(properties: dict[str, str]) -> int:
 
 
 def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -> Reply | Deferred[Reply]:
-    """Store, wait as configured, answer. `queue_id` is what the producer is told, delayed or not."""
+    """Store and answer. `queue_id` is what the producer is told, delayed or not."""
+    if broker.durable.is_awaited:
+        return _put_durably(broker, message, queue_id, batch)
     store = broker.store
-    if broker.durable.is_full:
+    result = store.put(message) if batch is None else store.put_batch(message, batch)
+    return _answer(broker, message, queue_id, result, result.status)
+
+
+def _put_durably(
+    broker: Broker, message: Message, queue_id: int, batch: bytes | None
+) -> Reply | Deferred[Reply]:
+    """Store, wait until that is safe, answer."""
+    durable, store = broker.durable, broker.store
+    if durable.is_full:
         raise RequestError(ResponseCode.SYSTEM_BUSY, BUSY)
     result = store.put(message) if batch is None else store.put_batch(message, batch)
-    if result.status is _PUT_OK:
-        waiting = broker.durable.wait(result, message.properties)
-        if waiting is not None:
-            return waiting.addCallback(lambda status: _answer(broker, message, queue_id, result, status))
-    return _answer(broker, message, queue_id, result, result.status)
+    if result.status is not _PUT_OK or not durable.awaits(message.properties):
+        return _answer(broker, message, queue_id, result, result.status)
+    return durable.wait(result).addCallback(lambda status: _answer(broker, message, queue_id, result, status))
 
 
 def _answer(broker: Broker, message: Message, queue_id: int, result: PutResult, status: PutStatus) -> Reply:
