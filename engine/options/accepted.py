@@ -23,6 +23,7 @@ from engine.options.reasons import (
     NO_TIMER,
     NO_TRANSACTIONS,
     ONE_LOOP,
+    OWN_WAY,
     PLAIN_FILES,
 )
 
@@ -259,7 +260,7 @@ STORE_ACCEPTED = (
         "records carry the checksum of their body only", "enabledAppendPropCRC=false forceVerifyPropCRC=false"
     ),
     *accepted(
-        "the store does this in its own way",
+        OWN_WAY,
         """
         replicasPerDiskPartition=1 logicalDiskSpaceCleanForciblyThreshold=0.8 maxBatchDeleteFilesNum=50
         travelCqFileNumWhenGetMessage=1 correctLogicMinOffsetSleepInterval=1

@@ -10,8 +10,10 @@ from engine.options.accepted import BROKER_ACCEPTED
 from engine.options.option import LONG_MAX, option
 from engine.options.option_set import Options
 from engine.options.reasons import (
+    IN_TURN,
     NO_ACL,
     NO_CONTROLLER,
+    NO_HEARTBEATS,
     NO_LOOKUP,
     NO_METRICS,
     NO_POP,
@@ -37,7 +39,7 @@ class IdentityOptions(Options):
     )
     listen_port: int = option(10911, "Port for clients.", high=65535)
     namesrv_addr: str = option("", "Name servers as host:port, separated by semicolons.")
-    rocketmq_home: str = option("", "Installation folder; nothing is read from it.")
+    rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
     broker_config_path: str = option("", "The file these settings came from.")
     region_id: str = option("DefaultRegion", "Region written into every message.")
     broker_permission: int = option(6, "What clients may do: 4 read, 2 write, 6 both.", high=7)
@@ -60,15 +62,29 @@ class RegistrationOptions(Options):
     register_broker_timeout_mills: int = option(24000, "Wait for a name server's answer.", unit="ms", low=1)
     force_register: bool = option(True, "Register even when name servers know all topics already.")
     compressed_register: bool = option(False, "Deflate the registration's body.")
-    enable_single_topic_register: bool = option(False, "Tell of a new topic alone, not of all topics.")
+    enable_single_topic_register: bool = option(
+        False,
+        "Tell of a new topic alone, not of all topics.",
+        no_effect="a changed topic is always told by itself",
+    )
     enable_split_registration: bool = option(False, "Spread topics over several registrations.")
     split_registration_size: int = option(800, "Topics in one registration when they are spread.", low=1)
-    broker_heartbeat_interval: int = option(1000, "Time between light heartbeats.", unit="ms", low=1)
-    broker_not_active_timeout_millis: int = option(
-        10000, "Silence after which name servers forget the broker, where it asks for that.", unit="ms", low=1
+    broker_heartbeat_interval: int = option(
+        1000, "Time between light heartbeats.", unit="ms", low=1, no_effect=NO_HEARTBEATS
     )
-    send_heartbeat_timeout_millis: int = option(1000, "Wait for the answer to a light heartbeat.", unit="ms")
-    compatible_with_old_name_srv: bool = option(True, "Talk to name servers of version 4.")
+    broker_not_active_timeout_millis: int = option(
+        10000,
+        "Silence after which name servers forget the broker, where it asks for that.",
+        unit="ms",
+        low=1,
+        no_effect=NO_HEARTBEATS,
+    )
+    send_heartbeat_timeout_millis: int = option(
+        1000, "Wait for the answer to a light heartbeat.", unit="ms", no_effect=NO_HEARTBEATS
+    )
+    compatible_with_old_name_srv: bool = option(
+        True, "Talk to name servers of version 4.", no_effect=NO_HEARTBEATS
+    )
     fetch_namesrv_addr_by_address_server: bool = option(
         False, "Ask a web address for the name servers.", no_effect=NO_LOOKUP
     )
@@ -111,26 +127,45 @@ class TopicOptions(Options):
 class FlowOptions(Options):
     """When requests are refused so that the rest is served in time."""
 
-    broker_fast_failure_enable: bool = option(True, "Refuse requests that would wait too long.")
-    wait_time_mills_in_send_queue: int = option(200, "Longest wait of a send.", unit="ms")
-    wait_time_mills_in_pull_queue: int = option(5000, "Longest wait of a pull.", unit="ms")
-    wait_time_mills_in_lite_pull_queue: int = option(5000, "Longest wait of a lite pull.", unit="ms")
-    wait_time_mills_in_heartbeat_queue: int = option(31000, "Longest wait of a heartbeat.", unit="ms")
+    broker_fast_failure_enable: bool = option(
+        True, "Refuse requests that would wait too long.", no_effect=IN_TURN
+    )
+    wait_time_mills_in_send_queue: int = option(200, "Longest wait of a send.", unit="ms", no_effect=IN_TURN)
+    wait_time_mills_in_pull_queue: int = option(5000, "Longest wait of a pull.", unit="ms", no_effect=IN_TURN)
+    wait_time_mills_in_lite_pull_queue: int = option(
+        5000, "Longest wait of a lite pull.", unit="ms", no_effect=IN_TURN
+    )
+    wait_time_mills_in_heartbeat_queue: int = option(
+        31000, "Longest wait of a heartbeat.", unit="ms", no_effect=IN_TURN
+    )
     wait_time_mills_in_transaction_queue: int = option(
         3000, "Longest wait of a transaction's end.", unit="ms", no_effect=NO_TRANSACTIONS
     )
     wait_time_mills_in_ack_queue: int = option(3000, "Longest wait of an ack.", unit="ms", no_effect=NO_POP)
-    wait_time_mills_in_admin_broker_queue: int = option(5000, "Longest wait of administration.", unit="ms")
+    wait_time_mills_in_admin_broker_queue: int = option(
+        5000, "Longest wait of administration.", unit="ms", no_effect=IN_TURN
+    )
     disable_consume_if_consumer_read_slowly: bool = option(
-        False, "Close the door to groups that fall far behind."
+        False,
+        "Close the door to groups that fall far behind.",
+        no_effect="no group is shut out for being slow",
     )
     consumer_fallbehind_threshold: int = option(
-        16 * 1024**3, "How far behind is far.", unit="bytes", high=LONG_MAX
+        16 * 1024**3,
+        "How far behind is far.",
+        unit="bytes",
+        high=LONG_MAX,
+        no_effect="no group is shut out for being slow",
     )
     max_sends_waiting_for_flush: int = option(
         100000, "Sends that may wait for their message to be on disk; more are refused.", low=1, ours=True
     )
-    forward_timeout: int = option(3000, "Wait for an answer of a client or broker we asked.", unit="ms")
+    forward_timeout: int = option(
+        3000,
+        "Wait for an answer of a client or broker we asked.",
+        unit="ms",
+        no_effect="nothing is forwarded to other brokers",
+    )
 
 
 @dataclass(kw_only=True)
@@ -143,9 +178,7 @@ class PullOptions(Options):
     short_polling_time_mills: int = option(1000, "How long it waits otherwise.", unit="ms")
     lite_pull_message_enable: bool = option(True, "Serve lite pulls.")
     reject_pull_consumer_enable: bool = option(False, "Refuse consumers that pull by themselves.")
-    slave_read_enable: bool = option(
-        False, "Suggest slaves to consumers that are far behind.", no_effect=NO_REPLICAS
-    )
+    slave_read_enable: bool = option(False, "Suggest slaves to consumers that are far behind.")
     transfer_msg_by_heap: bool = option(
         True, "Copy messages rather than send them from the page cache.", no_effect="they are always copied"
     )
@@ -182,13 +215,19 @@ class ClientOptions(Options):
         120000, "Silence after which a client is forgotten.", unit="ms", low=1
     )
     subscription_expired_timeout: int = option(
-        600000, "Age after which a subscription nobody renewed is forgotten.", unit="ms", low=1
+        600000,
+        "Age after which a subscription nobody renewed is forgotten.",
+        unit="ms",
+        low=1,
+        no_effect="a subscription lives as long as its group",
     )
     enable_register_producer: bool = option(True, "Keep a table of producers.")
     lock_in_strict_mode: bool = option(
         False, "Ask the replicas too before a queue is locked.", no_effect=NO_REPLICAS
     )
-    store_reply_message_enable: bool = option(True, "Store replies as well as passing them on.")
+    store_reply_message_enable: bool = option(
+        True, "Store replies as well as passing them on.", no_effect="replies are not served"
+    )
     max_heartbeat_body_size: int = option(
         4 * 1024**2, "Length of a heartbeat's body.", unit="bytes", low=1, ours=True
     )
@@ -199,9 +238,6 @@ class ClientOptions(Options):
         100000, "Producer and consumer groups with a client connected.", low=1, ours=True
     )
     max_queue_locks_per_group: int = option(100000, "Queues one group may lock.", low=1, ours=True)
-    max_requests_to_clients: int = option(
-        10000, "Requests to clients that may await an answer.", low=1, ours=True
-    )
 
 
 @dataclass(kw_only=True)
@@ -209,7 +245,9 @@ class StatisticsOptions(Options):
     """What is counted and shown."""
 
     account_stats_enable: bool = option(True, "Count by account.", no_effect="nothing is counted by account")
-    enable_detail_stat: bool = option(True, "Count by topic, group and queue.")
+    enable_detail_stat: bool = option(
+        True, "Count by topic, group and queue.", no_effect="counts by topic and group are always kept"
+    )
     auto_delete_unused_stats: bool = option(True, "Drop a topic's or group's counts with it.")
     max_stats_keys: int = option(
         200000, "Counted pairs of topic and group; more are counted in total only.", low=1, ours=True
@@ -232,9 +270,7 @@ class FilterOptions(Options):
 class TransactionOptions(Options):
     """Transactional messages."""
 
-    reject_transaction_message: bool = option(
-        False, "Refuse transactional messages.", no_effect=NO_TRANSACTIONS
-    )
+    reject_transaction_message: bool = option(False, "Refuse transactional messages.")
     transaction_time_out: int = option(
         6000, "Age at which an open transaction is first asked about.", unit="ms", no_effect=NO_TRANSACTIONS
     )

@@ -12,10 +12,10 @@ from engine.options.reasons import NO_CONTROLLER
 class NamesrvOptions(Options):
     """All settings of a name server but those of its connections."""
 
-    rocketmq_home: str = option("", "Installation folder; nothing is read from it.")
+    rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
     kv_config_path: str = option("", "File of the key-value table; empty: in namesrv of the home folder.")
     config_store_path: str = option("", "File that changed settings are written to; empty: as above.")
-    product_env_name: str = option("center", "Name of the environment, shown only.")
+    product_env_name: str = option("center", "Name of the environment.", no_effect="it is only shown")
     cluster_test: bool = option(
         False, "Ask another name server for unknown topics.", no_effect="a name server knows its own brokers"
     )
@@ -33,7 +33,7 @@ class NamesrvOptions(Options):
     enable_all_topic_list: bool = option(True, "Answer requests for all topics.")
     enable_topic_list: bool = option(True, "Answer requests for the topics of a cluster or unit.")
     enable_controller_in_namesrv: bool = option(
-        False, "Run a controller too.", unavailable={"true": NO_CONTROLLER}
+        False, "Run a controller too.", no_effect=NO_CONTROLLER, unavailable={"true": NO_CONTROLLER}
     )
     need_wait_for_service: bool = option(False, "Answer no route for a while after the start.")
     wait_seconds_for_service: int = option(45, "How long.", unit="s")

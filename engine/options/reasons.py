@@ -1,6 +1,11 @@
 """Why a property of the standard has no effect here, or a value is refused; said in one place each."""
 
 ONE_LOOP = "requests run one after another on one thread; there are no pools to size"
+IN_TURN = "requests are answered in the order they come; none waits in a queue of its own"
+NO_HEARTBEATS = "name servers are told by registrations, not by light heartbeats"
+OWN_WAY = "the store does this in its own way"
+SYSTEM_BUFFERS = "the system sizes the buffers of sockets"
+NOT_COUNTED = "one-way requests are not counted"
 NO_JVM = "it tunes Java's memory or network library"
 PLAIN_FILES = "files are written and read without memory mapping"
 NO_POP = "messages are pulled; POP is not served"

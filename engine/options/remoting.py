@@ -9,6 +9,7 @@ from enum import StrEnum
 from engine.options.accepted import REMOTING_ACCEPTED
 from engine.options.option import INT_MAX, option
 from engine.options.option_set import Options
+from engine.options.reasons import NOT_COUNTED, SYSTEM_BUFFERS
 
 
 @dataclass(kw_only=True)
@@ -21,29 +22,42 @@ class RemotingOptions(Options):
     server_channel_max_idle_time_seconds: int = option(
         120, "Silence after which a connection is closed.", unit="s", low=1
     )
-    server_socket_snd_buf_size: int = option(0, "Size of a socket's send buffer; 0: the system's.")
-    server_socket_rcv_buf_size: int = option(0, "Size of a socket's receive buffer; 0: the system's.")
+    server_socket_snd_buf_size: int = option(
+        0, "Size of a socket's send buffer; 0: the system's.", no_effect=SYSTEM_BUFFERS
+    )
+    server_socket_rcv_buf_size: int = option(
+        0, "Size of a socket's receive buffer; 0: the system's.", no_effect=SYSTEM_BUFFERS
+    )
     server_oneway_semaphore_value: int = option(
-        256, "One-way requests to one client that may be under way.", low=1
+        256, "One-way requests to one client that may be under way.", low=1, no_effect=NOT_COUNTED
     )
     server_async_semaphore_value: int = option(64, "Requests to clients that may await their answers.", low=1)
     write_buffer_high_water_mark: int = option(
         0, "Unsent bytes at which a connection is read no more; 0: 4 MiB.", unit="bytes"
     )
     write_buffer_low_water_mark: int = option(
-        0, "Unsent bytes at which it is read again; 0: a quarter of the high mark.", unit="bytes"
+        0,
+        "Unsent bytes at which it is read again; 0: a quarter of the high mark.",
+        unit="bytes",
+        no_effect="a connection is read again once its buffer has emptied",
     )
     enable_shutdown_gracefully: bool = option(False, "Finish what is under way before stopping.")
     shutdown_wait_time_seconds: int = option(30, "Longest time to stop.", unit="s")
 
-    client_oneway_semaphore_value: int = option(65535, "One-way requests that may be under way.", low=1)
+    client_oneway_semaphore_value: int = option(
+        65535, "One-way requests that may be under way.", low=1, no_effect=NOT_COUNTED
+    )
     client_async_semaphore_value: int = option(65535, "Requests that may await their answers.", low=1)
     connect_timeout_millis: int = option(3000, "Longest time to open a connection.", unit="ms", low=1)
     client_channel_max_idle_time_seconds: int = option(
         120, "Silence after which a connection we opened is closed.", unit="s", low=1
     )
-    client_socket_snd_buf_size: int = option(0, "Size of its send buffer; 0: the system's.", unit="bytes")
-    client_socket_rcv_buf_size: int = option(0, "Size of its receive buffer; 0: the system's.", unit="bytes")
+    client_socket_snd_buf_size: int = option(
+        0, "Size of its send buffer; 0: the system's.", unit="bytes", no_effect=SYSTEM_BUFFERS
+    )
+    client_socket_rcv_buf_size: int = option(
+        0, "Size of its receive buffer; 0: the system's.", unit="bytes", no_effect=SYSTEM_BUFFERS
+    )
     use_tls: bool = option(False, "Open connections with TLS.", name="useTLS")
 
     frame_max_length: int = option(
@@ -64,9 +78,6 @@ class RemotingOptions(Options):
     )
     handshake_timeout_millis: int = option(
         10000, "Longest time for a PROXY header and a TLS handshake.", unit="ms", low=1, ours=True
-    )
-    fast_listen_enable: bool = option(
-        True, "Whether a broker listens on the port two below too, for clients with a VIP channel.", ours=True
     )
 
     also_accepted = REMOTING_ACCEPTED

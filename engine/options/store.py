@@ -9,7 +9,7 @@ from enum import StrEnum
 from engine.options.accepted import STORE_ACCEPTED
 from engine.options.option import LONG_MAX, option
 from engine.options.option_set import Options
-from engine.options.reasons import NO_REPLICAS, NO_ROCKSDB
+from engine.options.reasons import NO_REPLICAS, NO_ROCKSDB, OWN_WAY
 
 
 class FlushDiskType(StrEnum):
@@ -56,7 +56,13 @@ class PathOptions(Options):
     store_type: str = option(
         "default", "How consume queues are kept.", unavailable={"defaultRocksDB": NO_ROCKSDB}
     )
-    max_topic_length: int = option(127, "Bytes in a topic's name.", low=1, high=255)
+    max_topic_length: int = option(
+        127,
+        "Bytes in a topic's name.",
+        low=1,
+        high=255,
+        no_effect="names are limited as in 5.5: 127, retry and dead letter topics 255",
+    )
     check_crc_on_recover: bool = option(
         True, "Check message bodies against their checksum after a crash.", name="checkCRCOnRecover"
     )
@@ -75,7 +81,9 @@ class FlushOptions(Options):
     )
     sync_flush_timeout: int = option(5000, "Longest such wait.", unit="ms", low=1)
     flush_interval_commit_log: int = option(500, "Time between flushes of the log.", unit="ms", low=1)
-    flush_commit_log_timed: bool = option(True, "Flush by the clock rather than when woken.")
+    flush_commit_log_timed: bool = option(
+        True, "Flush by the clock rather than when woken.", no_effect="the log is always flushed by the clock"
+    )
     flush_commit_log_least_pages: int = option(4, "Pages of 4 KiB that are worth a flush.")
     flush_commit_log_thorough_interval: int = option(
         10000, "Time after which less is flushed too.", unit="ms"
@@ -83,7 +91,9 @@ class FlushOptions(Options):
     flush_interval_consume_queue: int = option(
         1000, "Time between flushes of the consume queues.", unit="ms", low=1
     )
-    flush_consume_queue_least_pages: int = option(2, "Pages of 4 KiB that are worth a flush.")
+    flush_consume_queue_least_pages: int = option(
+        2, "Pages of 4 KiB that are worth a flush.", no_effect=OWN_WAY
+    )
     flush_consume_queue_thorough_interval: int = option(
         60000, "Time after which less is flushed too, and the checkpoint written.", unit="ms"
     )
@@ -106,9 +116,11 @@ class RetentionOptions(Options):
     )
     clean_file_forcibly_enable: bool = option(True, "Whether files may go whatever their age.")
     clean_resource_interval: int = option(10000, "Time between looks for old files.", unit="ms", low=1)
-    delete_commit_log_files_interval: int = option(100, "Pause between deletions of log files.", unit="ms")
+    delete_commit_log_files_interval: int = option(
+        100, "Pause between deletions of log files.", unit="ms", no_effect=OWN_WAY
+    )
     delete_consume_queue_files_interval: int = option(
-        100, "Pause between deletions of queue files.", unit="ms"
+        100, "Pause between deletions of queue files.", unit="ms", no_effect=OWN_WAY
     )
     delete_file_batch_max: int = option(10, "Log files deleted at a time.", low=1)
     min_free_disk_space: int = option(
@@ -143,7 +155,12 @@ class ReadOptions(Options):
     max_filter_message_size: int = option(
         16000, "Consume queue bytes looked through for one answer.", unit="bytes", low=20
     )
-    pull_batch_max_message_count: int = option(160, "Messages of one answer to a batch consumer.", low=1)
+    pull_batch_max_message_count: int = option(
+        160,
+        "Messages of one answer to a batch consumer.",
+        low=1,
+        no_effect="batch consume queues are not served",
+    )
     default_query_max_num: int = option(32, "Messages found by a unique key.", low=1)
 
 
@@ -181,6 +198,7 @@ class StoreOptions(DelayOptions, ReadOptions, RetentionOptions, FlushOptions, Pa
         False,
         "Keep the log in a DLedger group.",
         name="enableDLegerCommitLog",
+        no_effect="there is no DLedger log",
         unavailable={"true": "there is no DLedger log"},
     )
 

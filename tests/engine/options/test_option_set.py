@@ -1,7 +1,5 @@
 """The settings of a server: where they come from, what is said about them."""
 
-from pathlib import Path
-
 import pytest
 
 from engine.errors import ConfigError
@@ -126,36 +124,6 @@ def test_our_own_properties_can_be_left_out(options: OptionSet) -> None:
 def test_a_misspelt_attribute_is_refused() -> None:
     with pytest.raises(AttributeError, match="brokr_name"):
         BrokerOptions().brokr_name = "x"
-
-
-ROWS = [
-    line.split("\t")
-    for line in Path(__file__).with_name("standard_properties.tsv").read_text().splitlines()[1:]
-]
-OUR_DEFAULTS = {
-    # Set by the standard's start-up code, not by its class.
-    "listenPort": {"10911", "9876"},
-    "haListenPort": {"0"},
-    # Two classes of the standard share a name.
-    "configBlackList": {"configBlackList;configStorePath;kvConfigPath"},
-}
-
-
-@pytest.mark.parametrize(("owner", "name", "kind", "default"), ROWS, ids=lambda text: str(text))
-def test_every_property_of_the_standard_is_known_by_name_type_and_default(
-    owner: str, name: str, kind: str, default: str
-) -> None:
-    """Properties and defaults of RocketMQ 5.5.0's configuration classes."""
-    if owner in ("NamesrvConfig", "ControllerConfig"):
-        options = OptionSet(NamesrvOptions(), RemotingOptions(listen_port=9876), TlsOptions())
-    else:
-        options = OptionSet(BrokerOptions(), StoreOptions(), RemotingOptions(), TlsOptions())
-    declared = options.option(name)
-    types = {"int": int, "long": int, "boolean": bool, "double": float}
-    assert isinstance(declared.default, types.get(kind, str))
-    assert default in ("*", str(declared.default).replace("True", "true").replace("False", "false")) or (
-        str(options.get(name)) in OUR_DEFAULTS[name]
-    )
 
 
 def test_attributes_follow_the_names(options: OptionSet) -> None:

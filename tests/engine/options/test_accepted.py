@@ -1,0 +1,27 @@
+"""Properties without effect: known, typed, and each with its reason."""
+
+import pytest
+
+from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, options_of
+from engine.options.option import BadValue, Option
+
+CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, NamesrvOptions)
+ALL = [option for options_class in CLASSES for option in options_class.also_accepted]
+
+
+def test_no_property_is_declared_twice() -> None:
+    for options_class in CLASSES:
+        names = [option.name for option in (*options_of(options_class), *options_class.also_accepted)]
+        assert len(names) == len(set(names))
+
+
+def test_each_has_a_reason() -> None:
+    assert all(len(option.no_effect) > 10 for option in ALL)
+
+
+@pytest.mark.parametrize(
+    "option", [o for o in ALL if isinstance(o.default, int | float)], ids=lambda o: o.name
+)
+def test_values_are_checked_all_the_same(option: Option) -> None:
+    with pytest.raises(BadValue):
+        option.parse("nonsense")

@@ -1,0 +1,24 @@
+"""Settings of a broker are the standard's."""
+
+from engine.options import BrokerOptions, OptionSet, Setting
+from tests.engine.options.standard import differences
+
+
+def test_every_property_is_known_by_type_and_default() -> None:
+    """The listening port is set by the standard's start-up code."""
+    assert differences(OptionSet(BrokerOptions()), "BrokerConfig", "BrokerIdentity", "AuthConfig") == {
+        "listenPort": "10911"
+    }
+
+
+def test_names_that_do_not_follow_the_rule_are_the_standards() -> None:
+    options = OptionSet(BrokerOptions())
+    options.apply([Setting("brokerIP1", "10.0.0.1"), Setting("migrateAuthFromV1Enabled", "true")])
+    assert (options.get("brokerIP1"), options.get("migrateAuthFromV1Enabled")) == ("10.0.0.1", True)
+
+
+def test_access_control_is_not_switched_on_in_vain() -> None:
+    """An operator who asks for it must not get an open broker."""
+    for key in ("aclEnable", "authenticationEnabled", "authorizationEnabled", "enableControllerMode"):
+        (problem,) = OptionSet(BrokerOptions()).apply([Setting(key, "true")])
+        assert problem.severity == "error"

@@ -1,0 +1,42 @@
+"""Settings of the store are the standard's."""
+
+import pytest
+
+from engine.options import BrokerRole, FlushDiskType, OptionSet, Setting, StoreOptions
+from tests.engine.options.standard import differences
+
+
+def test_every_property_is_known_by_type_and_default() -> None:
+    """The port for slaves is set by the standard's start-up code."""
+    assert differences(OptionSet(StoreOptions()), "MessageStoreConfig") == {"haListenPort": "0"}
+
+
+def test_enumerations_compare_with_their_names() -> None:
+    options = StoreOptions(flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    assert options.flush_disk_type == "SYNC_FLUSH"
+    assert options.broker_role is BrokerRole.ASYNC_MASTER
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("brokerRole", "SLAVE"),
+        ("storeType", "defaultRocksDB"),
+        ("enableDLegerCommitLog", "true"),
+        ("inSyncReplicas", "2"),
+    ],
+)
+def test_promises_that_cannot_be_kept_are_refused(key: str, value: str) -> None:
+    (problem,) = OptionSet(StoreOptions()).apply([Setting(key, value)])
+    assert problem.severity == "error"
+
+
+def test_a_master_that_waits_for_slaves_is_told_that_there_are_none() -> None:
+    (problem,) = OptionSet(StoreOptions()).apply([Setting("brokerRole", "SYNC_MASTER")])
+    assert problem.severity == "warning"
+
+
+def test_paths_of_version_4_are_accepted() -> None:
+    keys = ("storePathConsumeQueue", "storePathIndex", "storeCheckpoint", "abortFile")
+    problems = OptionSet(StoreOptions()).apply([Setting(key, "/data/x") for key in keys])
+    assert {problem.severity for problem in problems} == {"warning"}
