@@ -82,10 +82,11 @@ class PullHolds:
         of_queue[held] = None
         self._slots.setdefault(held.deadline // SLOT_MILLIS, {})[held] = None
         of_peer = self._peers.get(held.peer)
-        if of_peer is None:
-            of_peer = self._peers[held.peer] = {}
-            held.peer.on_lost(self.drop)
-        of_peer[held] = None
+        if of_peer is not None:
+            of_peer[held] = None
+        else:
+            self._peers[held.peer] = {held: None}
+            held.peer.on_lost(self.drop)  # last, as it drops at once when the peer is gone already
         return True
 
     def arrived(self, arrivals: Iterable[Arrival]) -> list[HeldPull]:

@@ -107,6 +107,15 @@ def test_a_lost_peer_is_forgotten() -> None:
     assert holds.arrived([arrival(), arrival(queue_id=3)]) == [kept]
 
 
+def test_a_peer_that_is_gone_already_is_not_waited_for() -> None:
+    holds = PullHolds(BrokerOptions())
+    gone = FakePeer()
+    gone.lose()
+    assert holds.hold(held(gone))
+    assert len(holds) == 0
+    assert holds.arrived([arrival()]) == []
+
+
 def test_the_table_has_a_limit() -> None:
     holds = PullHolds(BrokerOptions(max_held_pulls=2))
     assert holds.hold(held(queue_id=0))

@@ -39,6 +39,12 @@ def test_the_body_is_what_was_stored(memory: MemoryBroker) -> None:
     }
 
 
+def test_a_lite_pull_is_a_pull(memory: MemoryBroker) -> None:
+    memory.send()
+    answer = memory.ask(RequestCode.LITE_PULL_MESSAGE, pull_header(sys_flag=16), peer=memory.consumer)
+    assert (answer.code, len(answer.messages)) == (0, 1)
+
+
 def test_no_more_than_asked_for(memory: MemoryBroker) -> None:
     for _ in range(3):
         memory.send()
