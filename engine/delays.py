@@ -148,7 +148,7 @@ class _Level:
 
 
 class DelaySchedule:
-    """Delivers delayed messages; `tick` is called every 100 ms or so, `persist` every 10 s and at the end.
+    """Delivers delayed messages: `tick` every 100 ms or so, `persist` every 10 s, `close` at the end.
 
     `max_per_tick` bounds the work of one tick; the version is raised every `version_step` deliveries.
     """
@@ -234,6 +234,13 @@ class DelaySchedule:
             self._file.save(lambda: earlier)
         if self._waiting is None:
             self._waiting = (self._end, text)
+
+    def close(self) -> None:
+        """Write how far each level has come, here and now; for the end, when the store has stopped."""
+        if self._is_dirty or self._file.has_failed:
+            self._is_dirty = False
+            self._waiting = None
+            self._file.save(lambda: dumps(self.to_json(), indent=True), inline=True)
 
     def to_json(self) -> dict[str, Any]:
         """The next message of each level, and the version, as brokers tell slaves."""

@@ -91,9 +91,12 @@ class TableFile:
         """As `load_table`."""
         return load_table(self._disk, self.path)
 
-    def save(self, make_text: Callable[[], bytes]) -> None:
-        """Write what `make_text` gives, now or after the write that is under way; a failure is logged."""
-        if self._is_writing:
+    def save(self, make_text: Callable[[], bytes], *, inline: bool = False) -> None:
+        """Write what `make_text` gives, now or after the write that is under way; a failure is logged.
+
+        `inline` writes here even if there is a worker: at the end, when that works no more.
+        """
+        if self._is_writing and not inline:
             self._next = make_text
             return
         text = make_text()
@@ -103,7 +106,7 @@ class TableFile:
         def work() -> None:
             write_table(self._disk, self.path, text)
 
-        if self._worker is not None:
+        if self._worker is not None and not inline:
             self._worker.run(work, self._done)
             return
         try:

@@ -16,7 +16,7 @@ from engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack
 from engine.options import StoreOptions
 from engine.store.message_store import MessageStore
 from engine.store.record import decode
-from engine.worker import InlineWorker
+from engine.worker import InlineWorker, MemoryWorker
 
 PATH = "/store/config/delayOffset.json"
 HOST = pack_host("127.0.0.1", 10911)
@@ -205,6 +205,23 @@ def test_a_restart_goes_on_where_the_file_says() -> None:
     assert again.pass_time(3999) == 0
     assert again.pass_time(1) == 1
     assert again.bodies() == [b"first", b"second"]
+
+
+def test_a_clean_end_delivers_nothing_twice() -> None:
+    """Even what was delivered a moment before, with a worker that works no more."""
+    bench = Bench()
+    worker = MemoryWorker()
+    bench.schedule = bench.make_schedule(worker=worker)
+    bench.send(message(1))
+    bench.pass_time(1000)
+    bench.store.stop()
+    bench.schedule.close()
+    assert worker.waiting == 0
+    again = Bench(bench.disk, bench.clock.millis())
+    assert again.pass_time(0) == 0
+    syncs = bench.disk.syncs
+    bench.schedule.close()
+    assert bench.disk.syncs == syncs
 
 
 def test_messages_that_came_due_while_the_broker_was_down_are_delivered_at_once() -> None:

@@ -148,6 +148,16 @@ def test_a_failure_on_the_worker_is_known_when_it_is_done() -> None:
     assert table.has_failed
 
 
+def test_the_last_write_does_not_need_the_worker() -> None:
+    disk, worker = MemoryDisk(), MemoryWorker()
+    table = TableFile(disk, PATH, worker)
+    table.save(lambda: dumps(OLD))
+    worker.perform_all()
+    table.save(lambda: dumps(NEW), inline=True)
+    assert table.load() == NEW
+    assert worker.waiting == 0
+
+
 def test_text_is_written_as_it_is() -> None:
     disk = MemoryDisk()
     write_table(disk, PATH, b"{0:1}")
