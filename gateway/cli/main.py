@@ -17,14 +17,15 @@ import click
 from engine.clock import SystemClock
 from engine.errors import EngineError
 from engine.options import Problem
+from gateway.cli.environment import from_environment, unknown_variables
 from gateway.cli.logs import LogFormat, start_logging
 from gateway.cli.settings import (
     BrokerSettings,
     NamesrvSettings,
-    from_environment,
     from_file,
     from_flags,
     from_pairs,
+    from_tls_file,
     listing,
     stop_for,
 )
@@ -139,7 +140,8 @@ def _apply_all(
     given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
 ) -> list[Problem]:
     pairs = from_pairs(given["pairs"])
-    problems: list[Problem] = []
+    sets = [kind.options for kind in (namesrv, broker) if kind is not None]
+    problems = unknown_variables(os.environ, sets)
     bind = {"bindAddress": given.get("bind")}
     if broker is not None:
         mine = [
@@ -155,7 +157,8 @@ def _apply_all(
             "storePathRootDir": _below(given.get("data_dir"), "store"),
             **bind,
         }
-        problems += broker.options.apply(settings + from_flags(flags))
+        settings += from_flags(flags)
+        problems += broker.options.apply(from_tls_file(settings) + settings)
         if given.get("config"):
             broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
         broker.find_out()
@@ -170,9 +173,8 @@ def _apply_all(
         settings = (
             from_file(given.get("namesrv_config")) + from_environment(os.environ, namesrv.options) + mine
         )
-        problems += namesrv.options.apply(
-            settings + from_flags({"listenPort": given.get("namesrv_port"), **bind})
-        )
+        settings += from_flags({"listenPort": given.get("namesrv_port"), **bind})
+        problems += namesrv.options.apply(from_tls_file(settings) + settings)
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
     return problems
 

@@ -1,6 +1,6 @@
 """Settings of the services from where people put them: file, environment, flags; and what is wrong with them.
 
-Precedence: default < file < environment < `--set` and flags. `-p` shows the origin of each.
+Precedence: default < file for TLS < file < environment < `--set` and flags. `-p` shows the origin of each.
 """
 
 import json
@@ -21,10 +21,8 @@ from engine.options import (
     TlsOptions,
     load_properties,
 )
+from gateway.cli.environment import tls_file
 from gateway.cli.summary import default_advertise, local_addresses
-
-ENVIRONMENT = {"NAMESRV_ADDR": "namesrvAddr", "ROCKETMQ_HOME": "rocketmqHome"}
-"""Variables of the standard and the properties they set."""
 
 
 @dataclass
@@ -46,6 +44,8 @@ class BrokerSettings:
         options.assume("brokerName", name, "host name")
         options.assume("brokerIP1", default_advertise(local_addresses()), "local address")
         options.assume("brokerIP2", self.broker.broker_ip1, "as brokerIP1")
+        if self.tls.tls_enable:
+            options.assume("useTLS", True, "tls.enable")
         options.assume("storePathRootDir", os.path.join(os.path.expanduser("~"), "store"), "home folder")
 
 
@@ -78,13 +78,10 @@ def from_file(path: str | None) -> list[Setting]:
         raise ConfigError(f"{path} cannot be read: {error}") from None
 
 
-def from_environment(environment: Mapping[str, str], options: OptionSet) -> list[Setting]:
-    """What the environment sets of these options."""
-    return [
-        Setting(name, environment[variable], 0, variable)
-        for variable, name in ENVIRONMENT.items()
-        if environment.get(variable) and name in options
-    ]
+def from_tls_file(settings: Iterable[Setting]) -> list[Setting]:
+    """What the file for TLS sets, which these settings may name. Raises `ConfigError` as `from_file`."""
+    path, is_named = tls_file(settings)
+    return from_file(path) if is_named or os.path.exists(path) else []
 
 
 def from_pairs(pairs: Iterable[str]) -> list[Setting]:

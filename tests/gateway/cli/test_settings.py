@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from engine.errors import ConfigError
+from gateway.cli.environment import from_environment
 from gateway.cli.settings import (
     BrokerSettings,
     NamesrvSettings,
-    from_environment,
     from_file,
     from_flags,
     from_pairs,
+    from_tls_file,
     listing,
     stop_for,
 )
@@ -57,6 +58,24 @@ def test_a_file_that_is_not_there_is_an_error_that_names_it() -> None:
         from_file("/no/broker.conf")
 
 
+def test_the_file_for_tls_lies_below_everything(tmp_path: Path) -> None:
+    file = tmp_path / "tls.properties"
+    file.write_text("tls.server.keyPath=/from/file\ntls.server.certPath=/from/file\n")
+    settings = BrokerSettings()
+    given = from_pairs([f"tls.config.file={file}", "tls.server.certPath=/from/flag"])
+    assert settings.options.apply(from_tls_file(given) + given) == []
+    assert (settings.tls.tls_server_key_path, settings.tls.tls_server_cert_path) == (
+        "/from/file",
+        "/from/flag",
+    )
+
+
+def test_a_file_for_tls_that_was_named_has_to_be_there() -> None:
+    assert from_tls_file([]) == []
+    with pytest.raises(ConfigError, match="/no/tls cannot be read"):
+        from_tls_file(from_pairs(["tls.config.file=/no/tls"]))
+
+
 def test_a_set_flag_without_a_value_is_explained() -> None:
     with pytest.raises(ConfigError, match="--set brokerName: write it as"):
         from_pairs(["brokerName"])
@@ -69,6 +88,13 @@ def test_what_nobody_set_is_found_out() -> None:
     assert settings.broker.broker_name == "mine"
     assert settings.broker.broker_ip2 == settings.broker.broker_ip1 != ""
     assert settings.store.store_path_root_dir.endswith("/store")
+
+
+def test_tls_of_clients_has_two_names() -> None:
+    settings = BrokerSettings()
+    settings.options.apply(from_pairs(["tls.enable=true"]))
+    settings.find_out()
+    assert settings.remoting.use_tls
 
 
 def test_the_name_server_keeps_its_files_where_told() -> None:

@@ -1,0 +1,92 @@
+"""What the environment says about settings: variables, Java's options, and the file for TLS.
+
+    NAMESRV_ADDR, ROCKETMQ_HOME         as the standard's scripts read them
+    MQGATEWAY_FLUSH_DISK_TYPE=...       any property, in upper snake case
+    JAVA_OPT, JAVA_OPT_EXT              of Java's options only -D<property> counts
+    tls.config.file                     a properties file of its own, below everything else
+
+Standard: `runbroker.sh`, `MixAll`, `TlsHelper.extractTlsConfigFromFile`.
+"""
+
+import logging
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from engine.options import OptionSet, Problem, Setting, TlsOptions, snake_case
+from engine.options.option import closest
+
+log = logging.getLogger(__name__)
+
+STANDARD = {"NAMESRV_ADDR": "namesrvAddr", "ROCKETMQ_HOME": "rocketmqHome"}
+"""Variables of the standard and the properties they set."""
+
+PREFIX = "MQGATEWAY_"
+JAVA = ("JAVA_OPT", "JAVA_OPT_EXT")
+OF_JAVA_ONLY = ("HEAP_OPTS", "MAX_HEAP_SIZE", "HEAP_NEWSIZE", "RMQ_NUMA_NODE")
+"""Variables that size Java's memory: accepted, and nothing else."""
+
+SYSTEM_PROPERTIES = {"rocketmq.namesrv.addr": "namesrvAddr", "rocketmq.home.dir": "rocketmqHome"}
+"""Java's system properties and the properties they set; those of TLS are called alike."""
+
+
+def from_environment(environment: Mapping[str, str], options: OptionSet) -> list[Setting]:
+    """What the environment sets of these options; our own variables win over Java's and the standard's."""
+    settings = [
+        setting
+        for variable in JAVA
+        for setting in from_java_options(environment.get(variable, ""), variable)
+        if setting.key in options
+    ]
+    settings += [
+        Setting(name, environment[variable], 0, variable)
+        for variable, name in STANDARD.items()
+        if environment.get(variable) and name in options
+    ]
+    by_variable = {variable_of(name): name for name in options.names()}
+    settings += [
+        Setting(by_variable[variable], value, 0, variable)
+        for variable, value in sorted(environment.items())
+        if variable in by_variable
+    ]
+    return settings
+
+
+def from_java_options(text: str, source: str) -> list[Setting]:
+    """The settings among a Java command line's options: `-Dname=value`, others are left out."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    settings = []
+    for word in words:
+        name, equals, value = word.removeprefix("-D").partition("=")
+        if word.startswith("-D") and equals:
+            settings.append(Setting(SYSTEM_PROPERTIES.get(name, name), value, 0, source))
+    return settings
+
+
+def variable_of(name: str) -> str:
+    """The variable that sets a property: `MQGATEWAY_FLUSH_DISK_TYPE` for `flushDiskType`."""
+    return PREFIX + snake_case(name).upper()
+
+
+def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet]) -> list[Problem]:
+    """Variables with our prefix that set nothing, and Java's that do not count here."""
+    known = [variable_of(name) for options in sets for name in options.names()]
+    problems = []
+    for variable, value in sorted(environment.items()):
+        if variable.startswith(PREFIX) and variable not in known:
+            near = closest(variable, known)
+            suggestion = f"did you mean {near}?" if near else ""
+            problems.append(
+                Problem(variable, value, "no such property", suggestion, "environment", severity="warning")
+            )
+        elif variable in OF_JAVA_ONLY:
+            log.info("%s=%s is for Java's memory and left out", variable, value)
+    return problems
+
+
+def tls_file(settings: Iterable[Setting]) -> tuple[str, bool]:
+    """Where the file for TLS is, and whether somebody named it: then it has to be there."""
+    named = [setting.value.strip() for setting in settings if setting.key == "tls.config.file"]
+    return (named[-1], True) if named else (TlsOptions().tls_config_file, False)
