@@ -9,7 +9,7 @@ import math
 from engine.configuration import ChangeForbidden
 from engine.errors import ConfigError
 from engine.message import SCHEDULE_TOPIC
-from engine.options import load_properties
+from engine.options import Setting, load_properties
 from gateway.broker.broker import Broker
 from gateway.broker.stats import Rate
 from gateway.codec.bodies import BrokerStatsData, BrokerStatsItem, KVTable
@@ -29,7 +29,8 @@ def update_config(broker: Broker, call: Call) -> Reply:
     Unknown properties and bad values are refused, where the standard passes them over without a word.
     """
     try:
-        found = load_properties(call.body.decode(), f"request of {call.peer.address}")
+        read = load_properties(call.body.decode(), "request")
+        found = [Setting(setting.key, setting.value, source="request") for setting in read]
         broker.configuration.update(found)
     except ChangeForbidden as refusal:
         raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None
@@ -57,7 +58,7 @@ def runtime_info(broker: Broker, call: Call) -> Reply:
     stats, store = broker.stats, broker.store
     table = store.runtime_info()
     table |= {
-        f"commitLogDiskRatio_{broker.store_options.store_path_commit_log}": table["commitLogDiskRatio"],
+        f"commitLogDiskRatio_{_log_folder(broker)}": table["commitLogDiskRatio"],
         "remainHowManyDataToFlush": human_bytes(store.max_physical_offset - store.flushed_offset),
         "brokerActive": "true",
         "brokerVersionDesc": version_name(CURRENT_VERSION),
@@ -127,6 +128,11 @@ def human_bytes(count: int) -> str:
         return f"{count} B"
     power = int(math.log(count, 1024))
     return f"{count / 1024**power:.1f} {'KMGTPE'[power - 1]}iB"
+
+
+def _log_folder(broker: Broker) -> str:
+    options = broker.store_options
+    return options.store_path_commit_log or f"{options.store_path_root_dir}/commitlog"
 
 
 def _item(rate: Rate) -> BrokerStatsItem:

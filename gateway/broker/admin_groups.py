@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from engine import lenient_json
 from engine.attributes import AttributeRefused
 from engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
 from engine.message import validate_group
@@ -58,7 +59,7 @@ def group_config(broker: Broker, call: Call) -> Reply:
     config = broker.groups.find(header.group)
     if config is None:
         raise RequestError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
-    return Reply(body=orjson.dumps(config.to_json(), option=orjson.OPT_SORT_KEYS))
+    return Reply(body=lenient_json.dumps(config.to_json()))
 
 
 def forbid(broker: Broker, call: Call) -> Reply:

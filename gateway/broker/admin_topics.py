@@ -7,8 +7,7 @@ Standard: `AdminBrokerProcessor`.
 
 from collections.abc import Sequence
 
-import orjson
-
+from engine import lenient_json
 from engine.attributes import AttributeRefused, parse_changes
 from engine.message import SYSTEM_TOPICS
 from engine.topics import TopicConfig
@@ -93,7 +92,7 @@ def topic_config(broker: Broker, call: Call) -> Reply:
     config = broker.topics.get(header.topic)
     if config is None:
         raise RequestError(ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {header.topic}")
-    return Reply(body=orjson.dumps(config.to_json(), option=orjson.OPT_SORT_KEYS))
+    return Reply(body=lenient_json.dumps(config.to_json()))
 
 
 def topic_stats(broker: Broker, call: Call) -> Reply:

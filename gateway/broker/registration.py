@@ -91,7 +91,7 @@ class Registration:
         self._follow_name_servers()
         first = [registrar.begin() for registrar in self._registrars.values()]
         self._timers["period"] = self._clockwork.callLater(self._period(), self._tick)
-        return DeferredList(first).addCallback(lambda _: None)
+        return DeferredList(first, consumeErrors=True).addCallback(lambda _: None)
 
     def stop(self) -> Deferred[None]:
         """Take this broker off every name server that can be reached; never fails."""

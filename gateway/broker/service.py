@@ -16,6 +16,7 @@ from twisted.internet.task import LoopingCall
 
 from engine.clock import Clock
 from engine.disk import Disk
+from engine.message import SCHEDULE_TOPIC
 from engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from engine.topics import TopicConfig
 from engine.worker import Worker
@@ -51,16 +52,15 @@ from gateway.remoting.tls import ClientTls, ServerTls
 log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 0.1
+IDLE_BEAT_SECONDS = 0.4
+"""The beat when nothing is stored or waits for its delay; a held pull may be answered so much late."""
 SLOW_BEAT_SECONDS = 10.0
 NOTICE_SECONDS = 0.02
 """Changes of members within this time are told together."""
-LAZY_NOTICE_SECONDS = 15.0
-"""The same without `realTimeNotifyConsumerChange`."""
-FIRST_REGISTRATION_SECONDS = 1.0
-"""How long a start waits for the name servers."""
+LAZY_NOTICE_SECONDS = 15.0  # without `realTimeNotifyConsumerChange`
+FIRST_REGISTRATION_SECONDS = 1.0  # how long a start waits for the name servers
 FOREVER = 2**62
-FAST_PORT_DISTANCE = 2
-"""How far the port that serves no pulls lies below the main one."""
+FAST_PORT_DISTANCE = 2  # how far the port that serves no pulls lies below the main one
 
 REQUESTS: dict[int, RequestFunction] = {
     # Messages
@@ -150,6 +150,11 @@ _NO_ROCKSDB = "nothing is kept in RocksDB"
 _NO_COLD_DATA = "old messages are read like all others"
 _OF_THE_PAST = "no broker of version 5 answers this"
 
+
+def _called(prefix: str) -> tuple[RequestCode, ...]:
+    return tuple(code for code in RequestCode if code.name.startswith(prefix))
+
+
 _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
     _OF_NAME_SERVERS: (
         RequestCode.PUT_KV_CONFIG,
@@ -218,18 +223,7 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.SWITCH_TIMER_ENGINE,
     ),
     _NO_REPLIES: (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2),
-    _NO_ACCESS_CONTROL: (
-        RequestCode.AUTH_CREATE_USER,
-        RequestCode.AUTH_UPDATE_USER,
-        RequestCode.AUTH_DELETE_USER,
-        RequestCode.AUTH_GET_USER,
-        RequestCode.AUTH_LIST_USER,
-        RequestCode.AUTH_CREATE_ACL,
-        RequestCode.AUTH_UPDATE_ACL,
-        RequestCode.AUTH_DELETE_ACL,
-        RequestCode.AUTH_GET_ACL,
-        RequestCode.AUTH_LIST_ACL,
-    ),
+    _NO_ACCESS_CONTROL: _called("AUTH_"),
     _NO_REPLICAS: (
         RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,
         RequestCode.EXCHANGE_BROKER_HA_INFO,
@@ -240,17 +234,10 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
     ),
     _NO_STATIC_TOPICS: (RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,),
     _OF_CONTROLLERS: (
-        RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET,
-        RequestCode.CONTROLLER_ELECT_MASTER,
-        RequestCode.CONTROLLER_REGISTER_BROKER,
-        RequestCode.CONTROLLER_GET_REPLICA_INFO,
-        RequestCode.CONTROLLER_GET_METADATA_INFO,
-        RequestCode.CONTROLLER_GET_SYNC_STATE_DATA,
+        *_called("CONTROLLER_"),
         RequestCode.UPDATE_CONTROLLER_CONFIG,
         RequestCode.GET_CONTROLLER_CONFIG,
         RequestCode.CLEAN_BROKER_DATA,
-        RequestCode.CONTROLLER_GET_NEXT_BROKER_ID,
-        RequestCode.CONTROLLER_APPLY_BROKER_ID,
     ),
     _OF_CONTAINERS: (RequestCode.ADD_BROKER, RequestCode.REMOVE_BROKER),
     _OF_RAFT: (
@@ -319,6 +306,9 @@ class BrokerService:
         self._threads: ThreadWorker | None = None
         if worker is None:
             worker = self._threads = ThreadWorker(reactor)  # type: ignore[arg-type]
+        self._worker: Worker = worker
+        self._beat_timer: Timer | None = None
+        self._beaten_offset = -1
         self._timers: list[LoopingCall] = []
         self._notice_timer: Timer | None = None
         self._stopped: Deferred[None] | None = None
@@ -381,18 +371,17 @@ class BrokerService:
 
     def _start(self) -> Deferred[None]:
         broker, bind = self.broker, self._remoting.bind_address
-        report = broker.store.start()
-        log.info("store in %s: %s", self._store_options.store_path_root_dir, report)
         try:
+            broker.store.start()
             for table in (broker.topics, broker.groups, broker.offsets, broker.delays):
                 table.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
                 self._server.listen(bind, self.fast_port, self.fast_dispatcher)
         except Exception:
-            broker.store.stop()
+            self._close_store(None)
             raise
-        self._every(BEAT_SECONDS, self._beat)
+        self._beat_timer = self._reactor.callLater(BEAT_SECONDS, self._beat)
         self._every(SLOW_BEAT_SECONDS, self._slow_beat)
         self._every(self._options.flush_consumer_offset_interval / 1000, broker.offsets.persist)
         self._every(self._store_options.flush_delay_offset_interval / 1000, broker.delays.persist)
@@ -403,19 +392,27 @@ class BrokerService:
 
     def _close(self) -> Deferred[None]:
         """What was read is answered and nothing more comes in."""
-        for timer in self._timers:
-            timer.stop()
-        self._timers.clear()
-        if self._notice_timer is not None and self._notice_timer.active():
-            self._notice_timer.cancel()
+        while self._timers:
+            self._timers.pop().stop()
+        for one in (self._beat_timer, self._notice_timer):
+            if one is not None and one.active():
+                one.cancel()
         self.broker.offsets.persist()
         self.broker.delays.persist()
+        # A table that changes while it is written is written again then: the second round is for those.
+        return self._worker_round().addCallback(lambda _: self._worker_round()).addCallback(self._close_store)
+
+    def _worker_round(self) -> Deferred[object]:
+        """Fires when the worker has done what it was given, and everybody has been told."""
+        done: Deferred[object] = Deferred()
+        self._worker.run(lambda: None, done.callback)
+        return done
+
+    def _close_store(self, _: object) -> None:
         if self._threads is not None:
             self._threads.stop()
-        # What the worker has done is told first: those calls are waiting already.
-        finished: Deferred[None] = Deferred()
-        self._reactor.callLater(0, finished.callback, None)
-        return finished.addCallback(lambda _: self.broker.store.stop())
+        self.broker.store.stop()
+        self.broker.delays.close()
 
     def _every(self, seconds: float, work: Callable[[], object]) -> None:
         def guarded() -> None:  # a LoopingCall ends with the first exception
@@ -430,6 +427,15 @@ class BrokerService:
         self._timers.append(timer)
 
     def _beat(self) -> None:
+        try:
+            self._do_what_is_due()
+        except Exception:
+            log.exception("what is due cannot be done")
+        self._beat_timer = self._reactor.callLater(
+            BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS, self._beat
+        )
+
+    def _do_what_is_due(self) -> None:
         broker = self.broker
         broker.delays.tick(self._clock.millis())
         broker.store.tick()
@@ -437,6 +443,18 @@ class BrokerService:
             # Once we stop nobody waits any longer, or the connections would never be settled.
             now = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
             resume_all(broker.holds.due(now, broker.store.max_offset))
+
+    def _is_busy(self) -> bool:
+        """Whether something was stored since the last beat, waits for its delay, or must be let go."""
+        store, delays = self.broker.store, self.broker.delays
+        before, self._beaten_offset = self._beaten_offset, store.max_physical_offset
+        if before != self._beaten_offset or self._stopped is not None:
+            return True
+        done = delays.offsets
+        return any(
+            store.max_offset(SCHEDULE_TOPIC, level - 1) > done.get(level, 0)
+            for level in range(1, self.broker.delay_levels.max_level + 1)
+        )
 
     def _slow_beat(self) -> None:
         broker, now = self.broker, self._clock.millis()
