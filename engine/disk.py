@@ -108,7 +108,7 @@ class Disk(Protocol):
         """
 
     def usage(self, path: str) -> tuple[int, int]:
-        """Bytes in all and bytes free of the file system that holds `path`."""
+        """Bytes that can be had in all and bytes free of the file system that holds `path`."""
 
 
 def total_memory() -> int:
@@ -250,7 +250,9 @@ class RealDisk:
 
     def usage(self, path: str) -> tuple[int, int]:
         stat = os.statvfs(path)
-        return stat.f_frsize * stat.f_blocks, stat.f_frsize * stat.f_bavail
+        # As df counts: room kept for the administrator is neither used nor free.
+        used = stat.f_blocks - stat.f_bfree
+        return stat.f_frsize * (used + stat.f_bavail), stat.f_frsize * stat.f_bavail
 
 
 class _Inode:

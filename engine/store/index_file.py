@@ -158,25 +158,27 @@ class IndexFile:
             return 0
         begin = self.begin_timestamp if count > 1 else taken[0][2]
         used = self.used_slots
+        read_slot, write_slot, pack = SLOT.unpack_from, SLOT.pack_into, ENTRY.pack
         entries: list[bytes] = []
-        changed: dict[int, int] = {}
         for key_hash, offset, timestamp in taken:
             at = HEADER_SIZE + key_hash % slot_count * 4
-            previous = changed.get(at)
-            if previous is None:
-                previous = SLOT.unpack_from(buffer, at)[0]
-                if previous <= 0 or previous >= first:
-                    previous = 0
-                    used += 1
+            previous = read_slot(buffer, at)[0]
+            if not 0 < previous < count:
+                previous = 0
+                used += 1
             seconds = (timestamp - begin) // 1000
             if not 0 <= seconds <= SECONDS_MAX:
                 seconds = 0 if seconds < 0 else SECONDS_MAX
-            entries.append(ENTRY.pack(key_hash, offset, seconds, previous))
-            changed[at] = count
+            entries.append(pack(key_hash, offset, seconds, previous))
+            write_slot(buffer, at, count)
             count += 1
-        self.file.write(self.entries_at + first * ENTRY_SIZE, b"".join(entries))
-        for at, number in changed.items():
-            SLOT.pack_into(buffer, at, number)
+        try:
+            self.file.write(self.entries_at + first * ENTRY_SIZE, b"".join(entries))
+        except OSError:
+            for entry in reversed(entries):
+                key_hash, _, _, previous = ENTRY.unpack(entry)
+                write_slot(buffer, HEADER_SIZE + key_hash % slot_count * 4, previous)
+            raise
         if first == 1:
             self.begin_timestamp = begin
             self.begin_offset = taken[0][1]
@@ -311,36 +313,37 @@ class Index:
         for file in self.files[:-1]:
             file.close_window()
 
-    def _hashes_of(self, topic: str, properties: dict[str, str]) -> Iterator[int]:
-        unique = properties.get(PROPERTY_UNIQ_KEY)
-        if unique:
-            yield self.hashes.of_key(topic, unique)
-        keys = properties.get(PROPERTY_KEYS)
-        if keys:
-            for key in keys.split(" "):
-                if key:
-                    yield self.hashes.of_key(topic, key)
-        tags = properties.get(PROPERTY_TAGS)
-        if tags:
-            yield self.hashes.of_tags(topic, tags)
+    def _waiting_hashes(self) -> list[tuple[int, int, int]]:
+        """What is to be entered for the messages that wait: hash, physical offset and store time."""
+        last = self.files[-1].end_offset if self.files else -1
+        of_key, of_tags = self.hashes.of_key, self.hashes.of_tags
+        hashes: list[tuple[int, int, int]] = []
+        for topic, properties, offset, timestamp in self.pending:
+            if offset < last:
+                continue
+            unique = properties.get(PROPERTY_UNIQ_KEY)
+            if unique:
+                hashes.append((of_key(topic, unique), offset, timestamp))
+            keys = properties.get(PROPERTY_KEYS)
+            if keys:
+                for key in keys.split(" "):
+                    if key:
+                        hashes.append((of_key(topic, key), offset, timestamp))
+            tags = properties.get(PROPERTY_TAGS)
+            if tags:
+                hashes.append((of_tags(topic, tags), offset, timestamp))
+        return hashes
 
     def apply(self, now: int) -> None:
         """Enter what waits. Raises `OSError`; what was not entered then waits on."""
-        pending = self.pending
-        if not pending:
+        if not self.pending:
             return
         self.idle = False
-        last = self.files[-1].end_offset if self.files else -1
-        hashes = [
-            (key_hash, offset, timestamp)
-            for topic, properties, offset, timestamp in pending
-            if offset >= last
-            for key_hash in self._hashes_of(topic, properties)
-        ]
+        hashes = self._waiting_hashes()
         while hashes:
             file = self.files[-1] if self.files and not self.files[-1].is_full else self._new_file(now)
             hashes = hashes[file.put(hashes) :]
-        pending.clear()
+        self.pending.clear()
 
     def _new_file(self, now: int) -> IndexFile:
         if self.files:

@@ -16,6 +16,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable
+from math import ceil
 
 from engine.clock import Clock
 from engine.disk import Disk, File, total_memory
@@ -434,10 +435,11 @@ class MessageStore:
         """
         now = self._clock.millis()
         total, free = self._disk.usage(self._log.files.directory)
-        ratio = str((total - free) / total if total else 0.0)
+        ratio = str(ceil((total - free) * 100 / total) / 100 if total else 0.0)
         return {
             **self.statistics.runtime_info(now),
             "commitLogDiskRatio": ratio,
+            f"commitLogDiskRatio_{self._log.files.directory}": ratio,
             "consumeQueueDiskRatio": ratio,
             "commitLogMinOffset": str(self.min_physical_offset),
             "commitLogMaxOffset": str(self.max_physical_offset),
@@ -445,10 +447,14 @@ class MessageStore:
             "earliestMessageTimeStamp": str(self.earliest_store_time()),
             "pageCacheLockTimeMills": "0",
             "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
-            "remainHowManyDataToFlush": f"{self._log.position - self.flushed_offset} B",
-            "commitLogDirCapacity": f"Total : {_gigabytes(total)}, Free : {_gigabytes(free)}.",
+            "remainHowManyDataToFlush": _in_words(self._log.position - self.flushed_offset),
+            "commitLogDirCapacity": f"Total : {_in_words(total)}, Free : {_in_words(free)}.",
         }
 
 
-def _gigabytes(count: int) -> str:
-    return f"{count / (1 << 30):.1f} GiB"
+def _in_words(count: int) -> str:
+    """Bytes as the standard prints them. Standard: `MixAll.humanReadableByteCount`."""
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 6)
+    return f"{count / (1 << 10 * power):.1f} {'KMGTPE'[power - 1]}iB"

@@ -146,7 +146,8 @@ def test_runtime_info_has_what_the_tools_print() -> None:
     assert info["commitLogMaxOffset"] == str(bench.store.max_physical_offset)
     assert info["commitLogMinOffset"] == "0"
     assert info["remainHowManyDataToFlush"] == f"{bench.store.max_physical_offset} B"
-    assert info["commitLogDirCapacity"].startswith("Total : 1024.0 GiB, Free : ")
+    assert info["commitLogDirCapacity"] == "Total : 1.0 TiB, Free : 1024.0 GiB."
+    assert info["commitLogDiskRatio"] == info["commitLogDiskRatio_/store/commitlog"] == "0.01"
     assert all(isinstance(value, str) for value in info.values())
 
 
