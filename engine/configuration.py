@@ -14,8 +14,7 @@ from engine.data_version import DataVersion
 from engine.disk import Disk
 from engine.errors import ConfigError
 from engine.jsonfile import write_table
-from engine.options import OptionSet, Setting, load_properties
-from engine.options.properties import format_properties_text
+from engine.options import OptionSet, Setting, format_properties_text, format_value, load_properties
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +60,7 @@ class Configuration:
 
     def get(self, name: str) -> str:
         """The text of a property's value. Raises `KeyError`."""
-        return str(self._settings.get(name))
+        return format_value(self._settings.get(name))
 
     def as_properties(self) -> str:
         """All properties as text; secrets are hidden."""

@@ -1,0 +1,112 @@
+"""Settings of a running broker: changed as a whole, and kept in their file as its owner wrote it."""
+
+import pytest
+
+from engine.clock import ManualClock
+from engine.configuration import ChangeForbidden, Configuration, changed_text
+from engine.disk import MemoryDisk
+from engine.errors import ConfigError
+from engine.jsonfile import write_table
+from engine.options import BrokerOptions, OptionSet, Setting, StoreOptions
+
+PATH = "/conf/broker.conf"
+TEXT = """# our broker
+brokerName = broker-a
+
+# who may be slow
+listenPort=10911
+"""
+
+
+class World:
+    """A configuration with its file."""
+
+    def __init__(self, path: str = PATH, text: str | None = TEXT) -> None:
+        self.clock = ManualClock()
+        self.disk = MemoryDisk(millis=self.clock.millis)
+        if text is not None:
+            write_table(self.disk, PATH, text.encode())
+        self.options = BrokerOptions()
+        self.settings = OptionSet(self.options, StoreOptions())
+        self.configuration = Configuration(self.settings, self.disk, self.clock, path)
+
+    def update(self, **changes: str) -> None:
+        self.configuration.update([Setting(key, value, source="request") for key, value in changes.items()])
+
+    @property
+    def kept(self) -> str:
+        return self.disk.read_bytes(PATH).decode()
+
+
+def test_a_change_counts_at_once_and_is_kept_below_the_rest() -> None:
+    world = World()
+    world.clock.advance(5)
+    world.update(traceOn="false")
+    assert world.options.trace_on is False
+    assert world.kept == TEXT + "traceOn=false\n"
+    assert world.configuration.version.counter == 1
+    assert world.configuration.version.timestamp == world.clock.millis()
+    assert world.configuration.get("traceOn") == "false"
+
+
+def test_a_change_takes_the_line_that_is_there() -> None:
+    world = World(text="traceOn=true\n# end\n")
+    world.update(traceOn="false", autoCreateTopicEnable="false")
+    assert world.kept == "traceOn=false\n# end\nautoCreateTopicEnable=false\n"
+
+
+@pytest.mark.parametrize("path", ["", PATH])
+def test_without_a_file_a_change_counts_and_is_not_kept(path: str) -> None:
+    world = World(path=path, text=None)
+    world.update(traceOn="false")
+    assert world.options.trace_on is False
+    assert not world.disk.exists(PATH)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"traceOn": "false", "nonsense": "1"}, ConfigError),
+        ({"traceOn": "false", "defaultTopicQueueNums": "-1"}, ConfigError),
+        ({"traceOn": "false", "listenPort": "1"}, ConfigError),
+        ({"traceOn": "false", "configBlackList": ""}, ChangeForbidden),
+    ],
+)
+def test_all_or_nothing(changes: dict[str, str], error: type[Exception]) -> None:
+    world = World()
+    with pytest.raises(error):
+        world.update(**changes)
+    assert world.options.trace_on is True
+    assert world.kept == TEXT
+    assert world.configuration.version.counter == 0
+
+
+def test_the_owner_may_close_more_settings() -> None:
+    world = World()
+    world.options.config_black_list = "configBlackList;traceOn"
+    with pytest.raises(ChangeForbidden):
+        world.update(traceOn="false")
+
+
+def test_everything_is_shown() -> None:
+    shown = World().configuration.as_properties().splitlines()
+    assert "traceOn=true" in shown and "flushDiskType=ASYNC_FLUSH" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("", "a=2\n"),
+        ("a=1", "a=2\n"),
+        ("  a : 1\nb=1\n", "a=2\nb=1\n"),
+        ("#a=1\n", "#a=1\na=2\n"),
+        ("a=1\nb=1\na=0\n", "a=2\nb=1\na=2\n"),
+        ("a=1,\\\n  2,\\\n  3\nb=1\n", "a=2\n\n\nb=1\n"),
+    ],
+)
+def test_text_with_a_new_value(text: str, changed: str) -> None:
+    assert changed_text(text, {"a": "2"}) == changed
+
+
+def test_values_are_escaped() -> None:
+    assert changed_text("", {"a b": "c\\d"}) == "a\\ b=c\\\\d\n"
