@@ -50,10 +50,8 @@ def parse_delay_levels(text: str) -> list[int]:
 
 def enters_queue(sys_flag: int) -> bool:
     """Whether a record gets a queue offset and a consume queue unit: not if prepared or rolled back."""
-    return sys_flag & SysFlag.TRANSACTION_MASK not in (
-        SysFlag.TRANSACTION_PREPARED,
-        SysFlag.TRANSACTION_ROLLBACK,
-    )
+    # Rolled back (12) has the bit of prepared (4) too.
+    return not sys_flag & SysFlag.TRANSACTION_PREPARED
 
 
 class Dispatch:

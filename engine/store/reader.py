@@ -156,12 +156,9 @@ class Reader:
                 if span != total:
                     data = b"".join([data[at - first : at - first + size] for _, at, size in places])
                 return data, [offset for offset, _, _ in places]
-        records, offsets = [], []
-        for offset, at, size in places:
-            record = self._log.read(at, size)
-            if record is not None:
-                records.append(record)
-                offsets.append(offset)
+        each = self._log.read_each(places)
+        records = [record for record in each if record is not None]
+        offsets = [place[0] for place, record in zip(places, each, strict=True) if record is not None]
         return b"".join(records), offsets
 
     def _get_accepted(

@@ -190,7 +190,9 @@ class Writer:
             field = self._topic_fields[message.topic] = topic_field(message.topic, True)
         if not enters_queue(message.sys_flag):
             return field, None
-        return field, self._queues.open(message.topic, message.queue_id)
+        queues = self._queues.table.get(message.topic)
+        queue = queues.get(message.queue_id) if queues is not None else None
+        return field, queue or self._queues.open(message.topic, message.queue_id)
 
     def _reserve(self, size: int) -> int | PutResult:
         try:

@@ -54,6 +54,15 @@ def test_reads_stay_inside_the_log_and_inside_a_file() -> None:
     assert log.record_at(0) is None
 
 
+def test_records_apart_are_read_one_by_one() -> None:
+    log = commit_log(MemoryDisk())
+    append(log, b"a" * 60)
+    append(log, b"b" * 60)
+    places = [(0, 10, 5), (1, 20, 40), (2, 90, 20), (3, 100, 60), (4, 150, 11), (5, 300, 4), (6, 0, 60)]
+    assert log.read_each(places) == [log.read(offset, size) for _, offset, size in places]
+    assert log.read_each(places)[3] == b"b" * 60
+
+
 def test_a_failed_write_moves_nothing_and_leaves_zeros() -> None:
     disk = MemoryDisk()
     log = commit_log(disk)
