@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compat_tests.artifacts import CLIENT_VERSIONS
-from compat_tests.overlap import Overlap
+from compat_tests.overlap import Overlap, kind_of
 from compat_tests.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
 from compat_tests.runtime import choose
 
@@ -40,6 +40,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in ours if item.get_closest_marker("both_servers")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    order = {None: 2, "apache": 0, "ours": 1}
+    items.sort(key=lambda item: (item in ours, order[kind_of(item)]))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -30,9 +30,8 @@ class Overlap:
     def result(self, item: pytest.Item) -> Any:
         """Run the scenario of an item to its end; raises what it raised."""
         if item.nodeid not in self._results:
-            kind, _ = _parameters(item)["peer"]
             for other in self._items:
-                if _parameters(other)["peer"][0] == kind:
+                if kind_of(other) == kind_of(item):
                     self._results[other.nodeid] = self._threads.submit(self._run, other)
         return self._results[item.nodeid].result(RESULT_SECONDS)
 
@@ -41,10 +40,17 @@ class Overlap:
         self._threads.shutdown(cancel_futures=True)
 
     def _run(self, item: Any) -> None:
-        arguments = dict(_parameters(item))
-        kind, variant = arguments.pop("peer")
-        item.obj(peer=self._peers.peer(kind, variant), **arguments)
+        arguments = dict(item.callspec.params)
+        if "peer" in arguments:
+            arguments["peer"] = self._peers.peer(*arguments["peer"])
+        else:
+            arguments["peers"] = self._peers
+        item.obj(**arguments)
 
 
-def _parameters(item: Any) -> dict[str, Any]:
-    return dict(item.callspec.params)
+def kind_of(item: Any) -> str | None:
+    """The server that a test is about; None when it is about more than one."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if "peer" in parameters:
+        return str(parameters["peer"][0])
+    return parameters.get("kind")

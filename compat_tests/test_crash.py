@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from compat_tests.artifacts import CLIENT_VERSIONS
 from compat_tests.peers import Peer, Peers
 from compat_tests.processes import wait_until
+
+pytestmark = pytest.mark.overlap
 
 ENOUGH = 300
 """Acknowledged sends of each client before the kill."""

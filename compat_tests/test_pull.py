@@ -101,6 +101,8 @@ def test_lite_pull_with_assigned_queues_and_seek(peer: Peer) -> None:
     with peer.lite(peer.name("assigners"), autoCommit=False) as consumer:
         assert consumer.queues(queue.topic) == [queue]
         consumer.assign([queue])
+        consumer.seek(queue, "begin")
+        assert [one.body for one in consumer.poll(10)][:10] == [f"{i}" for i in range(10)]
         consumer.seek(queue, 6)
         assert [one.body for one in consumer.poll(4)] == ["6", "7", "8", "9"]
         consumer.seek(queue, "begin")

@@ -27,8 +27,10 @@ def test_members_of_a_group_share_the_messages(peer: Peer) -> None:
         with peer.producer() as producer:
             producer.send([message(topic, f"{i:03}") for i in range(64)])
         mine, yours = first.collect(32), second.collect(32)
-    assert len(mine) == len(yours) == 32
+    places = sorted((one.queue_id, one.queue_offset, one.body) for one in mine + yours)
+    assert places == sorted(set(places)), "no message came twice"
     assert bodies(mine + yours) == [f"{i:03}" for i in range(64)]
+    assert len(mine) == len(yours) == 32
 
 
 def wait_for_queues(topic: str, consumer: PushConsumer, count: int) -> None:

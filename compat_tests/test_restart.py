@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compat_tests.artifacts import CLIENT_VERSIONS
 from compat_tests.driver import message
 from compat_tests.peers import Peers
+
+pytestmark = pytest.mark.overlap
 
 
 def test_offsets_messages_and_clients_survive_a_restart(kind: str, peers: Peers) -> None:

@@ -19,7 +19,7 @@ from engine.store.message_store import MessageStore, PutStatus
 from engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, Bench, batch, drain, message, options, records
 
-EXAMPLES = 60
+EXAMPLES = 400
 
 
 def test_a_message_is_read_after_dispatch_and_told_about() -> None:

@@ -30,7 +30,7 @@ final class Producers {
         ops.put("producer.queues", request -> Shapes.queues(producer(request).fetchPublishMessageQueues(request.getString("topic"))));
         ops.put("producer.send", this::send);
         ops.put("producer.storm", this::storm);
-        ops.put("producer.stormCount", request -> storms.get(request.getString("name")).size());
+        ops.put("producer.stormCount", request -> storms.getOrDefault(request.getString("name"), Collections.emptyList()).size());
         ops.put("producer.view", request -> Shapes.received(producer(request).viewMessage(request.getString("topic"), request.getString("msgId"))));
         ops.put("producer.query", this::query);
     }

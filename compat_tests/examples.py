@@ -1,0 +1,59 @@
+"""The official example programs, unchanged, each a process of its own."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+from compat_tests.artifacts import SMALL_JVM, class_path
+from compat_tests.processes import wait_until
+from compat_tests.runtime import Runtime
+
+PACKAGE = "org.apache.rocketmq.example"
+
+
+class Example:
+    """One example program and what it prints; ended when left."""
+
+    def __init__(self, runtime: Runtime, name: str, namesrv: str) -> None:
+        arguments = [*SMALL_JVM, "-cp", class_path("example"), f"{PACKAGE}.{name}"]
+        self.name = name
+        self._process = runtime.java(arguments, {"NAMESRV_ADDR": namesrv})
+        self._lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, name=name, daemon=True)
+        self._reader.start()
+
+    def until(self, pattern: str, count: int, seconds: float = 100) -> None:
+        """Wait until a pattern has matched that many different texts."""
+        found: set[str] = set()
+        seen = 0
+
+        def enough() -> bool:
+            nonlocal seen
+            lines = self._lines[seen:]
+            seen += len(lines)
+            found.update(match for line in lines for match in re.findall(pattern, line))
+            return len(found) >= count
+
+        try:
+            wait_until(enough, seconds, f"{self.name}: {count} times {pattern}", 0.2)
+        except TimeoutError as failure:
+            last = "".join(self._lines[-5:])
+            raise TimeoutError(f"{failure}; it came {len(found)} times; output ends: {last}") from None
+
+    def ended(self, seconds: float = 100) -> None:
+        """Wait for the end of a program that ends by itself, in good order."""
+        assert self._process.popen.wait(seconds) == 0, f"{self.name} ended with an error"
+
+    def _read(self) -> None:
+        stdout = self._process.popen.stdout
+        assert stdout is not None
+        for line in stdout:
+            self._lines.append(line.decode(errors="replace"))
+
+    def __enter__(self) -> Example:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._process.kill()
+        self._reader.join(10)

@@ -1,0 +1,106 @@
+"""The official examples of quickstart, simple, ordermessage, batch, broadcast and filter, as published.
+
+They take their name server from NAMESRV_ADDR, except ``simple.OnewayProducer`` and
+``simple.PullConsumer``, whose code names port 9876 of this machine; for these two a relay listens there.
+Topics and groups are in their code, so they have a server of their own. Not run: ``simple.AclClient`` (its
+server needs accounts), ``filter.SqlFilter*`` (SQL expressions), ``simple.RandomAsyncCommit`` and
+``simple.CachedQueue`` (no programs).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from compat_tests.artifacts import CURRENT
+from compat_tests.examples import Example
+from compat_tests.peers import Peers
+from compat_tests.processes import wait_until
+from compat_tests.relay import Relay
+from compat_tests.servers import Server
+
+pytestmark = pytest.mark.overlap
+
+SENT = r"SEND_OK, msgId=(\w+)"
+RECEIVED = r"UNIQ_KEY=(\w+)"
+
+
+class Expected(NamedTuple):
+    """A program, how many different matches of a pattern it prints, and whether it then ends by itself."""
+
+    program: str
+    pattern: str
+    count: int
+    ends: bool
+
+
+PRODUCERS_OF_TOPIC_TEST = (
+    Expected("quickstart.Producer", SENT, 1000, True),
+    Expected("simple.Producer", SENT, 128, True),
+    Expected("simple.OnewayProducer", SENT, 0, True),
+)
+EVERYTHING = 1000 + 128 + 100
+"""What the three sent."""
+
+CONSUMERS_OF_TOPIC_TEST = (
+    Expected("quickstart.Consumer", RECEIVED, EVERYTHING, False),
+    Expected("simple.PushConsumer", RECEIVED, EVERYTHING, False),
+    Expected("broadcast.PushConsumer", RECEIVED, EVERYTHING, False),
+    Expected("simple.LitePullConsumerSubscribe", RECEIVED, EVERYTHING, False),
+    Expected("simple.LitePullConsumerAssign", RECEIVED, 100, False),
+    Expected("simple.LitePullConsumerAssignWithSubExpression", RECEIVED, 100, False),
+    Expected("ordermessage.Consumer", RECEIVED, 20, False),
+    Expected("simple.PullScheduleService", r"queueId=(\d)\].*FOUND", 4, False),
+)
+
+OTHERS = (
+    Expected("ordermessage.Producer", SENT, 100, True),
+    Expected("simple.AsyncProducer", r"OK (\w+)", 100, True),
+    Expected("batch.SimpleBatchProducer", SENT, 1, False),
+    Expected("batch.SplitBatchProducer", SENT, 1, False),
+    Expected("filter.TagFilterProducer", SENT, 60, True),
+    Expected("filter.TagFilterConsumer", RECEIVED, 40, False),
+)
+"""Programs with topics of their own."""
+
+
+def run(peers: Peers, server: Server, expected: Expected) -> None:
+    """Run a program until it has printed what it should."""
+    with Example(peers.runtime, expected.program, server.namesrv_address) as example:
+        if expected.ends:
+            example.ended()
+        example.until(expected.pattern, expected.count)
+
+
+def test_examples_of_topic_test(kind: str, peers: Peers) -> None:
+    """Three producers, then every kind of consumer; each group receives everything."""
+    with peers.fresh(kind) as server, Relay(server.namesrv_address):
+        for expected in (*PRODUCERS_OF_TOPIC_TEST, *CONSUMERS_OF_TOPIC_TEST):
+            run(peers, server, expected)
+        with Example(peers.runtime, "simple.PullConsumer", server.namesrv_address):
+            wait_until(lambda: committed(peers, server), 60, "the silent program commits offsets", 2)
+
+
+def committed(peers: Peers, server: Server) -> bool:
+    """Whether ``simple.PullConsumer``, which prints nothing, has committed an offset."""
+    peer = peers.with_server(server, CURRENT)
+    with peer.pull("please_rename_unique_group_name_5") as reader:
+        return any(reader.fetch_offset(queue) > 0 for queue in reader.queues("TopicTest"))
+
+
+def test_examples_with_topics_of_their_own(kind: str, peers: Peers) -> None:
+    """Ordered and asynchronous producers, both batch producers, the filter by tags."""
+    with peers.fresh(kind) as server:
+        for expected in OTHERS:
+            run(peers, server, expected)
+
+
+def test_pop_example(kind: str, peers: Peers) -> None:
+    """The pop consumer sets its group to pop, and receives everything."""
+    with peers.fresh(kind) as server:
+        for expected in (
+            Expected("simple.Producer", SENT, 128, True),
+            Expected("simple.PopConsumer", RECEIVED, 128, False),
+        ):
+            run(peers, server, expected)

@@ -1,0 +1,120 @@
+"""What peers can make the services keep, counted in the real containers, with the limit of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateway.remoting.protocol import Connection
+from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
+
+Size = tuple[str, int, int]
+"""Of what, how many there are, how many there may be."""
+
+BUILT_IN = 32
+"""More than the topics and groups that are there from the start."""
+TIMERS_MAX = 64
+"""Of both services, beside one for each request in flight."""
+
+
+def check_sizes(world: World) -> None:
+    """Nothing is larger than its option allows."""
+    grown = [f"{what}: {count}, allowed {limit}" for what, count, limit in sizes(world) if count > limit]
+    assert not grown, "\n".join(grown)
+
+
+def sizes(world: World) -> Iterator[Size]:
+    """Every count."""
+    yield from _broker_tables(world)
+    yield from _client_tables(world)
+    yield from _store(world)
+    yield from _name_server(world)
+    yield from _connections(world)
+    yield "timers", len(world.net.getDelayedCalls()), TIMERS_MAX
+
+
+def table_sizes(world: World) -> dict[str, int]:
+    """The sizes of what outlives a connection, to compare with later ones."""
+    parts = (_broker_tables(world), _client_tables(world), _store(world), _name_server(world))
+    return {what: count for part in parts for what, count, _ in part}
+
+
+def _broker_tables(world: World) -> Iterator[Size]:
+    broker, options = world.broker, world.broker_options
+    yield "topics", len(broker.topics), options.max_topics + BUILT_IN
+    yield "groups", len(broker.groups), options.max_groups + BUILT_IN
+    offsets = broker.offsets
+    yield "offsets", sum(map(len, offsets._table.values())), options.max_offsets
+    yield "pull offsets", len(offsets._pulled), options.max_offsets
+    yield "held pulls", len(broker.holds), options.max_held_pulls
+    for queue, held in broker.holds._queues.items():
+        yield f"held pulls of {queue}", len(held), options.max_held_pulls_per_queue
+    yield "peers with held pulls", len(broker.holds._peers), options.max_held_pulls
+    for name, counts in broker.stats._tables.items():
+        yield f"counts of {name}", len(counts), options.max_stats_keys
+    yield "counted puts", len(broker.stats._puts), options.max_stats_keys
+    yield "counted pulls", len(broker.stats._gets), options.max_stats_keys
+    forbidden = broker.groups.forbidden_table()
+    yield "forbidden topics", sum(map(len, forbidden.values())), options.max_offsets
+
+
+def _client_tables(world: World) -> Iterator[Size]:
+    broker, options = world.broker, world.broker_options
+    clients = broker.clients
+    groups = len(clients.consumer_groups) + len(clients.producer_groups)
+    yield "groups online", groups, options.max_groups_online
+    for name, group in clients.consumer_groups.items():
+        yield f"members of {name:.20}", len(group.clients), options.max_clients_per_group
+        yield f"subscriptions of {name:.20}", len(group.subscriptions), options.max_subscriptions_per_group
+        for told in group.subscriptions.values():
+            yield "tags of a subscription", len(told.tags_set), options.max_tags_per_subscription
+            yield "tag hashes of a subscription", len(told.code_set), options.max_tags_per_subscription
+    for name, members in clients.producer_groups.items():
+        yield f"producers of {name:.20}", len(members), options.max_clients_per_group
+    for peer in {*clients._consumes, *clients._produces}:
+        memberships = len(clients._consumes.get(peer, ())) + len(clients._produces.get(peer, ()))
+        yield f"groups of client {peer.address}", memberships, options.max_groups_per_client
+    yield "groups with locks", len(broker.locks._groups), options.max_groups_online
+    for name, locks in broker.locks._groups.items():
+        yield f"locks of {name:.20}", len(locks), options.max_queue_locks_per_group
+
+
+def _store(world: World) -> Iterator[Size]:
+    queues = world.broker.store.queues()
+    yield "consume queues", sum(map(len, queues.values())), world.store_options.max_queues
+    files = world.broker.store._queues.pool
+    yield "open files", len(files._files), world.store_options.max_open_files
+
+
+def _name_server(world: World) -> Iterator[Size]:
+    tables, options = world.namesrv.namesrv.tables, world.namesrv_options
+    yield "live brokers", len(tables.live), options.max_brokers
+    yield "broker names", len(tables.brokers), options.max_brokers
+    yield "clusters", len(tables.clusters), options.max_brokers
+    addresses = sum(len(group.broker_addrs) for group in tables.brokers.values())
+    yield "addresses of brokers", addresses, options.max_brokers
+    yield "routes", len(tables.topic_queues), options.max_topics
+    pairs = sum(map(len, tables.topic_queues.values()))
+    yield "pairs of topic and broker", pairs, options.max_queue_data
+    yield "mapped queues", tables._mapped, options.max_queue_data
+    yield "kept route answers", len(tables.encoded), 2 * len(tables.topic_queues)
+    entries = sum(map(len, world.namesrv.namesrv.kv._table.values()))
+    yield "KV entries", entries, options.max_kv_entries
+
+
+def _connections(world: World) -> Iterator[Size]:
+    options = world.remoting_options
+    for port, server in ((BROKER_PORT, world.service._server), (NAMESRV_PORT, world.namesrv._server)):
+        yield f"connections on {port}", server.connection_count, options.max_connections
+    for port in (BROKER_PORT, NAMESRV_PORT):
+        for connection in world.connections(port):
+            yield from _connection(connection, world)
+
+
+def _connection(connection: Connection, world: World) -> Iterator[Size]:
+    options, of = world.remoting_options, f"of {connection.address}"
+    yield f"requests held {of}", connection._exchange.holding, options.max_requests_in_flight
+    yield f"replies owed {of}", len(connection._held), options.max_requests_in_flight
+    yield f"requests asked {of}", connection._exchange.waiting, options.server_async_semaphore_value
+    yield f"unread bytes {of}", connection._cutter.buffered, options.frame_max_length
+    yield f"unsent bytes {of}", connection._unsent, options.max_unsent_bytes
+    yield f"who is told of the end {of}", len(connection._lost_callbacks), 8

@@ -1,0 +1,256 @@
+"""A whole name server and a whole broker in memory, and the peers that talk to them.
+
+`World` runs both services on one `Net`: real bytes, time moved by hand, a disk in memory. `Speaker` is one
+connection by hand, for whoever behaves badly. On leaving its `with` block a world fails the test for
+tracebacks in the log, for lines that a peer made long, and for Deferreds that failed with nobody listening.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+from types import TracebackType
+from typing import Any
+
+from twisted.internet.address import IPv4Address
+from twisted.python import log as twisted_log
+
+from engine.disk import MemoryDisk
+from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from engine.worker import MemoryWorker
+from gateway.broker.broker import Broker
+from gateway.broker.service import BrokerService
+from gateway.codec.codes import CURRENT_VERSION, SerializeType
+from gateway.codec.command import RemotingCommand, encode_command
+from gateway.codec.fields import Header
+from gateway.namesrv.service import NameServerService
+from gateway.remoting.protocol import Connection
+from tests.gateway.namesrv.world import NetClock
+from tests.gateway.remoting.pair import Net, Pair, Talker
+
+NAMESRV_PORT = 9876
+BROKER_PORT = 10911
+LOG_LINE_MAX = 20_000
+"""Characters of a log line that no peer should be able to exceed."""
+
+STEP_SECONDS = 0.5
+
+
+class LogWatch(logging.Handler):
+    """Keeps what should not have been logged."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.complaints: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info:
+            self.complaints.append(f"{text[:300]}: {record.exc_info[1]!r:.300}")
+        elif len(text) > LOG_LINE_MAX:
+            self.complaints.append(f"a line of {len(text)} characters: {text[:100]}")
+
+    def notice(self, event: dict[str, Any]) -> None:
+        """What Twisted has to say; an observer of its log."""
+        if event.get("isError"):
+            self.complaints.append(str(event.get("failure") or event)[:600])
+
+
+class World:
+    """Both services; keyword arguments set options of whichever of their option objects knows the name.
+
+    An option that several have is set in all of them.
+    """
+
+    def __init__(self, **chosen: Any) -> None:
+        self.net = Net()
+        self.clock = NetClock(self.net)
+        self.worker = MemoryWorker()
+        self.disk = MemoryDisk(millis=self.clock.millis)
+        self.namesrv_options = NamesrvOptions(
+            kv_config_path="/ns/kvConfig.json", config_store_path="/ns/namesrv.properties"
+        )
+        self.broker_options = BrokerOptions(
+            broker_ip1="10.0.0.1",
+            broker_ip2="10.0.0.1",
+            broker_name="broker-a",
+            listen_port=BROKER_PORT,
+            namesrv_addr=f"10.0.0.1:{NAMESRV_PORT}",
+        )
+        self.store_options = StoreOptions(
+            store_path_root_dir="/store",
+            mapped_file_size_commit_log=64 << 20,
+            mapped_file_size_consume_queue=20_000,
+            max_hash_slot_num=1000,
+            max_index_num=4000,
+        )
+        self.remoting_options = RemotingOptions(listen_port=NAMESRV_PORT)
+        known = (self.namesrv_options, self.broker_options, self.store_options, self.remoting_options)
+        for name, value in chosen.items():
+            owners = [options for options in known if hasattr(options, name)]
+            assert owners, f"there is no option {name}"
+            for options in owners:
+                setattr(options, name, value)
+        self.speakers: list[Speaker] = []
+        self.watch = LogWatch()
+
+    def __enter__(self) -> World:
+        logging.getLogger().addHandler(self.watch)
+        self._level = logging.getLogger().level
+        logging.getLogger().setLevel(logging.INFO)
+        twisted_log.addObserver(self.watch.notice)
+        self.namesrv = NameServerService(
+            self.namesrv_options,
+            remoting=self.remoting_options,
+            reactor=self.net,
+            clock=self.clock,
+            disk=self.disk,
+        )
+        self.namesrv.start()
+        self.start_broker()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if error is None:
+            gc.collect()  # what nobody listens to is found when it goes
+        twisted_log.removeObserver(self.watch.notice)
+        logging.getLogger().removeHandler(self.watch)
+        logging.getLogger().setLevel(self._level)
+        if error is None:
+            assert not self.watch.complaints, "\n".join(self.watch.complaints[:5])
+
+    def start_broker(self) -> None:
+        """Start a broker on the disk as it is, and let it register."""
+        self.service = BrokerService(
+            self.broker_options,
+            self.store_options,
+            self.remoting_options,
+            TlsOptions(),
+            reactor=self.net,
+            clock=self.clock,
+            disk=self.disk,
+            worker=self.worker,
+        )
+        started: list[object] = []
+        self.service.start().addBoth(started.append)
+        self.settle(1.0)
+        assert started == [None], started
+
+    def restart_broker(self) -> None:
+        """Stop the broker in good order and start another one on its store."""
+        stopped: list[object] = []
+        self.service.stop().addBoth(stopped.append)
+        for _ in range(20):
+            self.settle(1.0)
+        assert stopped and stopped[0] is None, stopped
+        self.start_broker()
+
+    @property
+    def broker(self) -> Broker:
+        """What the broker's request functions see."""
+        return self.service.broker
+
+    def settle(self, seconds: float = 0.0) -> None:
+        """Let time pass in small steps; bytes move and the worker works meanwhile."""
+        for _ in range(max(1, round(seconds / STEP_SECONDS))):
+            if seconds:
+                self.net.advance(STEP_SECONDS)
+            for _ in range(100):
+                self.net.advance(0)
+                for pair in [pair for pair in self.net.pairs if not _is_over(pair)]:
+                    pair.pump()
+                if not self.worker.waiting and not self._is_due():
+                    break
+                self.worker.perform_all()
+        self.net.pairs = [pair for pair in self.net.pairs if not _is_over(pair)]
+
+    def _is_due(self) -> bool:
+        # What is told a moment later (changes gathered for 10 or 20 ms) counts as now.
+        soon = [call for call in self.net.getDelayedCalls() if call.getTime() <= self.net.seconds() + 0.05]
+        if soon:
+            self.net.advance(0.05)
+        return bool(soon)
+
+    def meet(self, port: int, ip: str = "192.168.6.6") -> Speaker:
+        """A new connection; refused ones are lost at once."""
+        speaker = Speaker(self, port, ip, 20_000 + len(self.speakers))
+        self.speakers.append(speaker)
+        return speaker
+
+    def connections(self, port: int) -> list[Connection]:
+        """The server's ends of what is connected to a port."""
+        return [
+            pair.server.protocol.connection for pair in self.net.pairs if pair.server.host.port == port
+        ]
+
+
+class Speaker(Talker):
+    """One connection, by hand."""
+
+    def __init__(self, world: World, port: int, ip: str, from_port: int) -> None:
+        super().__init__()
+        self.world = world
+        self.opaque = 0
+        self.pair: Pair | None = None
+        protocol = world.net.ports[port].factory.buildProtocol(IPv4Address("TCP", ip, from_port))
+        if protocol is not None:
+            self.pair = Pair(self, protocol, (ip, from_port), ("10.0.0.1", port))
+            world.net.pairs.append(self.pair)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has not ended the connection, or refused it."""
+        return self.pair is not None and self.lost is None
+
+    @property
+    def connection(self) -> Connection:
+        """The server's end."""
+        assert self.pair is not None
+        connection = self.pair.server.protocol.connection
+        assert isinstance(connection, Connection)
+        return connection
+
+    def push(self, data: bytes) -> None:
+        """Send bytes, whatever they are; what a lost connection is told goes nowhere."""
+        if self.is_open:
+            self.transport.write(data)
+
+    def tell(
+        self,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        *,
+        ext: dict[str, str] | None = None,
+        oneway: bool = False,
+        version: int = CURRENT_VERSION,
+        binary: bool = False,
+    ) -> int:
+        """Send a request without looking for its answer; its opaque."""
+        command = RemotingCommand.request(code, header, body, ext=ext, oneway=oneway)
+        self.opaque += 1
+        command.opaque, command.version = self.opaque, version
+        command.serialize_type = SerializeType.ROCKETMQ if binary else SerializeType.JSON
+        self.push(encode_command(command))
+        return self.opaque
+
+    def ask(
+        self, code: int, header: Header | None = None, body: bytes = b"", **more: Any
+    ) -> RemotingCommand:
+        """Send a request and take its answer, which must come at once."""
+        opaque = self.tell(code, header, body, **more)
+        self.world.settle()
+        answers = [command for command in self.take() if command.is_response and command.opaque == opaque]
+        assert len(answers) == 1, f"request {code} got {len(answers)} answers"
+        return answers[0]
+
+    def leave(self) -> None:
+        """The connection breaks."""
+        self.transport.abortConnection()
+        self.world.settle()
+
+
+def _is_over(pair: Pair) -> bool:
+    return pair.client.gone and pair.server.gone

@@ -1,0 +1,67 @@
+"""The parts of a broker, made out of its options."""
+
+import pytest
+
+from engine.clock import ManualClock
+from engine.disk import MemoryDisk
+from engine.message import pack_host
+from engine.options import BrokerOptions, OptionSet, StoreOptions
+from engine.worker import InlineWorker
+from gateway.broker.broker import Broker
+from gateway.broker.parts import build_broker
+
+
+def build(disk: MemoryDisk, **options: str) -> Broker:
+    broker_options = BrokerOptions(**{"broker_name": "b", "broker_ip1": "10.0.0.1"} | options)
+    store_options = StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16)
+    return build_broker(
+        broker_options,
+        store_options,
+        OptionSet(broker_options, store_options),
+        disk=disk,
+        clock=ManualClock(),
+        worker=InlineWorker(),
+        port=10911,
+        register_soon=lambda: None,
+    )
+
+
+def test_nothing_is_written_yet() -> None:
+    disk = MemoryDisk()
+    build(disk)
+    assert disk.listdir("/") == []
+
+
+def test_messages_lie_at_the_address_clients_know() -> None:
+    assert build(MemoryDisk()).store_host == pack_host("10.0.0.1", 10911)
+
+
+def test_a_configured_name_is_looked_up() -> None:
+    assert build(MemoryDisk(), broker_ip1="localhost").store_host == pack_host("127.0.0.1", 10911)
+
+
+def test_a_name_without_an_address_is_an_error() -> None:
+    with pytest.raises(OSError):
+        build(MemoryDisk(), broker_ip1="no-such-host.invalid")
+
+
+def test_tables_are_kept_where_the_standard_keeps_them() -> None:
+    disk = MemoryDisk()
+    broker = build(disk)
+    broker.store.start()
+    assert broker.groups.find("g") is not None
+    broker.topics.create_for_send("T", "TBW102", 4, 0)
+    broker.offsets.commit("g", "T", 0, 1)
+    broker.offsets.persist()
+    assert set(disk.listdir("/store/config")) >= {
+        "topics.json",
+        "subscriptionGroup.json",
+        "consumerOffset.json",
+    }
+
+
+def test_what_arrives_wakes_who_waits() -> None:
+    """Store and held pulls are joined."""
+    broker = build(MemoryDisk())
+    assert broker.store.on_arrivals is not None
+    broker.store.on_arrivals([])

@@ -1,0 +1,331 @@
+"""Registration: what name servers are told, when, and what happens while one of them is away."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from engine.clock import ManualClock
+from engine.disk import MemoryDisk
+from engine.options import BrokerOptions
+from engine.topics import TopicConfig, TopicTable
+from gateway.broker.registration import RETRY_SECONDS, Registration
+from gateway.codec.bodies import KVTable, RegisterBrokerBody
+from gateway.codec.codes import CURRENT_VERSION, RequestCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import QueryDataVersionResponseHeader
+from gateway.remoting.exchange import PeerGone
+
+ONE, TWO = "ns1:9876", "ns2:9876"
+REGISTER, UNREGISTER, QUERY = (
+    RequestCode.REGISTER_BROKER,
+    RequestCode.UNREGISTER_BROKER,
+    RequestCode.QUERY_DATA_VERSION,
+)
+
+
+class Asked:
+    """One request to a name server that waits for its answer."""
+
+    def __init__(self, address: str, command: RemotingCommand, timeout: float) -> None:
+        self.address = address
+        self.command = command
+        self.timeout = timeout
+        self.answer: Deferred[RemotingCommand] = Deferred()
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return self.command.ext_fields
+
+    @property
+    def topics(self) -> dict[str, Any]:
+        """The topics it tells of."""
+        body = self.command.body
+        if self.fields["compressed"] == "true":
+            told = RegisterBrokerBody.decode_compressed(body, CURRENT_VERSION)
+        else:
+            told = RegisterBrokerBody.decode(body)
+        return told.topic_config_serialize_wrapper.topic_config_table
+
+    def agree(self, body: bytes = b"", code: int = 0) -> None:
+        self.answer.callback(RemotingCommand.response(code, body=body, remark="no" if code else None))
+
+
+class World:
+    """A registration whose name servers answer by hand."""
+
+    def __init__(self, servers: str = ONE, **options: Any) -> None:
+        self.wall = ManualClock()
+        self.time = Clock()
+        self.options = BrokerOptions(broker_name="b", namesrv_addr=servers, **options)
+        self.topics = TopicTable(self.options, MemoryDisk(millis=self.wall.millis), "/topics.json", self.wall)
+        self.waiting: list[Asked] = []
+        self.registration = Registration(
+            self.options, self.topics, self, self.time, address="10.0.0.1:10911", ha_address="10.0.0.1:10912"
+        )
+
+    def request(
+        self, address: str, command: RemotingCommand, timeout: float = 3.0
+    ) -> Deferred[RemotingCommand]:
+        asked = Asked(address, command, timeout)
+        self.waiting.append(asked)
+        return asked.answer
+
+    def take(self) -> list[Asked]:
+        """What was asked since the last time."""
+        waiting, self.waiting = self.waiting, []
+        return waiting
+
+    def one(self, code: int = REGISTER) -> Asked:
+        """The one request that must have been made."""
+        (asked,) = self.take()
+        assert asked.command.code == code
+        return asked
+
+    def started(self) -> World:
+        """Past the first registration everywhere."""
+        self.registration.start()
+        for asked in self.take():
+            asked.agree()
+        return self
+
+    def change(self, *names: str) -> None:
+        """Topics that are new, told at once."""
+        for name in names:
+            self.topics.put(TopicConfig(name, 4, 4))
+            self.registration.soon(name)
+        self.time.advance(0.01)
+
+
+def test_a_start_tells_every_name_server_everything() -> None:
+    world = World(f"{ONE}; {TWO};")
+    done: list[object] = []
+    world.registration.start().addCallback(done.append)
+    first, second = world.take()
+    assert [first.address, second.address] == [ONE, TWO]
+    for asked in (first, second):
+        assert asked.command.code == REGISTER
+        assert asked.timeout == 24.0
+        assert asked.fields == {
+            "brokerName": "b",
+            "brokerAddr": "10.0.0.1:10911",
+            "clusterName": "DefaultCluster",
+            "haServerAddr": "10.0.0.1:10912",
+            "brokerId": "0",
+            "enableActingMaster": "false",
+            "compressed": "false",
+            "bodyCrc32": str(zlib.crc32(asked.command.body) & 0x7FFFFFFF),
+        }
+        assert asked.topics == {config.topic_name: config.to_json() for config in world.topics.all()}
+    first.agree()
+    assert not done
+    second.answer.errback(PeerGone("refused"))
+    assert done == [None], "who does not answer is not waited for"
+
+
+def test_no_name_server_is_no_hindrance() -> None:
+    world = World("")
+    done: list[object] = []
+    world.registration.start().addCallback(done.append)
+    assert done == [None] and world.take() == []
+
+
+def test_everything_is_told_again_each_period() -> None:
+    world = World().started()
+    world.time.advance(29.9)
+    assert world.take() == []
+    world.time.advance(0.2)
+    assert len(world.one().topics) == len(world.topics)
+
+
+@pytest.mark.parametrize(("wished", "seconds"), [(1, 10), (20_000, 20), (600_000, 60)])
+def test_the_period_has_bounds(wished: int, seconds: int) -> None:
+    world = World(register_name_server_period=wished).started()
+    world.time.advance(seconds - 0.1)
+    assert world.take() == []
+    world.time.advance(0.2)
+    world.one()
+
+
+def test_changed_topics_are_told_alone_and_together() -> None:
+    world = World().started()
+    world.change("A", "B")
+    assert set(world.one().topics) == {"A", "B"}
+
+
+def test_what_changes_while_a_request_is_under_way_is_told_by_the_next() -> None:
+    world = World().started()
+    world.change("A")
+    asked = world.one()
+    world.change("B")
+    world.change("C")
+    assert world.take() == []
+    asked.agree()
+    assert set(world.one().topics) == {"B", "C"}
+
+
+def test_a_call_without_a_topic_tells_everything() -> None:
+    world = World().started()
+    world.registration.soon("A")
+    world.registration.soon()
+    world.registration.soon("B")
+    world.time.advance(0.01)
+    assert len(world.one().topics) == len(world.topics)
+
+
+def test_a_topic_that_is_gone_again_is_not_told() -> None:
+    world = World().started()
+    world.registration.soon("never made")
+    world.time.advance(0.01)
+    assert world.take() == []
+    world.change("A")
+    assert set(world.one().topics) == {"A"}
+
+
+def test_a_broker_that_may_do_less_says_so_of_its_topics() -> None:
+    world = World(broker_permission=4)
+    world.registration.start()
+    topics = world.one().topics
+    assert topics["b"]["perm"] == 7 & 4
+    config = world.topics.get("b")
+    assert config is not None and config.perm == 7, "the topic itself stays as it is"
+
+
+def test_the_body_may_be_compressed() -> None:
+    world = World(compressed_register=True)
+    world.registration.start()
+    asked = world.one()
+    assert asked.fields["compressed"] == "true"
+    assert asked.fields["bodyCrc32"] == str(zlib.crc32(asked.command.body) & 0x7FFFFFFF)
+    assert set(asked.topics) == set(world.topics.names())
+
+
+def test_many_topics_may_be_told_in_several_requests() -> None:
+    world = World(enable_split_registration=True, split_registration_size=5)
+    world.registration.start()
+    asked = world.take()
+    assert [len(one.topics) for one in asked[:-1]] == [5] * (len(asked) - 1)
+    assert sorted(name for one in asked for name in one.topics) == sorted(world.topics.names())
+
+
+class TestWithoutForce:
+    """With `forceRegister` off the name server is asked first whether it is behind."""
+
+    @pytest.fixture
+    def world(self) -> World:
+        world = World(force_register=False).started()
+        world.time.advance(30)
+        return world
+
+    @staticmethod
+    def said(changed: bool) -> RemotingCommand:
+        return RemotingCommand.response(0, QueryDataVersionResponseHeader(changed=changed))
+
+    def test_who_is_up_to_date_is_left_alone(self, world: World) -> None:
+        asked = world.one(QUERY)
+        assert asked.command.body == world.topics.data_version.encode()
+        asked.answer.callback(self.said(False))
+        assert world.take() == []
+
+    def test_who_is_behind_is_told_everything(self, world: World) -> None:
+        world.one(QUERY).answer.callback(self.said(True))
+        assert len(world.one().topics) == len(world.topics)
+
+
+class TestAway:
+    """A name server that cannot be reached."""
+
+    def test_it_is_tried_again_and_then_told_everything(self) -> None:
+        world = World().started()
+        world.change("A")
+        world.one().answer.errback(PeerGone("refused"))
+        world.time.advance(RETRY_SECONDS)
+        asked = world.one()
+        assert len(asked.topics) == len(world.topics)
+        asked.answer.errback(PeerGone("refused"))
+        world.time.advance(RETRY_SECONDS)
+        world.one().agree()
+        world.change("B")
+        assert set(world.one().topics) == {"B"}
+
+    def test_going_and_coming_back_is_one_log_line_each(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.INFO, "gateway.broker.registration")
+        world = World()
+        world.registration.start()
+        for _ in range(3):
+            world.one().answer.errback(PeerGone("refused"))
+            world.time.advance(RETRY_SECONDS)
+        for _ in range(3):
+            world.one().agree()
+            world.time.advance(30)
+        assert [record.getMessage() for record in caplog.records] == [
+            f"Name server {ONE} cannot be told of this broker: refused",
+            f"Registered with name server {ONE}",
+        ]
+
+    def test_a_refusal_counts_as_away(self, caplog: pytest.LogCaptureFixture) -> None:
+        world = World()
+        world.registration.start()
+        world.one().agree(code=1)
+        assert "it answers 1, no" in caplog.text
+        world.time.advance(RETRY_SECONDS)
+        world.one()
+
+    def test_the_others_are_told_all_the_same(self) -> None:
+        world = World(f"{ONE};{TWO}")
+        world.registration.start()
+        first, second = world.take()
+        second.agree()
+        world.change("A")
+        asked = world.one()
+        assert asked.address == TWO and set(asked.topics) == {"A"}
+        first.answer.errback(PeerGone("refused"))
+
+
+def test_ordered_topics_are_taken_over_from_the_name_server() -> None:
+    world = World()
+    world.topics.put(TopicConfig("A"), TopicConfig("B", order=True))
+    world.registration.start()
+    world.one().agree(KVTable(table={"A": "b:4", "unknown": "b:4"}).encode())
+    assert {config.topic_name: config.order for config in world.topics.all() if config.order} == {
+        "A": True,
+        "B": True,
+    }
+
+
+def test_name_servers_may_be_changed_while_running() -> None:
+    world = World().started()
+    world.options.namesrv_addr = f"{TWO}"
+    world.time.advance(30)
+    assert world.one().address == TWO
+    world.change("A")
+    assert world.take() == [], "the new one has not answered yet"
+
+
+def test_a_stop_takes_the_broker_off_every_name_server_that_is_there() -> None:
+    world = World(f"{ONE};{TWO}")
+    world.registration.start()
+    first, second = world.take()
+    first.agree()
+    second.answer.errback(PeerGone("refused"))
+    done: list[object] = []
+    world.registration.stop().addCallback(done.append)
+    asked = world.one(UNREGISTER)
+    assert asked.address == ONE
+    assert asked.fields == {
+        "brokerName": "b",
+        "brokerAddr": "10.0.0.1:10911",
+        "clusterName": "DefaultCluster",
+        "brokerId": "0",
+    }
+    assert not done
+    asked.answer.errback(PeerGone("gone"))
+    assert done == [None]
+    world.change("A")
+    world.time.advance(100)
+    assert world.take() == [] and world.time.getDelayedCalls() == []

@@ -1,0 +1,454 @@
+"""The broker as it runs: with a name server and clients on a net in memory, real bytes, time moved by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.error import CannotListenError
+
+from engine.disk import MemoryDisk
+from engine.lenient_json import loads
+from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from engine.worker import InlineWorker, MemoryWorker, Worker
+from gateway.broker import service
+from gateway.broker.service import BrokerService
+from gateway.codec.bodies import ConsumerData, HeartbeatData
+from gateway.codec.codes import CURRENT_VERSION, V4_9_8, RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand, encode_command
+from gateway.codec.fields import Header
+from gateway.codec.headers import (
+    CreateTopicRequestHeader,
+    GetConsumerRunningInfoRequestHeader,
+    GetRouteInfoRequestHeader,
+)
+from gateway.namesrv import service as namesrv
+from gateway.namesrv.service import NameServerService
+from tests.gateway.broker.helpers import pull_header, send_header, subscription
+from tests.gateway.namesrv.world import NetClock
+from tests.gateway.remoting.pair import Net, Talker
+
+NAME_SERVER = 9876
+MAIN, FAST = 10911, 10909
+
+
+class Client:
+    """One connection to a port, by hand."""
+
+    def __init__(self, world: World, port: int) -> None:
+        self.world = world
+        self.talker = Talker()
+        world.net.meet(port, self.talker, ("192.168.1.1", world.next_port()))
+        self.opaque = 0
+
+    def tell(
+        self, code: int, header: Header | None = None, body: bytes = b"", version: int = CURRENT_VERSION
+    ) -> None:
+        """Send a request and let the net carry everything."""
+        command = RemotingCommand.request(code, header, body)
+        self.opaque += 1
+        command.opaque, command.version = self.opaque, version
+        self.talker.transport.write(encode_command(command))
+        self.world.net.settle()
+
+    def ask(self, code: int, header: Header | None = None, body: bytes = b"", **more: Any) -> RemotingCommand:
+        """Send a request and take its one answer."""
+        self.tell(code, header, body, **more)
+        (answer,) = self.talker.take()
+        assert answer.is_response and answer.opaque == self.opaque
+        return answer
+
+    def answer(self, request: RemotingCommand, body: bytes) -> None:
+        """Answer what the broker asked."""
+        reply = RemotingCommand.response(0, body=body, request=request)
+        self.talker.transport.write(encode_command(reply))
+        self.world.net.settle()
+
+    def consume(self, group: str, topic: str, client_id: str) -> None:
+        """Heartbeat as a consumer."""
+        data = ConsumerData(
+            group_name=group,
+            consume_type="CONSUME_PASSIVELY",
+            message_model="CLUSTERING",
+            consume_from_where="CONSUME_FROM_FIRST_OFFSET",
+            subscription_data_set=[subscription(topic)],
+        )
+        body = HeartbeatData(client_id=client_id, consumer_data_set=[data]).encode()
+        assert self.ask(RequestCode.HEART_BEAT, body=body).code == 0
+
+    def create(self, topic: str, queues: int = 1) -> None:
+        """Make a topic."""
+        header = CreateTopicRequestHeader(
+            topic=topic,
+            default_topic="TBW102",
+            read_queue_nums=queues,
+            write_queue_nums=queues,
+            perm=6,
+            topic_filter_type="SINGLE_TAG",
+            order=False,
+        )
+        assert self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header).code == 0
+
+
+class World:
+    """A name server and a broker on one net."""
+
+    def __init__(
+        self, disk: MemoryDisk | None = None, worker: Worker | None = None, with_name_server: bool = True
+    ) -> None:
+        self.net = Net()
+        self.clock = NetClock(self.net)
+        self.disk = disk or MemoryDisk(millis=self.clock.millis)
+        self.ports = 50_000
+        if with_name_server:
+            self.start_name_server()
+        self.options = BrokerOptions(
+            broker_name="b1", broker_ip1="10.0.0.1", broker_ip2="10.0.0.1", namesrv_addr=f"10.0.0.1:{NAME_SERVER}"
+        )
+        self.service = BrokerService(
+            self.options,
+            StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16),
+            RemotingOptions(),
+            TlsOptions(),
+            reactor=self.net,
+            clock=self.clock,
+            disk=self.disk,
+            worker=worker or InlineWorker(),
+        )
+        self.started: list[Any] = []
+        self.stopped: list[Any] = []
+
+    def start_name_server(self) -> None:
+        options = NamesrvOptions(kv_config_path="/ns/kv.json", config_store_path="/ns/ns.properties")
+        self.name_server = NameServerService(
+            options,
+            remoting=RemotingOptions(listen_port=NAME_SERVER),
+            reactor=self.net,
+            clock=self.clock,
+            disk=self.disk,
+        )
+        self.name_server.start()
+
+    def start(self) -> World:
+        self.service.start().addBoth(self.started.append)
+        self.net.settle()
+        return self
+
+    def stop(self) -> World:
+        self.service.stop().addBoth(self.stopped.append)
+        self.net.settle()
+        return self
+
+    def next_port(self) -> int:
+        self.ports += 1
+        return self.ports
+
+    def connect(self, port: int = MAIN) -> Client:
+        return Client(self, port)
+
+    def route(self, topic: str) -> Any:
+        """The route the name server gives, or None."""
+        header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+        answer = self.connect(NAME_SERVER).ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+        return loads(answer.body) if answer.code == 0 else None
+
+
+@pytest.fixture
+def world() -> World:
+    return World().start()
+
+
+def test_every_code_is_served_or_refused_with_a_reason_somewhere() -> None:
+    for code in RequestCode:
+        places = [code in table for table in (service.REQUESTS, service.UNSUPPORTED)]
+        assert places.count(True) == 1, code
+        assert code in service.REQUESTS or code in namesrv.REQUESTS or service.UNSUPPORTED[code]
+
+
+def test_a_started_broker_is_known_to_the_name_server(world: World) -> None:
+    assert world.started == [None]
+    route = world.route("TBW102")
+    assert route["brokerDatas"][0]["brokerAddrs"] == {"0": f"10.0.0.1:{MAIN}"}
+
+
+def test_a_name_server_that_does_not_answer_is_not_waited_for() -> None:
+    world = World(with_name_server=False)
+    world.net.unreachable.add(NAME_SERVER)
+    world.start()
+    assert world.started == []
+    world.net.settle(1.5)
+    assert world.started == [None]
+    client = world.connect()
+    client.create("T")
+    assert client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello").code == 0
+
+
+def test_a_name_server_that_comes_back_learns_everything() -> None:
+    world = World(with_name_server=False).start()
+    world.connect().create("T")
+    world.start_name_server()
+    assert world.route("T") is None
+    world.net.settle(6)
+    assert world.route("T")["queueDatas"][0]["brokerName"] == "b1"
+
+
+def test_a_new_topic_is_known_to_the_name_server_at_once(world: World) -> None:
+    world.connect().create("T", queues=3)
+    world.net.settle(0.5)
+    assert world.route("T")["queueDatas"][0]["readQueueNums"] == 3
+
+
+def test_a_message_goes_through(world: World) -> None:
+    producer, consumer = world.connect(), world.connect()
+    producer.create("T")
+    consumer.consume("g", "T", "c")
+    assert producer.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello").code == 0
+    found = consumer.ask(RequestCode.PULL_MESSAGE, pull_header("T", group="g"))
+    assert found.code == 0 and b"hello" in found.body
+
+
+def test_a_held_pull_is_woken_by_a_message(world: World) -> None:
+    producer, consumer = world.connect(), world.connect()
+    producer.create("T")
+    consumer.consume("g", "T", "c")
+    consumer.tell(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2))
+    assert consumer.talker.take() == []
+    producer.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello")
+    (found,) = consumer.talker.take()
+    assert found.code == 0 and b"hello" in found.body
+
+
+def test_a_held_pull_is_answered_when_its_time_is_up(world: World) -> None:
+    consumer = world.connect()
+    consumer.create("T")
+    consumer.consume("g", "T", "c")
+    header = pull_header("T", group="g", sys_flag=2, suspend_timeout_millis=15_000)
+    consumer.tell(RequestCode.PULL_MESSAGE, header)
+    world.net.settle(14)
+    assert consumer.talker.take() == []
+    world.net.settle(2)
+    (answer,) = consumer.talker.take()
+    assert answer.code == ResponseCode.PULL_NOT_FOUND
+
+
+def test_a_delayed_message_comes_when_it_is_time(world: World) -> None:
+    client = world.connect()
+    client.create("T")
+    client.consume("g", "T", "c")
+    world.net.settle(5)
+    client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", {"DELAY": "2", "UNIQ_KEY": "k"}), b"later")
+    client.tell(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2))
+    world.net.settle(4)
+    assert client.talker.take() == []
+    world.net.settle(2)
+    (found,) = client.talker.take()
+    assert found.code == 0 and b"later" in found.body
+
+
+def test_members_are_told_of_each_other(world: World) -> None:
+    one, two = world.connect(), world.connect()
+    one.consume("g", "T", "one")
+    two.consume("g", "T", "two")
+    world.net.settle(0.5)
+    for client in (one, two):
+        (notice,) = client.talker.take()
+        assert notice.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED and notice.is_oneway
+        assert notice.ext_fields["consumerGroup"] == "g"
+    two.talker.transport.abortConnection()
+    world.net.settle(0.5)
+    (notice,) = one.talker.take()
+    assert notice.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+
+
+def test_members_may_be_told_lazily() -> None:
+    world = World()
+    world.options.real_time_notify_consumer_change = False
+    client = world.start().connect()
+    client.consume("g", "T", "c")
+    world.net.settle(14)
+    assert client.talker.take() == []
+    world.net.settle(2)
+    assert len(client.talker.take()) == 1
+
+
+def test_a_silent_client_is_forgotten_and_closed(world: World) -> None:
+    client = world.connect()
+    client.consume("g", "T", "c")
+    for _ in range(26):
+        world.net.settle(5)
+        if client.talker.lost is None:  # the connection is not idle, but no heartbeat comes
+            client.tell(RequestCode.GET_BROKER_CONFIG)
+    assert world.service.broker.clients.consumer_groups == {}
+    assert client.talker.lost is not None
+
+
+def test_a_question_to_a_consumer_goes_through_the_broker(world: World) -> None:
+    admin, consumer = world.connect(), world.connect()
+    consumer.consume("g", "T", "c")
+    world.net.settle(0.5)
+    consumer.talker.take()
+    header = GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="c")
+    admin.tell(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+    (question,) = consumer.talker.take()
+    consumer.answer(question, b"running")
+    (answer,) = admin.talker.take()
+    assert (answer.code, answer.body) == (0, b"running")
+
+
+def test_a_consumer_that_does_not_answer_is_given_ten_seconds(world: World) -> None:
+    admin, consumer = world.connect(), world.connect()
+    consumer.consume("g", "T", "c")
+    admin.tell(
+        RequestCode.GET_CONSUMER_RUNNING_INFO,
+        GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="c"),
+    )
+    world.net.settle(9)
+    assert admin.talker.take() == []
+    world.net.settle(2)
+    (answer,) = admin.talker.take()
+    assert answer.code == ResponseCode.CONSUME_MSG_TIMEOUT
+
+
+def test_the_fast_port_serves_everything_but_pulls(world: World) -> None:
+    fast = world.connect(FAST)
+    fast.create("T")
+    assert fast.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello").code == 0
+    for code in (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE):
+        refused = fast.ask(code, pull_header("T"))
+        assert (refused.code, refused.remark) == (3, f" request type {code} not supported")
+
+
+@pytest.mark.parametrize("code", [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.POP_MESSAGE, 31_999])
+def test_what_is_not_served_is_refused(world: World, code: int) -> None:
+    refused = world.connect().ask(code)
+    assert (refused.code, refused.remark) == (3, f" request type {int(code)} not supported")
+
+
+def test_everything_is_there_again_after_a_stop_and_a_start(world: World) -> None:
+    client = world.connect()
+    client.create("T")
+    client.consume("g", "T", "c")
+    client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello")
+    client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", {"DELAY": "1", "UNIQ_KEY": "k"}), b"later")
+    world.service.broker.offsets.commit("g", "T", 0, 1)
+    world.stop()
+    assert world.stopped == [None]
+    assert not world.disk.exists("/store/abort"), "the store was closed in order"
+    again = World(disk=world.disk).start()
+    broker = again.service.broker
+    assert broker.topics.get("T") is not None
+    assert broker.groups.get("g") is not None
+    assert broker.offsets.query("g", "T", 0) == 1
+    assert broker.store.max_offset("T", 0) == 1
+    again.net.settle(2)
+    assert broker.store.max_offset("T", 0) == 2, "the delayed message came"
+
+
+def test_offsets_are_written_while_running(world: World) -> None:
+    world.service.broker.offsets.commit("g", "T", 0, 5)
+    world.net.settle(6)
+    assert loads(world.disk.read_bytes("/store/config/consumerOffset.json"))["offsetTable"] == {"T@g": {0: 5}}
+
+
+def test_a_stop_leaves_the_name_server_and_lets_held_pulls_go(world: World) -> None:
+    client = world.connect()
+    client.create("T")
+    client.consume("g", "T", "c")
+    client.tell(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2), version=V4_9_8)
+    world.stop()
+    assert world.route("TBW102") is None
+    world.net.settle(1)
+    answers = [command for command in client.talker.take() if command.is_response]
+    assert [answer.code for answer in answers] == [ResponseCode.PULL_NOT_FOUND]
+    assert client.talker.lost is not None
+    assert world.stopped == [None]
+
+
+def test_a_stop_waits_for_the_worker() -> None:
+    """Tables are written by the worker; the store is closed once it has finished."""
+    worker = MemoryWorker()
+    world = World(worker=worker)
+    world.start()
+    client = world.connect()
+    client.create("T")
+    world.stop()
+    world.net.settle(1)
+    assert world.stopped == []
+    for _ in range(100):
+        worker.perform_all()
+        world.net.settle(0.5)
+    assert world.stopped == [None]
+    assert "T" in loads(world.disk.read_bytes("/store/config/topics.json"))["topicConfigTable"]
+
+
+def test_nothing_is_left_to_do_after_a_stop(world: World) -> None:
+    world.connect().consume("g", "T", "c")
+    world.stop()
+    world.net.settle(2)
+    world.name_server.stop()
+    world.net.settle(2)
+    assert world.net.getDelayedCalls() == []
+    assert world.service.stop() is world.service.stop()
+
+
+def test_a_broker_that_never_started_stops() -> None:
+    world = World()
+    world.stop()
+    assert world.stopped == [None]
+
+
+def test_a_store_in_use_stops_the_start(world: World) -> None:
+    other = World(disk=world.disk)
+    other.start()
+    (failure,) = other.started
+    assert "in use" in failure.getErrorMessage()
+    assert MAIN not in other.net.ports
+
+
+def test_a_port_in_use_stops_the_start_and_frees_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+
+    def refuse(*_: object) -> None:
+        raise CannotListenError("0.0.0.0", MAIN, OSError("in use"))
+
+    monkeypatch.setattr(world.net, "listenTCP", refuse)
+    world.start()
+    (failure,) = world.started
+    failure.trap(CannotListenError)
+    assert World(disk=world.disk).start().started == [None]
+
+
+def test_a_port_of_ones_own_is_found_with_the_fast_one_below_it() -> None:
+    service_with_any_port = BrokerService(
+        BrokerOptions(broker_name="b", broker_ip1="127.0.0.1", listen_port=0),
+        StoreOptions(store_path_root_dir="/store"),
+        RemotingOptions(bind_address="127.0.0.1"),
+        TlsOptions(),
+        reactor=Net(),
+        clock=NetClock(Net()),
+        disk=MemoryDisk(),
+        worker=InlineWorker(),
+    )
+    assert service_with_any_port.port > 1024
+    assert service_with_any_port.fast_port == service_with_any_port.port - 2
+
+
+def test_an_idle_broker_beats_slowly_and_a_busy_one_does_not(world: World) -> None:
+    beats: list[float] = []
+    store = world.service.broker.store
+    tick = store.tick
+    store.tick = lambda: (beats.append(world.net.seconds()), tick())[1]  # type: ignore[method-assign]
+
+    def in_two_seconds() -> int:
+        beats.clear()
+        for _ in range(40):
+            world.net.advance(0.05)
+        return len(beats)
+
+    in_two_seconds()
+    assert in_two_seconds() <= 6
+    client = world.connect()
+    client.create("T")
+    client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", {"DELAY": "3", "UNIQ_KEY": "k"}), b"later")
+    in_two_seconds()
+    assert in_two_seconds() >= 18, "something waits for its delay"
