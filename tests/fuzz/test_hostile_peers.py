@@ -8,17 +8,15 @@ requests that are otherwise valid is in `test_hostile_requests`.
 from __future__ import annotations
 
 import random
-import struct
 
 import pytest
 
 from gateway.codec import headers
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RESPONSE_FLAG, RemotingCommand, encode_command
-from tests.fuzz.honest import GROUP, TOPIC, HonestClient
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand, encode_command
+from tests.fuzz.honest import HonestClient
 from tests.fuzz.sizes import check_sizes, table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
-from tests.gateway.broker.helpers import pull_header, send_header
 
 PORTS = pytest.mark.parametrize("port", [NAMESRV_PORT, BROKER_PORT], ids=["namesrv", "broker"])
 

@@ -181,9 +181,7 @@ class World:
 
     def connections(self, port: int) -> list[Connection]:
         """The server's ends of what is connected to a port."""
-        return [
-            pair.server.protocol.connection for pair in self.net.pairs if pair.server.host.port == port
-        ]
+        return [pair.server.protocol.connection for pair in self.net.pairs if pair.server.host.port == port]
 
 
 class Speaker(Talker):
@@ -236,9 +234,7 @@ class Speaker(Talker):
         self.push(encode_command(command))
         return self.opaque
 
-    def ask(
-        self, code: int, header: Header | None = None, body: bytes = b"", **more: Any
-    ) -> RemotingCommand:
+    def ask(self, code: int, header: Header | None = None, body: bytes = b"", **more: Any) -> RemotingCommand:
         """Send a request and take its answer, which must come at once."""
         opaque = self.tell(code, header, body, **more)
         self.world.settle()

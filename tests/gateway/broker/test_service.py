@@ -103,7 +103,10 @@ class World:
         if with_name_server:
             self.start_name_server()
         self.options = BrokerOptions(
-            broker_name="b1", broker_ip1="10.0.0.1", broker_ip2="10.0.0.1", namesrv_addr=f"10.0.0.1:{NAME_SERVER}"
+            broker_name="b1",
+            broker_ip1="10.0.0.1",
+            broker_ip2="10.0.0.1",
+            namesrv_addr=f"10.0.0.1:{NAME_SERVER}",
         )
         self.service = BrokerService(
             self.options,

@@ -1,4 +1,4 @@
-"""A service is started, announced, and stopped in good order by a signal; failures end the process with code 1.
+"""A service is started, announced, and stopped by a signal; failures end the process with code 1.
 
 The reactor can be run once a process, so each case is a small program.
 """
