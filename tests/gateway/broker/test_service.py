@@ -1,4 +1,4 @@
-"""The broker as it runs: every code in its place, timers, start and stop, real bytes and a hand-moved clock."""
+"""The broker as it runs: every code has its place; timers, start and stop with a hand-moved clock."""
 
 from __future__ import annotations
 
