@@ -62,6 +62,7 @@ PATTERNS = (
     (r"\b\d{1,3}(\.\d{1,3}){3}(:\d+|@\d+#\d+)?", "ADDRESS"),
     (r"ADDRESS@[\w.-]+", "CLIENT"),
     (r"(?<=commitLogDiskRatio_)\S+", "PATH"),
+    (r"(?<=TPS: )[\d.]+", "RATE"),
     (r"(?<=Timestamp=)\d+", "MILLIS"),
     (r"(?<=storeSize=)\d+", "SIZE"),
     (r"(?<=commitLogOffset=)\d+", "OFFSET"),

@@ -144,9 +144,14 @@ def connect_clients(peer: Peer, producer: Producer, stack: ExitStack) -> Sent:
 
 
 def wait_until_committed(mqadmin: Mqadmin, server: Server) -> None:
-    """A consumer commits every few seconds; what is shown later is what comes after."""
+    """A consumer commits every few seconds, the retry topic last; what is shown later is what comes after."""
     command = ("consumerProgress", "-g", GROUP, "-n", server.namesrv_address)
-    wait_until(lambda: CAUGHT_UP in mqadmin.run(*command).out, 40, "committed offsets", 2)
+
+    def committed() -> bool:
+        shown = mqadmin.run(*command).out
+        return CAUGHT_UP in shown and f"%RETRY%{GROUP}" in shown
+
+    wait_until(committed, 80, "committed offsets", 1)
 
 
 @pytest.fixture(scope="module")
