@@ -18,8 +18,11 @@ A record at a position is valid if and only if
  1. at least 4 bytes are there and size bytes are there, and the magic is one of the two;
  2. the lengths inside add up to size exactly, none negative;
  3. physical-offset is the position;
- 4. CRC32(body) & 0x7FFFFFFF = body-crc (if asked to check; 0 for an empty body either way).
-Anything else ends the log.
+ 4. if asked to check: CRC32(body) & 0x7FFFFFFF = body-crc;
+ 5. if asked to check: no sector's share of topic or properties, from the sector's start on, is all zeros.
+Anything else ends the log. The last rule is for what the CRC does not cover: of a record that was never
+synced, a power cut may keep the sectors of head and body and lose one with properties, which then reads as
+zeros.
 
 A version 2 record differs in the width of the topic length only and is written for topics of more than 127
 characters. Standard: `CommitLog`, `MessageExtEncoder`, `MessageDecoder`, `MessageVersion`.
@@ -38,6 +41,8 @@ MAGIC = 0xDAA320A7 - (1 << 32)
 MAGIC_V2 = 0xDAA320AB - (1 << 32)
 BLANK_MAGIC = 0xCBD43194 - (1 << 32)
 BLANK_SIZE = 8
+SECTOR = 512
+"""Bytes of the log that reach the disk together or not at all; disks with larger sectors have multiples."""
 PROPERTIES_LENGTH_MAX = 32767
 TOPIC_LENGTH_MAX_V1 = 127
 
@@ -215,9 +220,27 @@ def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -
         return Invalid(f"the lengths inside do not add up to {size}")
     if fields[6] != position:
         return Invalid(f"the physical offset is {fields[6]}")
-    if check_crc and crc32(data[body_at:topic_at]) & 0x7FFFFFFF != fields[2]:
-        return Invalid("the body does not match its CRC")
+    if check_crc:
+        if crc32(data[body_at:topic_at]) & 0x7FFFFFFF != fields[2]:
+            return Invalid("the body does not match its CRC")
+        shift = position - at
+        if _lost_sector(data, topic_at + width, properties_at, shift) or _lost_sector(
+            data, properties_at + 2, end, shift
+        ):
+            return Invalid("a part of topic or properties is zeros")
     return int(size)
+
+
+def _lost_sector(data: bytes | memoryview, begin: int, end: int, shift: int) -> bool:
+    """Whether a sector's share of [begin, end) is zeros, for shares that begin a sector; byte n of `data` is
+    at n + `shift` of the log, and files start with a sector."""
+    start = begin + -(begin + shift) % SECTOR
+    while start < end:
+        stop = min(end, start + SECTOR)
+        if not any(data[start:stop]):
+            return True
+        start = stop
+    return False
 
 
 def store_timestamp(head: bytes) -> int:

@@ -140,6 +140,11 @@ class PullHolds:
             self._take_out(held)
         self._peers.pop(peer, None)
 
+    def forget(self, held: HeldPull) -> None:
+        """Drop one pull that nobody waits for any more; does nothing when it is not parked."""
+        if held in self._peers.get(held.peer, ()):
+            self._take_out(held)
+
     def _take_out(self, held: HeldPull) -> None:
         self._count -= 1
         self._peers[held.peer].pop(held)

@@ -219,7 +219,7 @@ def _wait(broker: Broker, call: Call, header: PullMessageRequestHeader, tags: Ta
     """Park the pull; None when there is no room, and it must be answered now."""
     options = broker.options
     wait = header.suspend_timeout_millis if options.long_polling_enable else options.short_polling_time_mills
-    waiting: Deferred[Reply] = Deferred()
+    waiting: Deferred[Reply] = Deferred(lambda _: broker.holds.forget(held))
 
     def resume() -> None:
         try:

@@ -9,6 +9,7 @@ from gateway.codec import headers
 from gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.command import RemotingCommand
+from tests.fuzz.sizes import check_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 from tests.gateway.broker.helpers import pull_header, send_header, split_records, subscription
 
@@ -16,6 +17,14 @@ TOPIC = "Honest"
 GROUP = "HonestGroup"
 LATER = "HonestAfterwards"
 """A second topic, to see that topics can still be made."""
+
+
+def check(world: World, honest: HonestClient) -> None:
+    """What must hold after every attack: right answers for the honest, and no table beyond its limit."""
+    world.settle()
+    check_sizes(world)
+    honest.check()
+    check_sizes(world)
 
 
 class HonestClient:
@@ -116,6 +125,11 @@ class HonestClient:
         while len(found) < len(self.sent):
             found += [message.body for message in self.pull(len(found))]
         assert found == self.sent
+
+    def check_everything_sent_before(self) -> None:
+        """The same on new connections."""
+        self.heart_beat()
+        self.check_everything_sent()
 
     def pull(self, offset: int) -> list[StoredMessage]:
         """What there is from an offset on."""

@@ -10,7 +10,7 @@ from engine.message import Message, SysFlag, format_properties
 from engine.store import record, schema
 from tests.engine.store.stores import BORN, HOST, HOST_V6, message
 
-names = st.text(st.characters(codec="utf-8", exclude_characters="\x01\x02"), min_size=1, max_size=8)
+names = st.text(st.characters(codec="utf-8", exclude_characters="\x00\x01\x02"), min_size=1, max_size=8)
 messages = st.builds(
     Message,
     topic=st.text("abcXYZ%_-", min_size=1, max_size=200),
@@ -88,6 +88,24 @@ def test_examine_never_raises_and_sees_a_changed_body(each: Message, choose: st.
 def test_examine_survives_any_bytes(data: bytes) -> None:
     found = record.examine(data, 0, 0, True)
     assert isinstance(found, record.Invalid) or found == 0 or found <= len(data)
+
+
+def test_properties_of_which_a_sector_was_lost_are_told_apart_from_properties_with_zeros() -> None:
+    data = bytearray(encoded(message(properties={"K": "v" * 600, "Z": "\0" * 300})))
+    at = len(data) - 303
+    assert data[at : at + 303] == b"Z\1" + b"\0" * 300 + b"\2"
+    assert record.examine(bytes(data), 0, 1000, True) == len(data)
+    for boundary in (1024, 1536):
+        lost = bytearray(data)
+        end = min(len(lost), boundary + 512 - 1000)
+        lost[boundary - 1000 : end] = bytes(end - (boundary - 1000))
+        assert isinstance(record.examine(bytes(lost), 0, 1000, True), record.Invalid)
+    lost = bytearray(data)
+    lost[1536 - 1000 :] = bytes(len(lost) - 536)
+    assert record.examine(bytes(lost), 0, 1000, True) == record.Invalid(
+        "a part of topic or properties is zeros"
+    )
+    assert record.examine(bytes(lost), 0, 1000, False) == len(data)
 
 
 def test_a_plain_record_has_91_bytes_besides_its_parts() -> None:

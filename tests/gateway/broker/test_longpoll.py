@@ -191,3 +191,13 @@ def test_every_pull_leaves_the_table_once(steps: list[tuple[str, int, int, int]]
         assert len(holds) == len(waiting)
     holds.due(now + 60_000, nothing_new)
     assert (len(holds), holds._queues, holds._slots) == (0, {}, {})
+
+
+def test_a_pull_that_nobody_waits_for_is_forgotten() -> None:
+    holds = PullHolds(BrokerOptions())
+    one, other = held(), held()
+    assert holds.hold(one) and holds.hold(other)
+    holds.forget(one)
+    holds.forget(one)
+    assert len(holds) == 1
+    assert holds.arrived([arrival()]) == [other]
