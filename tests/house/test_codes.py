@@ -1,6 +1,6 @@
 """Every request code of the version we claim is served, or refused with a reason, in plain sight."""
 
-from gateway.broker import service as broker
+from gateway.broker import requests as broker
 from gateway.codec.codes import RequestCode
 from gateway.namesrv import service as namesrv
 

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 
 from engine.lenient_json import loads
-from gateway.broker.service import REQUESTS
+from gateway.broker.requests import REQUESTS
 from gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand

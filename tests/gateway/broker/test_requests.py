@@ -1,0 +1,12 @@
+from gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
+from gateway.codec.codes import RequestCode
+
+
+def test_what_may_wait_is_served_on_the_main_port() -> None:
+    assert NOT_ON_FAST_PORT <= set(REQUESTS)
+    assert RequestCode.SEND_MESSAGE_V2 not in NOT_ON_FAST_PORT
+
+
+def test_what_is_refused_is_no_code_of_ours() -> None:
+    assert set(UNSUPPORTED) <= set(RequestCode)
+    assert not set(UNSUPPORTED) & set(REQUESTS)
