@@ -1,7 +1,7 @@
 """The broker as it runs: its parts, its timers, its sockets.
 
-`BrokerService` puts the parts together and moves their time; what it answers stands in `requests`. One beat of
-100 ms drives the store, held pulls and delayed messages; slower ones expire clients, sample counts and write
+`BrokerService` puts the parts together and moves their time; what it answers stands in `requests`. One beat
+of 100 ms drives the store, held pulls and delayed messages; slower ones expire clients, sample counts, write
 offsets. Standard: `BrokerController`.
 """
 

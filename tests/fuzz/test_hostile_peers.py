@@ -129,7 +129,7 @@ def test_impossible_lengths(port: int, length: int) -> None:
     ids=range(16),
 )
 def test_headers_that_are_none(port: int, payload: bytes) -> None:
-    """Longer than their frame, of no form, nested without end: the connection ends, earlier requests stand."""
+    """Longer than their frame, of no form, nested without end: the connection ends, no more."""
     with World() as world:
         honest = HonestClient(world)
         peer = world.meet(port)
