@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 
@@ -19,37 +20,37 @@ class Example:
         arguments = [*SMALL_JVM, "-cp", class_path("example"), f"{PACKAGE}.{name}"]
         self.name = name
         self._process = runtime.java(arguments, {"NAMESRV_ADDR": namesrv})
-        self._lines: list[str] = []
+        self._output = bytearray()
         self._reader = threading.Thread(target=self._read, name=name, daemon=True)
         self._reader.start()
 
     def until(self, pattern: str, count: int, seconds: float = 100) -> None:
         """Wait until a pattern has matched that many different texts."""
         found: set[str] = set()
-        seen = 0
 
         def enough() -> bool:
-            nonlocal seen
-            lines = self._lines[seen:]
-            seen += len(lines)
-            found.update(match for line in lines for match in re.findall(pattern, line))
+            found.update(re.findall(pattern, self._said()))
             return len(found) >= count
 
         try:
             wait_until(enough, seconds, f"{self.name}: {count} times {pattern}", 0.2)
         except TimeoutError as failure:
-            last = "".join(self._lines[-5:])
+            last = self._said()[-2000:]
             raise TimeoutError(f"{failure}; it came {len(found)} times; output ends: {last}") from None
 
     def ended(self, seconds: float = 100) -> None:
         """Wait for the end of a program that ends by itself, in good order."""
         assert self._process.popen.wait(seconds) == 0, f"{self.name} ended with an error"
 
+    def _said(self) -> str:
+        return self._output.decode(errors="replace")
+
     def _read(self) -> None:
+        # As it comes: some programs end without the end of their line.
         stdout = self._process.popen.stdout
         assert stdout is not None
-        for line in stdout:
-            self._lines.append(line.decode(errors="replace"))
+        while piece := os.read(stdout.fileno(), 65536):
+            self._output += piece
 
     def __enter__(self) -> Example:
         return self

@@ -3,24 +3,21 @@
 They take their name server from NAMESRV_ADDR, except ``simple.OnewayProducer`` and
 ``simple.PullConsumer``, whose code names port 9876 of this machine; for these two a relay listens there.
 Topics and groups are in their code, so they have a server of their own. Not run: ``simple.AclClient`` (its
-server needs accounts), ``filter.SqlFilter*`` (SQL expressions), ``simple.RandomAsyncCommit`` and
-``simple.CachedQueue`` (no programs).
+server needs accounts), ``simple.PopConsumer``, ``filter.SqlFilter*`` (SQL expressions),
+``simple.RandomAsyncCommit`` and ``simple.CachedQueue`` (no programs).
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import pytest
-
 from compat_tests.artifacts import CURRENT
+from compat_tests.driver import message
 from compat_tests.examples import Example
 from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.relay import Relay
 from compat_tests.servers import Server
-
-pytestmark = pytest.mark.overlap
 
 SENT = r"SEND_OK, msgId=(\w+)"
 RECEIVED = r"UNIQ_KEY=(\w+)"
@@ -76,10 +73,18 @@ def run(peers: Peers, server: Server, expected: Expected) -> None:
 def test_examples_of_topic_test(kind: str, peers: Peers) -> None:
     """Three producers, then every kind of consumer; each group receives everything."""
     with peers.fresh(kind) as server, Relay(server.namesrv_address):
+        warm_up(peers, server)
         for expected in (*PRODUCERS_OF_TOPIC_TEST, *CONSUMERS_OF_TOPIC_TEST):
             run(peers, server, expected)
         with Example(peers.runtime, "simple.PullConsumer", server.namesrv_address):
             wait_until(lambda: committed(peers, server), 60, "the silent program commits offsets", 2)
+
+
+def warm_up(peers: Peers, server: Server) -> None:
+    """Send to a topic that one of the examples asks for but nobody makes; the first sends are slow."""
+    peer = peers.with_server(server, CURRENT)
+    with peer.producer() as producer:
+        producer.send([message("TopicTest1", f"{number}") for number in range(20)])
 
 
 def committed(peers: Peers, server: Server) -> bool:
@@ -92,15 +97,6 @@ def committed(peers: Peers, server: Server) -> bool:
 def test_examples_with_topics_of_their_own(kind: str, peers: Peers) -> None:
     """Ordered and asynchronous producers, both batch producers, the filter by tags."""
     with peers.fresh(kind) as server:
+        warm_up(peers, server)
         for expected in OTHERS:
-            run(peers, server, expected)
-
-
-def test_pop_example(kind: str, peers: Peers) -> None:
-    """The pop consumer sets its group to pop, and receives everything."""
-    with peers.fresh(kind) as server:
-        for expected in (
-            Expected("simple.Producer", SENT, 128, True),
-            Expected("simple.PopConsumer", RECEIVED, 128, False),
-        ):
             run(peers, server, expected)
