@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compat_tests.artifacts import OPENS, class_path
@@ -34,13 +34,14 @@ BASE_SETTINGS = {
     "autoCreateTopicEnable": "true",
 }
 
-APACHE_SETTINGS = {
-    "brokerIP1": HOST,
-    "bindAddress": HOST,
-    "mappedFileSizeCommitLog": "67108864",
-    "waitTimeMillsInSendQueue": "5000",
-}
-"""What only Apache's broker needs: small files, and patience on a machine with two busy cores."""
+APACHE_SETTINGS = {"brokerIP1": HOST, "bindAddress": HOST}
+
+APACHE_TEST_SETTINGS = {"mappedFileSizeCommitLog": "67108864", "waitTimeMillsInSendQueue": "5000"}
+"""What only Apache's broker needs in tests: small files, and patience on a machine with two busy cores."""
+
+TEST_JVM = ("-Xms512m", "-Xmx1g", "-XX:+UseSerialGC")
+PRODUCTION_JVM = ("-Xms1g", "-Xmx2g", "-XX:+UseG1GC")
+"""Two cores and a few gibibytes, with the collector that Apache's own start script chooses."""
 
 
 class Part:
@@ -102,26 +103,34 @@ def apache_namesrv(folder: Path, port: int) -> Part:
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "namesrv.conf"
     config.write_text(f"listenPort={port}\nbindAddress={HOST}\n")
-    command = _apache_command(folder, ["-Xms128m", "-Xmx256m"], "org.apache.rocketmq.namesrv.NamesrvStartup")
+    jvm = ("-Xms128m", "-Xmx256m", "-XX:+UseSerialGC")
+    command = _apache_command(folder, jvm, "org.apache.rocketmq.namesrv.NamesrvStartup")
     command += ["-c", str(config)]
     return Part(command, folder / "namesrv.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
 
 
-def apache_broker(folder: Path, port: int, namesrv: str, settings: Settings) -> Part:
-    """Apache's broker; also takes the ports ``port - 2`` (fast) and ``port + 1`` (replication)."""
+def apache_broker(
+    folder: Path, port: int, namesrv: str, settings: Settings, *, production: bool = False
+) -> Part:
+    """Apache's broker; also takes the ports ``port - 2`` (fast) and ``port + 1`` (replication).
+
+    In production it has the heap and the file sizes that its users run it with.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "store"
     paths = {"storePathRootDir": str(store), "storePathCommitLog": str(store / "commitlog")}
-    chosen = {**BASE_SETTINGS, **APACHE_SETTINGS, "listenPort": str(port), **paths, **settings}
+    chosen = {**BASE_SETTINGS, **APACHE_SETTINGS, "listenPort": str(port), **paths}
+    chosen |= settings if production else {**APACHE_TEST_SETTINGS, **settings}
     config = folder / "broker.conf"
     config.write_text("".join(f"{name}={value}\n" for name, value in chosen.items()))
-    command = _apache_command(folder, ["-Xms512m", "-Xmx1g"], "org.apache.rocketmq.broker.BrokerStartup")
+    jvm = PRODUCTION_JVM if production else TEST_JVM
+    command = _apache_command(folder, jvm, "org.apache.rocketmq.broker.BrokerStartup")
     command += ["-c", str(config), "-n", namesrv]
     return Part(command, folder / "broker.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
 
 
-def _apache_command(folder: Path, heap: list[str], main: str) -> list[str]:
-    options = [*heap, "-XX:+UseSerialGC", *OPENS, f"-Duser.home={folder}"]
+def _apache_command(folder: Path, jvm: Sequence[str], main: str) -> list[str]:
+    options = [*jvm, *OPENS, f"-Duser.home={folder}"]
     return ["java", *options, "-cp", class_path("server"), main]
 
 
@@ -193,7 +202,9 @@ class Server:
 
     _numbers = itertools.count(1)
 
-    def __init__(self, kind: str, work: Path, settings: Settings | None = None) -> None:
+    def __init__(
+        self, kind: str, work: Path, settings: Settings | None = None, *, production: bool = False
+    ) -> None:
         self.kind = kind
         self.folder = work / f"{kind}-{next(self._numbers)}"
         namesrv_port = free_ports()
@@ -205,11 +216,18 @@ class Server:
             self.store_dir = self.folder / "store"
             self._parts = [
                 apache_namesrv(self.folder, namesrv_port),
-                apache_broker(self.folder, broker_port, self.namesrv_address, settings or {}),
+                apache_broker(
+                    self.folder, broker_port, self.namesrv_address, settings or {}, production=production
+                ),
             ]
         else:
             self.store_dir = self.folder / "store"
             self._parts = [our_serve(self.folder, namesrv_port, broker_port, settings or {})]
+
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of everything; it must have been started."""
+        return [part.pid for part in self._parts]
 
     def start(self) -> Server:
         """Start what does not run; returns itself."""
