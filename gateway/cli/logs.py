@@ -1,10 +1,12 @@
 """Where log lines go: one event a line on standard error, as text or as JSON.
 
 Everything logs through the standard `logging`; Twisted's own events are routed into it. A line
-carries time, level, logger and message; JSON adds whatever fields the event was given.
+carries time, level, logger and message; JSON adds whatever fields the event was given. Messages quote what
+peers say, so they are cut to a length and can begin no line of their own.
 """
 
 import logging
+import re
 import sys
 from typing import Literal, cast
 
@@ -12,6 +14,11 @@ from pythonjsonlogger.json import JsonFormatter
 
 LogFormat = Literal["text", "json"]
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
+MESSAGE_MAX = 4000
+"""Characters of a message; what a peer made longer is cut."""
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def start_logging(form: LogFormat, level: str) -> None:
@@ -26,10 +33,22 @@ def start_logging(form: LogFormat, level: str) -> None:
         )
     else:
         console.setFormatter(logging.Formatter(TEXT))
+    console.addFilter(keep_to_one_line)
     root = logging.getLogger()
     root.handlers[:] = [console]
     root.setLevel(level.upper())
     route_twisted()
+
+
+def keep_to_one_line(record: logging.LogRecord) -> bool:
+    """A filter that lets everything pass, with no control characters and no more than `MESSAGE_MAX`."""
+    text = record.getMessage()
+    if len(text) > MESSAGE_MAX:
+        text = f"{text[:MESSAGE_MAX]}... ({len(text)} characters)"
+    if not text.isprintable():
+        text = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    record.msg, record.args = text, None
+    return True
 
 
 def route_twisted() -> None:

@@ -34,3 +34,16 @@ def test_text_lines_keep_to_the_level(capsys: pytest.CaptureFixture[str]) -> Non
     logging.getLogger("gateway").info("not shown")
     logging.getLogger("gateway").warning("shown")
     assert capsys.readouterr().err.rstrip().endswith("WARNING gateway: shown")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_peer_can_neither_begin_a_line_nor_fill_the_log(
+    form: logs.LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.start_logging(form, "info")
+    logging.getLogger("gateway").info("topic %s is made", "T\r\n2026 ERROR \x1b[31m" + "x" * 100_000)
+    written = capsys.readouterr().err
+    assert written.count("\n") == 1
+    assert not any(control in written.rstrip("\n") for control in "\n\r\x1b")
+    assert len(written) < logs.MESSAGE_MAX + 200
+    assert "(100033 characters)" in written
