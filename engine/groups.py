@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from engine import members
 from engine.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered
 from engine.clock import Clock
 from engine.data_version import DataVersion
@@ -62,18 +63,22 @@ class SubscriptionGroupConfig:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read the fields; those that are missing or null have their defaults.
+        """Read the fields; those that are missing or null have their defaults. Raises `ConfigError`."""
+        config = cls(members.read_name(value, "groupName"))
+        for attribute, name in _NAMES.items():
+            default = getattr(config, attribute)
+            if attribute == "subscription_data_set":
+                if value.get(name) is not None:
+                    config.subscription_data_set = members.read(value, name, list[Any]())
+            elif attribute == "attributes":
+                config.attributes = members.read_texts(value, name)
+            else:
+                bits = members.LONG_BITS if name in _LONGS else members.INT_BITS
+                setattr(config, attribute, members.read(value, name, default, bits))
+        return config
 
-        Raises `KeyError` without a name.
-        """
-        given = {
-            attribute: value[name]
-            for attribute, name in _NAMES.items()
-            if name != "groupName" and value.get(name) is not None
-        }
-        return cls(value["groupName"], **given)
 
-
+_LONGS = ("brokerId", "whichBrokerWhenConsumeSlowly")
 _NAMES = {attribute: camel_case(attribute) for attribute in SubscriptionGroupConfig.__slots__}
 
 
@@ -238,7 +243,14 @@ class GroupTable:
         attributes = altered(GROUP_ATTRIBUTES, known.attributes if known else None, config.attributes)
         if len(attributes) > self._options.max_attributes_per_topic:
             raise AttributeRefused(f"more than {self._options.max_attributes_per_topic} attributes")
-        return replace(config, attributes=attributes)
+        wanted, most = replace(config, attributes=attributes), self._options.max_group_config_size
+        try:
+            size = len(dumps(wanted.to_json()))
+        except ValueError as error:
+            raise AttributeRefused(str(error)) from None
+        if size > most:
+            raise AttributeRefused(f"the settings of a group may have {most} bytes, not {size}")
+        return wanted
 
     def _changed(self) -> None:
         self.data_version.next(self._clock.millis())

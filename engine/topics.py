@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from engine import members
 from engine.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
 from engine.clock import Clock
 from engine.data_version import DataVersion
@@ -38,6 +39,9 @@ PERM_READ = 4
 PERM_WRITE = 2
 PERM_INHERIT = 1
 """Bits of a permission: consumers may pull, producers may send, topics may be made after this one."""
+
+FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
+"""Whether a message has one tag or several. Standard: `TopicFilterType`."""
 
 SCHEDULE_QUEUES = 18
 REVIVE_QUEUES = 8
@@ -84,16 +88,16 @@ class TopicConfig:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read the fields; those that are missing have their defaults. Raises `KeyError` without a name."""
+        """Read the fields; those that are missing have their defaults. Raises `ConfigError`."""
         return cls(
-            value["topicName"],
-            value.get("readQueueNums", 16),
-            value.get("writeQueueNums", 16),
-            value.get("perm", PERM_READ | PERM_WRITE),
-            value.get("topicFilterType") or "SINGLE_TAG",
-            value.get("topicSysFlag", 0),
-            value.get("order", False),
-            dict(value.get("attributes") or {}),
+            members.read_name(value, "topicName"),
+            members.read(value, "readQueueNums", 16),
+            members.read(value, "writeQueueNums", 16),
+            members.read(value, "perm", PERM_READ | PERM_WRITE),
+            members.read(value, "topicFilterType", "") or "SINGLE_TAG",
+            members.read(value, "topicSysFlag", 0),
+            members.read(value, "order", False),
+            members.read_texts(value, "attributes"),
         )
 
 
@@ -167,6 +171,10 @@ class TopicTable:
         mixed = config.attributes.get("+message.type") == "MIXED"
         if mixed and not self._options.enable_mixed_message_type:
             return "MIXED message type is not supported."
+        if config.topic_filter_type not in FILTER_TYPES:
+            return f"The topic[{name}] can not have the filter type {config.topic_filter_type[:100]}."
+        if min(config.read_queue_nums, config.write_queue_nums) < 0:
+            return f"The topic[{name}] can not have less than no queues."
         queues = max(config.read_queue_nums, config.write_queue_nums)
         if queues > self._options.max_queues_per_topic:
             return f"The topic[{name}] may not have more than {self._options.max_queues_per_topic} queues."

@@ -120,6 +120,9 @@ class TopicOptions(Options):
         100000, "Consumer groups a broker keeps; more are not created on use.", low=1, ours=True
     )
     max_queues_per_topic: int = option(16384, "Queues a topic may be given by a request.", low=1, ours=True)
+    max_group_config_size: int = option(
+        65536, "Length of a group's settings as JSON.", unit="bytes", low=1024, ours=True
+    )
     max_attributes_per_topic: int = option(64, "Attributes a topic or group may carry.", ours=True)
 
 

@@ -11,6 +11,7 @@ import orjson
 
 from engine import lenient_json
 from engine.attributes import AttributeRefused
+from engine.errors import ConfigError
 from engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
 from engine.message import validate_group
 from gateway.broker.broker import Broker
@@ -73,12 +74,17 @@ def forbid(broker: Broker, call: Call) -> Reply:
     return Reply(remark="", body=GroupForbidden(topic=topic, group=group, readable=readable).encode())
 
 
-def _update(broker: Broker, values: Sequence[dict[str, Any]]) -> None:
+def _update(broker: Broker, values: Sequence[Any]) -> None:
     """Create or change groups, all or none; keys of their attributes are changes."""
     groups, most = broker.groups, broker.options.max_groups
-    configs = [SubscriptionGroupConfig.from_json(value) for value in values]
+    try:
+        configs = [SubscriptionGroupConfig.from_json(value) for value in values]
+    except ConfigError as error:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     for config in configs:
         problem = validate_group(config.group_name)
+        if problem is None and config.retry_queue_nums > broker.options.max_queues_per_topic:
+            problem = f"a retry topic may not have more than {broker.options.max_queues_per_topic} queues"
         if problem is not None:
             raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
     new = {config.group_name for config in configs if config.group_name not in groups}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from engine import lenient_json
 from engine.attributes import AttributeRefused, parse_changes
+from engine.errors import ConfigError
 from engine.message import SYSTEM_TOPICS
 from engine.topics import TopicConfig
 from gateway.broker.broker import Broker
@@ -62,7 +63,11 @@ def update_topics(broker: Broker, call: Call) -> Reply:
     Departs from the standard, where one topic that is as asked for already ends the whole request.
     """
     values = CreateTopicListRequestBody.decode(call.body).topic_config_list
-    _update(broker, [TopicConfig.from_json(value) for value in values])
+    try:
+        configs = [TopicConfig.from_json(value) for value in values]
+    except ConfigError as error:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+    _update(broker, configs)
     return Reply()
 
 

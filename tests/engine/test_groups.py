@@ -8,6 +8,7 @@ from engine.attributes import AttributeRefused
 from engine.clock import ManualClock
 from engine.data_version import DataVersion
 from engine.disk import MemoryDisk
+from engine.errors import ConfigError
 from engine.groups import (
     BUILT_IN_GROUPS,
     FORBIDDEN_READ,
@@ -175,6 +176,36 @@ def test_missing_and_null_fields_have_their_defaults() -> None:
     assert SubscriptionGroupConfig.from_json(
         {"groupName": "g", "retryMaxTimes": None, "unknown": 1}
     ) == SubscriptionGroupConfig("g")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        {"groupName": 5},
+        {"groupName": "g", "retryQueueNums": 1.5},
+        {"groupName": "g", "retryMaxTimes": 2**31},
+        {"groupName": "g", "consumeEnable": 1},
+        {"groupName": "g", "groupRetryPolicy": []},
+        {"groupName": "g", "subscriptionDataSet": {}},
+        {"groupName": "g", "attributes": {"a": 1}},
+    ],
+)
+def test_fields_of_wrong_types_are_refused(entry: Any) -> None:
+    with pytest.raises(ConfigError):
+        SubscriptionGroupConfig.from_json(entry)
+
+
+def test_settings_without_end_are_refused() -> None:
+    made = table()
+    policy: dict[str, Any] = {}
+    for _ in range(200):
+        policy = {"next": policy}
+    for bad in (policy, {"type": "x" * 65536}):
+        with pytest.raises(AttributeRefused):
+            made.update(SubscriptionGroupConfig("g", group_retry_policy=bad))
+    assert made.get("g") is None
+    made.persist()
 
 
 def test_a_full_disk_costs_the_write_not_the_group() -> None:

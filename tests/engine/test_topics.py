@@ -8,6 +8,7 @@ from engine.attributes import AttributeRefused
 from engine.clock import ManualClock
 from engine.data_version import DataVersion
 from engine.disk import MemoryDisk
+from engine.errors import ConfigError
 from engine.jsonfile import load_table
 from engine.options import BrokerOptions
 from engine.topics import TopicConfig, TopicTable
@@ -164,6 +165,13 @@ def test_why_a_topic_may_not_be_changed(config: TopicConfig, remark: str | None)
     assert table().why_not(config) == remark
 
 
+def test_filter_types_and_numbers_of_queues_are_sane() -> None:
+    remark = table().why_not(TopicConfig("t", topic_filter_type="x" * 1000))
+    assert remark is not None and "filter type" in remark and len(remark) < 200
+    remark = table().why_not(TopicConfig("t", read_queue_nums=-1))
+    assert remark is not None and "queues" in remark
+
+
 def test_reserved_names_can_be_given_free() -> None:
     assert table(validate_system_topic_when_update_topic=False).why_not(TopicConfig("TBW102")) is None
 
@@ -226,6 +234,21 @@ def test_a_file_of_version_4_is_read() -> None:
     """No attributes, no state version."""
     old = {"topicName": "t", "readQueueNums": 2, "writeQueueNums": 2, "perm": 6, "order": True}
     assert TopicConfig.from_json(old) == TopicConfig("t", 2, 2, 6, order=True)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        [],
+        {"perm": 6},
+        {"topicName": "t", "readQueueNums": 2.5},
+        {"topicName": "t", "order": "false"},
+        {"topicName": "t", "attributes": {"+message.type": None}},
+    ],
+)
+def test_fields_of_wrong_types_are_refused(entry: Any) -> None:
+    with pytest.raises(ConfigError):
+        TopicConfig.from_json(entry)
 
 
 def test_what_is_told_is_what_is_written() -> None:
