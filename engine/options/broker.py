@@ -12,14 +12,13 @@ from engine.options.option_set import Options
 from engine.options.reasons import (
     IN_TURN,
     NO_ACL,
+    NO_BIT_MAPS,
     NO_CONTROLLER,
     NO_HEARTBEATS,
     NO_LOOKUP,
     NO_METRICS,
     NO_POP,
     NO_REPLICAS,
-    NO_SQL,
-    NO_TRANSACTIONS,
     OPEN_BROKER,
 )
 
@@ -261,11 +260,17 @@ class StatisticsOptions(Options):
 class FilterOptions(Options):
     """Filters by property."""
 
-    enable_property_filter: bool = option(False, "Allow SQL92 expressions.", no_effect=NO_SQL)
-    enable_calc_filter_bit_map: bool = option(False, "Match expressions when storing.", no_effect=NO_SQL)
-    expect_consumer_num_use_filter: int = option(32, "Expected number of filters.", no_effect=NO_SQL)
-    max_error_rate_of_bloom_filter: int = option(20, "Percentage of false matches.", no_effect=NO_SQL)
-    filter_support_retry: bool = option(False, "Filter retried messages too.", no_effect=NO_SQL)
+    enable_property_filter: bool = option(False, "Allow SQL92 expressions.")
+    enable_calc_filter_bit_map: bool = option(False, "Match expressions when storing.", no_effect=NO_BIT_MAPS)
+    expect_consumer_num_use_filter: int = option(32, "Expected number of filters.", low=1)
+    max_error_rate_of_bloom_filter: int = option(20, "Percentage of false matches.", low=1, high=99)
+    filter_support_retry: bool = option(False, "Filter retried messages too.")
+    filter_data_clean_time_span: int = option(
+        86400000, "How long the expression of a group that is gone is kept.", unit="ms", high=LONG_MAX
+    )
+    max_filter_data: int = option(
+        100000, "Expressions that are kept, with those of groups that are gone.", low=1, ours=True
+    )
     max_tags_per_subscription: int = option(1000, "Tags one subscription may name.", low=1, ours=True)
 
 

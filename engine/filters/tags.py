@@ -12,6 +12,7 @@ from engine.errors import FilterError
 from engine.message import TAG_SEPARATOR, java_hash
 
 TAG_TYPE = "TAG"
+SQL92_TYPE = "SQL92"
 ALL = "*"
 TAGS_MAX = 1000
 """Tags in one expression."""

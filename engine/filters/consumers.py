@@ -1,0 +1,273 @@
+"""Which consumer group wants which messages of a topic, by expression; kept in a file across restarts.
+
+A heartbeat registers what a group subscribes to; a pull asks for the newest. A group that is gone leaves its
+entry behind, dead, for a day: when it comes back with the same subscription, it finds it. Entries are
+versioned by the time the client subscribed. Standard: `ConsumerFilterManager`, `ConsumerFilterData`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from engine.clock import Clock
+from engine.disk import Disk
+from engine.errors import FilterError
+from engine.filters.bloom import BloomFilter
+from engine.filters.evaluation import Properties
+from engine.filters.expressions import Expression, compile_expression
+from engine.filters.tags import SQL92_TYPE, is_tag_type
+from engine.jsonfile import TableFile
+from engine.lenient_json import dumps
+from engine.message import PROPERTY_RETRY_TOPIC
+from engine.options import BrokerOptions
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+LOADED_DEAD_MILLIS = 30_000
+"""After a restart all groups count as gone since this time, until they are heard of."""
+
+
+class Subscribed(Protocol):
+    """What is read of a subscription; `sub_version` is in ms since the epoch."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def sub_string(self) -> str | None: ...
+    @property
+    def expression_type(self) -> str | None: ...
+    @property
+    def sub_version(self) -> int: ...
+
+
+@dataclass(slots=True)
+class FilterData:
+    """A group's expression for a topic.
+
+    `client_version` is when the client subscribed, `born_time` when the broker heard of the expression,
+    `dead_time` when the group was gone (0: never); all in ms since the epoch. `bits` are the group's places
+    in the bit maps of messages.
+    """
+
+    topic: str
+    group: str
+    expression: Expression
+    client_version: int
+    born_time: int
+    bits: tuple[int, ...]
+    dead_time: int = 0
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the group is gone."""
+        return self.dead_time >= self.born_time
+
+    def to_json(self, bit_count: int) -> dict[str, Any]:
+        """As the file has it."""
+        return {
+            "bloomFilterData": {"bitNum": bit_count, "bitPos": list(self.bits)},
+            "bornTime": self.born_time,
+            "clientVersion": self.client_version,
+            "consumerGroup": self.group,
+            "dead": self.is_dead,
+            "deadTime": self.dead_time,
+            "expression": self.expression.text,
+            "expressionType": SQL92_TYPE,
+            "topic": self.topic,
+        }
+
+
+class ConsumerFilters:
+    """The expressions of all groups, by group and topic."""
+
+    def __init__(
+        self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._file = TableFile(disk, path, worker)
+        self._groups: dict[str, dict[str, FilterData]] = {}
+        self._refusals: dict[str, dict[str, str]] = {}
+        self._count = 0
+        self._is_dirty = False
+        self._bloom = BloomFilter(
+            options.max_error_rate_of_bloom_filter, options.expect_consumer_num_use_filter
+        )
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[FilterData]:
+        for topics in self._groups.values():
+            yield from topics.values()
+
+    def get(self, topic: str, group: str) -> FilterData | None:
+        """What a group wants of a topic, dead or alive."""
+        topics = self._groups.get(group)
+        return None if topics is None else topics.get(topic)
+
+    def refusal(self, topic: str, group: str) -> str:
+        """Why the group's last expression is not there; empty when nothing is known."""
+        return self._refusals.get(group, {}).get(topic, "")
+
+    def register(self, group: str, subscriptions: Collection[Subscribed]) -> None:
+        """Take over what a member of a group subscribes to; what is no longer among it is dead."""
+        for subscription in subscriptions:
+            if not is_tag_type(subscription.expression_type) and subscription.sub_string:
+                self._register(group, subscription, subscription.sub_string)
+        known = self._groups.get(group)
+        if known:
+            topics = {subscription.topic for subscription in subscriptions}
+            self._end(data for data in known.values() if data.topic not in topics)
+
+    def unregister(self, group: str) -> None:
+        """The last member of a group is gone."""
+        self._end(self._groups.get(group, {}).values())
+        self._refusals.pop(group, None)
+
+    def matches_retried(self, group: str, properties: Properties) -> bool:
+        """Whether a message of a group's retry topic is what the group wants of the topic it came from.
+
+        Standard: `ExpressionForRetryMessageFilter`.
+        """
+        data = self.get(properties.get(PROPERTY_RETRY_TOPIC, ""), group)
+        return data is None or data.expression.matches(properties)
+
+    def clean(self) -> None:
+        """Forget entries that have been dead for `filterDataCleanTimeSpan`."""
+        latest = self._clock.millis() - self._options.filter_data_clean_time_span
+        for data in [data for data in self if data.is_dead and data.dead_time <= latest]:
+            log.info("the filter of group %s for topic %s was dead for too long", data.group, data.topic)
+            self._remove(data)
+
+    def load(self) -> None:
+        """Take over what the file holds; nothing when the bit maps have another size now.
+
+        Raises `ConfigError` when the file cannot be read.
+        """
+        table = self._file.load() or {}
+        dead_since = self._clock.millis() - LOADED_DEAD_MILLIS
+        for topic, of_topic in (table.get("filterDataByTopic") or {}).items():
+            for group, told in ((of_topic or {}).get("groupFilterData") or {}).items():
+                try:
+                    data = self._loaded(topic, group, told, dead_since)
+                except FilterError as error:
+                    log.error("the filter of group %s for topic %s is left out: %s", group, topic, error)
+                    continue
+                if data is None:
+                    log.info("bit maps have another size than before, kept filters are forgotten")
+                    self._groups.clear()
+                    self._count = 0
+                    return
+                self._put(data)
+
+    def persist(self) -> None:
+        """Forget what is dead for long; write the file if it has changed, or the last write failed."""
+        self.clean()
+        if self._is_dirty or self._file.has_failed:
+            self._is_dirty = False
+            self._file.save(self._text)
+
+    def _text(self) -> bytes:
+        topics: dict[str, Any] = {}
+        for data in self:
+            of_topic = topics.setdefault(data.topic, {"groupFilterData": {}, "topic": data.topic})
+            of_topic["groupFilterData"][data.group] = data.to_json(self._bloom.bits)
+        return dumps({"filterDataByTopic": topics}, indent=True)
+
+    def _loaded(self, topic: str, group: str, told: dict[str, Any], dead_since: int) -> FilterData | None:
+        bits = self._bloom.positions(f"{group}#{topic}")
+        bloom = told.get("bloomFilterData") or {}
+        if bloom.get("bitNum") != self._bloom.bits or len(bloom.get("bitPos") or ()) != len(bits):
+            return None
+        born_time = int(told.get("bornTime", 0))
+        return FilterData(
+            topic,
+            group,
+            compile_expression(told.get("expression"), told.get("expressionType")),
+            int(told.get("clientVersion", 0)),
+            born_time,
+            bits,
+            int(told.get("deadTime", 0)) or max(born_time, dead_since),
+        )
+
+    def _register(self, group: str, told: Subscribed, text: str) -> None:
+        topic, version = told.topic, told.sub_version
+        old = self.get(topic, group)
+        if old is not None and version <= old.client_version:
+            if old.expression.text != text:
+                log.info(
+                    "group %s now says %.200r of topic %s, which is older than %.200r and is ignored",
+                    group,
+                    text,
+                    topic,
+                    old.expression.text,
+                )
+            if version == old.client_version:
+                self._revive(old)
+            return
+        if old is not None and old.expression.text == text:
+            old.client_version = version
+            self._is_dirty = True
+            self._revive(old)
+            return
+        self._replace(old, group, topic, version, text, told.expression_type)
+
+    def _replace(
+        self,
+        old: FilterData | None,
+        group: str,
+        topic: str,
+        version: int,
+        text: str,
+        expression_type: str | None,
+    ) -> None:
+        self._refusals.get(group, {}).pop(topic, None)
+        if old is not None:
+            self._remove(old)
+        try:
+            expression = compile_expression(text, expression_type)
+            if self._count >= self._options.max_filter_data:
+                self._make_room()
+        except FilterError as error:
+            log.error("group %s wants of topic %s what cannot be read, %.200r: %s", group, topic, text, error)
+            self._refusals.setdefault(group, {})[topic] = str(error)
+            return
+        bits = self._bloom.positions(f"{group}#{topic}")
+        log.info("group %s wants of topic %s: %.200r", group, topic, text)
+        self._put(FilterData(topic, group, expression, version, self._clock.millis(), bits))
+        self._is_dirty = True
+
+    def _make_room(self) -> None:
+        """Forget the entry that is dead for the longest time. Raises `FilterError` when all live."""
+        dead = [data for data in self if data.is_dead]
+        if not dead:
+            raise FilterError(f"{self._count} expressions are in use, no more are allowed (maxFilterData)")
+        self._remove(min(dead, key=lambda data: data.dead_time))
+
+    def _put(self, data: FilterData) -> None:
+        self._groups.setdefault(data.group, {})[data.topic] = data
+        self._count += 1
+
+    def _remove(self, data: FilterData) -> None:
+        topics = self._groups[data.group]
+        del topics[data.topic]
+        if not topics:
+            del self._groups[data.group]
+        self._count -= 1
+        self._is_dirty = True
+
+    def _revive(self, data: FilterData) -> None:
+        if data.is_dead:
+            data.dead_time = 0
+            self._is_dirty = True
+
+    def _end(self, gone: Collection[FilterData] | Iterator[FilterData]) -> None:
+        for data in gone:
+            if not data.is_dead:
+                data.dead_time = self._clock.millis()
+                self._is_dirty = True

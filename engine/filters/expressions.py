@@ -1,0 +1,73 @@
+"""An expression ready for use: compiled once, asked of many messages.
+
+Standard: `FilterFactory`, `SqlFilter`, `ExpressionMessageFilter`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+
+from engine.errors import FilterError
+from engine.filters.evaluation import Evaluate, Properties, build
+from engine.filters.sql import parse
+from engine.filters.tags import SQL92_TYPE
+from engine.message import StoredMessage
+
+log = logging.getLogger(__name__)
+
+LENGTH_MAX = 65536
+"""Characters of one expression; the longest are those with many texts behind IN."""
+
+
+class Expression:
+    """A compiled expression; `text` is how it was written."""
+
+    __slots__ = ("evaluate", "text")
+
+    def __init__(self, text: str, evaluate: Evaluate) -> None:
+        self.text = text
+        self.evaluate = evaluate
+
+    def matches(self, properties: Properties) -> bool:
+        """Whether the expression is true of a message; not when it is unknown or fails."""
+        try:
+            return self.evaluate(properties) is True
+        except ValueError:
+            return False
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
+
+
+def compile_expression(text: str | None, expression_type: str | None = SQL92_TYPE) -> Expression:
+    """Read an expression that is no list of tags. Raises `FilterError`; the text says what is wrong where."""
+    if expression_type != SQL92_TYPE:
+        raise FilterError(f"expressions of type {expression_type} are not known")
+    if not text:
+        raise FilterError("there is no expression")
+    if len(text) > LENGTH_MAX:
+        raise FilterError(f"an expression of {len(text)} characters is too long, {LENGTH_MAX} are allowed")
+    return _compiled(text)
+
+
+@lru_cache(256)
+def _compiled(text: str) -> Expression:
+    root, ignored = parse(text)
+    if ignored:
+        log.warning("of the expression %.200r the end is ignored, as in the standard: %.200r", text, ignored)
+    return Expression(text, build(root))
+
+
+class ExpressionFilter:
+    """Chooses messages by an expression: for the store as a function, for held pulls by `matches`."""
+
+    __slots__ = ("matches",)
+
+    def __init__(self, matches: Callable[[Properties], bool]) -> None:
+        self.matches = matches
+
+    def __call__(self, tags_code: int, message: Callable[[], StoredMessage]) -> bool:
+        """For the `accept` of `MessageStore.get`."""
+        return self.matches(message().properties)

@@ -1,0 +1,325 @@
+"""SQL92 expressions: from text to a tree, refused with place and reason where they make no sense.
+
+Grammar (`{}` any number of times, `[]` may be left out; words in any case, names as they are written):
+
+    or         = and { OR and }
+    and        = equality { AND equality }
+    equality   = comparison { "=" comparison | "<>" comparison | IS [NOT] NULL }
+    comparison = sign { (">" | ">=" | "<" | "<=") sign | [NOT] BETWEEN sign AND sign
+                      | [NOT] IN "(" text { "," text } ")"
+                      | [NOT] (CONTAINS | STARTSWITH | ENDSWITH) text }
+    sign       = "+" sign | "-" sign | NOT sign | primary
+    primary    = text | number | TRUE | FALSE | NULL | name | "(" or ")"
+
+So NOT binds closest: `NOT a = 1` is `(NOT a) = 1`. What follows a whole expression is not looked at, as
+with the standard; `Parsed.ignored` says what that is. Standard: `SelectorParser`, and the checks of
+`ComparisonExpression` and `ConstantExpression`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.filters import tokens
+from engine.filters.tokens import ExpressionError, Token, next_token, place
+from engine.filters.tree import (
+    NUMBERS,
+    And,
+    Constant,
+    Equal,
+    Holds,
+    In,
+    Kind,
+    Negated,
+    Node,
+    Not,
+    Or,
+    Ordered,
+    Property,
+    Truth,
+    is_boolean,
+)
+
+NESTING_MAX = 64
+"""Parts inside one another; the standard ends with its stack, at some thousands."""
+PARTS_MAX = 2000
+"""Names, values and comparisons of one expression; the texts of one IN count as one."""
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+LONG_DIGITS = 19
+_SIGNS = frozenset({">", ">=", "<", "<="})
+_HOLDS = frozenset({"CONTAINS", "STARTSWITH", "ENDSWITH"})
+_AFTER_NOT = _HOLDS | {"BETWEEN", "IN"}
+_COMPARISONS = _SIGNS | _AFTER_NOT | {"NOT"}
+_WORDS = {"TRUE": True, "FALSE": False}
+
+
+Place = tuple[int, int]
+"""Where a part begins, and where it has ended."""
+
+
+class Parsed(NamedTuple):
+    """The tree of an expression, and what stands behind its end."""
+
+    root: Node
+    ignored: str
+
+
+def parse(source: str) -> Parsed:
+    """Read an expression. Raises `ExpressionError`."""
+    parser = _Parser(source)
+    root = parser.condition(parser.any_of(), 0)
+    return Parsed(root, source[parser.token.start :])
+
+
+class _Parser:
+    """Goes through the words of one expression; `token` is the next one."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._end = 0
+        self._depth = 0
+        self._count = 0
+        self.token = next_token(source, 0)
+
+    def any_of(self) -> Node:
+        start = self.token.start
+        left = self._all_of()
+        if self.token.kind != "OR":
+            return left
+        operands = [self.condition(left, start)]
+        while self._skip("OR"):
+            start = self.token.start
+            operands.append(self.condition(self._all_of(), start))
+        return Or(tuple(operands))
+
+    def condition(self, node: Node, start: int) -> Node:
+        """The part as a condition. Raises `ExpressionError` where it is none."""
+        if is_boolean(node):
+            return node
+        if isinstance(node, Property):
+            return Truth(node)
+        text = self._source[start : self._end]
+        raise self._refusal(f"Expression will not result in a boolean value: {text}", start, tokens.SYNTAX)
+
+    def _all_of(self) -> Node:
+        start = self.token.start
+        left = self._equality()
+        if self.token.kind != "AND":
+            return left
+        operands = [self.condition(left, start)]
+        while self._skip("AND"):
+            start = self.token.start
+            operands.append(self.condition(self._equality(), start))
+        return And(tuple(operands))
+
+    def _equality(self) -> Node:
+        start = self.token.start
+        left = self._comparison()
+        while self.token.kind in ("=", "<>", "IS"):
+            end = self._end
+            word = self._take_operator()
+            if word.kind == "IS":
+                is_not = self._skip("NOT")
+                self._expect("NULL")
+                node: Node = Equal(left, Constant(None, Kind.NULL))
+            else:
+                is_not = word.kind == "<>"
+                right_start = self.token.start
+                right = self._comparison()
+                self._check_equal(left, right, (start, end), right_start)
+                node = Equal(left, right)
+            left = Not(node) if is_not else node
+        return left
+
+    def _check_equal(self, left: Node, right: Node, place_of_left: Place, right_start: int) -> None:
+        start, end = place_of_left
+        for node, at in ((left, start), (right, right_start)):
+            if isinstance(node, Constant) and node.kind is Kind.NULL:
+                raise self._refusal("'NULL' cannot be compared.", at)
+        if not (isinstance(left, Constant) and isinstance(right, Constant)):
+            return
+        if is_boolean(left) and not is_boolean(right):
+            texts = self._source[start:end], self._source[right_start : self._end]
+            raise self._refusal(f"'{texts[0]}' cannot be compared with '{texts[1]}'.", start)
+
+    def _comparison(self) -> Node:
+        start = self.token.start
+        left = self._sign()
+        while self.token.kind in _COMPARISONS:
+            where = start, self._end
+            first = self._take_operator()
+            is_not = first.kind == "NOT"
+            word = first
+            if is_not:
+                if self.token.kind not in _AFTER_NOT:
+                    raise self._unexpected(first, "BETWEEN, IN, CONTAINS, STARTSWITH or ENDSWITH after it")
+                word = self._take()
+            if word.kind in _SIGNS:
+                left = self._ordered(word.kind, left, where)
+            elif word.kind in _HOLDS:
+                left = Holds(word.kind, left, self._string(), is_not)
+            elif word.kind == "BETWEEN":
+                left = self._between(left, where, is_not)
+            else:
+                left = self._in(left, where, is_not)
+        return left
+
+    def _ordered(self, sign: str, left: Node, where: Place) -> Node:
+        right, right_where = self._operand()
+        self._check_size(left, where)
+        self._check_size(right, right_where)
+        return Ordered(sign, left, right)
+
+    def _operand(self) -> tuple[Node, Place]:
+        start = self.token.start
+        node = self._sign()
+        return node, (start, self._end)
+
+    def _between(self, value: Node, where: Place, is_not: bool) -> Node:
+        low, low_where = self._operand()
+        self._expect("AND")
+        high, high_where = self._operand()
+        if not is_not and isinstance(low, Constant) and isinstance(high, Constant):
+            self._check_range(low, high, low_where[0])
+        for node, at in ((value, where), (low, low_where), (high, high_where)):
+            self._check_size(node, at)
+        if is_not:
+            return Or((Ordered("<", value, low), Ordered(">", value, high)))
+        return And((Ordered(">=", value, low), Ordered("<=", value, high)))
+
+    def _check_range(self, low: Constant, high: Constant, start: int) -> None:
+        if Kind.NULL in (low.kind, high.kind):
+            raise self._refusal("Illegal values of between, values can not be null!", start)
+        if low.kind not in NUMBERS or high.kind not in NUMBERS:
+            return
+        left, right = low.value, high.value
+        assert left is not None and right is not None
+        if Kind.DOUBLE in (low.kind, high.kind):
+            left, right = float(left), float(right)
+        if right < left:  # type: ignore[operator]
+            text = f"left value({left}) must less than or equal to right value({right})"
+            raise self._refusal(f"Illegal values of between, {text}", start)
+
+    def _check_size(self, node: Node, where: Place) -> None:
+        """What has no size cannot be compared by it; a property has one when its text is a number."""
+        if isinstance(node, Constant) and node.kind in NUMBERS:
+            return
+        if isinstance(node, Constant) or is_boolean(node):
+            start, end = where
+            raise self._refusal(f"Value '{self._source[start:end]}' cannot be compared.", start)
+
+    def _in(self, operand: Node, where: Place, is_not: bool) -> Node:
+        self._expect("(")
+        texts = {self._string()}
+        while self._skip(","):
+            texts.add(self._string())
+        self._expect(")")
+        if not isinstance(operand, Property):
+            start, end = where
+            raise self._refusal(
+                f"Expected a property for In expression, got: {self._source[start:end]}", start
+            )
+        return In(operand, frozenset(texts), is_not)
+
+    def _sign(self) -> Node:
+        kind = self.token.kind
+        if kind not in ("+", "-", "NOT"):
+            return self._primary()
+        self._take()
+        self._deeper()
+        start = self.token.start
+        operand = self._sign()
+        self._depth -= 1
+        if kind == "+":
+            return operand
+        return Negated(operand) if kind == "-" else Not(self.condition(operand, start))
+
+    def _primary(self) -> Node:
+        token = self.token
+        kind = token.kind
+        self._count_one()
+        if kind == tokens.STRING:
+            return Constant(self._string(), Kind.TEXT)
+        if kind == tokens.DECIMAL:
+            return self._decimal(self._take())
+        if kind == tokens.FLOATING_POINT:
+            return self._floating_point(self._take())
+        if kind == tokens.NAME:
+            return Property(self._take().text)
+        if kind in _WORDS:
+            self._take()
+            return Constant(_WORDS[kind], Kind.BOOLEAN)
+        if kind == "NULL":
+            self._take()
+            return Constant(None, Kind.NULL)
+        if kind != "(":
+            raise self._unexpected(token, "a name, a value or (")
+        self._take()
+        self._deeper()
+        inside = self.any_of()
+        self._depth -= 1
+        self._expect(")")
+        return inside
+
+    def _decimal(self, token: Token) -> Constant:
+        digits = token.text.rstrip("lL")
+        if len(digits) > LONG_DIGITS or int(digits) > LONG_MAX:
+            raise self._refusal(f'For input string: "{digits}"', token.start, tokens.NO_NUMBER)
+        value = int(digits)
+        return Constant(value, Kind.INT if value <= INT_MAX else Kind.LONG)
+
+    def _floating_point(self, token: Token) -> Constant:
+        value = float(token.text)
+        if value == float("inf"):
+            raise self._refusal(f"{token.text} is greater than 1.7976931348623157E308", token.start)
+        if value == 0:
+            raise self._refusal(f"{token.text} is less than 4.9E-324", token.start)
+        return Constant(value, Kind.DOUBLE)
+
+    def _string(self) -> str:
+        return self._expect(tokens.STRING).text[1:-1].replace("''", "'")
+
+    def _skip(self, kind: str) -> bool:
+        if self.token.kind != kind:
+            return False
+        self._take()
+        return True
+
+    def _expect(self, kind: str) -> Token:
+        if self.token.kind != kind:
+            raise self._unexpected(self.token, kind)
+        return self._take()
+
+    def _take(self) -> Token:
+        taken = self.token
+        self._end = taken.end
+        self.token = next_token(self._source, taken.end)
+        return taken
+
+    def _take_operator(self) -> Token:
+        self._count_one()
+        return self._take()
+
+    def _count_one(self) -> None:
+        self._count += 1
+        if self._count > PARTS_MAX:
+            raise self._refusal(f"more than {PARTS_MAX} parts", self.token.start)
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > NESTING_MAX:
+            raise self._refusal(f"more than {NESTING_MAX} parts inside one another", self.token.start)
+
+    def _unexpected(self, token: Token, wanted: str) -> ExpressionError:
+        if token.kind == tokens.END:
+            word = tokens.END
+        else:
+            kind = token.kind if token.kind.startswith("<") and len(token.kind) > 2 else f'"{token.kind}"'
+            word = f' {kind} "{token.text} "'
+        text = f'Encountered "{word}" at {place(self._source, token.start)}. Expected: {wanted}.'
+        return ExpressionError(tokens.SYNTAX, text, token.start)
+
+    def _refusal(self, text: str, start: int, cause: str = tokens.MEANING) -> ExpressionError:
+        return ExpressionError(cause, f"{text} (at {place(self._source, start)})", start)
