@@ -242,8 +242,8 @@ STORE_ACCEPTED = (
         "enableBatchPush=false",
     ),
     *accepted(
-        "batch consume queues are not served",
-        "mapperFileSizeBatchConsumeQueue=13800000 searchBcqByCacheEnable=true maxMsgsNumBatch=64",
+        "batch consume queues are searched in another way, and queries answer 64 messages",
+        "searchBcqByCacheEnable=true maxMsgsNumBatch=64",
     ),
     *accepted(
         "version 5 derives it from storePathRootDir",

@@ -48,6 +48,9 @@ class PathOptions(Options):
         low=20,
         old_names=("mapedFileSizeConsumeQueue",),
     )
+    mapper_file_size_batch_consume_queue: int = option(
+        13800000, "Size of a batch consume queue file, a multiple of 46.", unit="bytes", low=46
+    )
     message_index_enable: bool = option(True, "Index messages by key.")
     index_file_write_enable: bool = option(True, "Write index files.")
     index_file_read_enable: bool = option(True, "Answer queries from index files.")

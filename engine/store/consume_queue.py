@@ -2,10 +2,10 @@
 
     unit = physical-offset i8, size i4, tags-code i8          (20 bytes; unit n is at byte 20 n)
 
-Derived from the commit log and rebuilt from it. New units stay in memory (`tail`) and are written out on
-the flush interval or past a size; they can be read at once. A queue that does not start at unit 0 begins
-with blank units (0, 0x7FFFFFFF, 0) up to its first one. tags-code is the hash of the tags, or for a delayed
-message its delivery time. Standard: `ConsumeQueue`, `ConsumeQueueStore`.
+Derived from the commit log and rebuilt from it. A queue that does not start at unit 0 begins with blank
+units (0, 0x7FFFFFFF, 0) up to its first one. tags-code is the hash of the tags, or for a delayed message
+its delivery time. `ConsumeQueues` holds these queues and those of the other kind, `BatchConsumeQueue`.
+Standard: `ConsumeQueue`, `ConsumeQueueStore`.
 """
 
 from __future__ import annotations
@@ -15,37 +15,28 @@ import struct
 from collections.abc import Callable, Iterator
 
 from engine.errors import MessageIllegal
-from engine.store.file_queue import FilePool, FileQueue
+from engine.store.batch_consume_queue import BatchConsumeQueue
+from engine.store.file_queue import FilePool
+from engine.store.unit_queue import BLANK_PLACE, UnitQueue
 
 log = logging.getLogger(__name__)
 
 UNIT = struct.Struct(">qiq")
 UNIT_SIZE = UNIT.size
-BLANK_UNIT = UNIT.pack(0, 0x7FFFFFFF, 0)
+BLANK_UNIT = UNIT.pack(*BLANK_PLACE, 0)
 _pack = UNIT.pack
 
 TAIL_LIMIT = 4000
 """Bytes a queue keeps in memory before it is written out."""
 
 
-class ConsumeQueue:
-    """One queue. Offsets are unit numbers.
+class ConsumeQueue(UnitQueue):
+    """One queue. Offsets are unit numbers."""
 
-    `next_offset` is what the next stored message gets; `max_offset` the first unit not there yet (behind
-    `next_offset` by what was stored but not dispatched); `min_offset` the first that is still in the log.
-    """
+    __slots__ = ()
 
-    __slots__ = ("_files", "dirty", "min_offset", "next_offset", "queue_id", "tail", "tail_start", "topic")
-
-    def __init__(self, pool: FilePool, directory: str, file_size: int, topic: str, queue_id: int) -> None:
-        self.topic = topic
-        self.queue_id = queue_id
-        self._files = FileQueue(pool, directory, file_size)
-        self.next_offset = 0
-        self.min_offset = 0
-        self.tail_start = 0
-        self.tail = bytearray()
-        self.dirty = False
+    unit_size = UNIT_SIZE
+    blank = BLANK_UNIT
 
     @property
     def max_offset(self) -> int:
@@ -74,173 +65,108 @@ class ConsumeQueue:
 
     def units(self, offset: int, count: int) -> bytes | bytearray:
         """Up to `count` units from `offset`; nothing outside of what is there."""
-        at = offset - self.tail_start
-        if at >= 0:
-            return self.tail[at * UNIT_SIZE : (at + count) * UNIT_SIZE]
-        data = self._files.read(offset * UNIT_SIZE, min(count, -at) * UNIT_SIZE)
-        if count > -at and len(data) == -at * UNIT_SIZE:
-            data += self.tail[: (count + at) * UNIT_SIZE]
-        return data
+        return self.read(offset, count)
 
     def unit(self, offset: int) -> tuple[int, int, int] | None:
         """Physical offset, size and tags code of one message, or None."""
-        data = self.units(offset, 1)
+        data = self.read(offset, 1)
         return UNIT.unpack(data) if len(data) == UNIT_SIZE else None
 
-    def write_out(self) -> None:
-        """Write the tail to its files (not synced). Raises `OSError`; then the tail stays."""
-        if not self.tail:
-            return
-        files = self._files
-        at = self.tail_start * UNIT_SIZE
-        if not files.starts:
-            begin = files.start_of(at)
-            files.write(begin, BLANK_UNIT * ((at - begin) // UNIT_SIZE))
-        files.write(at, self.tail)
-        self.tail_start += len(self.tail) // UNIT_SIZE
-        self.tail.clear()
+    def offset_of(self, number: int) -> int:
+        """The queue offset of the first message that a unit stands for."""
+        return number
 
-    def touched(self, since: int) -> list[int]:
-        """Starts of the files that hold units from `since` on."""
-        first = self._files.start_of(since * UNIT_SIZE)
-        return [start for start in self._files.starts if start >= first]
-
-    @property
-    def directory(self) -> str:
-        """Where the files are."""
-        return self._files.directory
-
-    def load(self, below: int | None) -> None:
-        """Find the files and the end of the units in them.
-
-        Units count while they are real and, with `below`, lie below that physical offset. Both hold for a
-        beginning of the queue and for nothing after it, so the border is found by halving.
-        """
-        self._files.load(repair=below is not None)
-        if not self._files.starts:
-            return
-        low, end = self._files.starts[0] // UNIT_SIZE, self._files.end // UNIT_SIZE
-        high = end
-        while low < high:
-            middle = (low + high) // 2
-            position, size, _ = UNIT.unpack(self._files.read(middle * UNIT_SIZE, UNIT_SIZE))
-            if size > 0 and position >= 0 and (below is None or position < below):
-                low = middle + 1
-            else:
-                high = middle
-        self.tail_start = end
-        if below is None and not self._files.read(low * UNIT_SIZE, UNIT_SIZE).strip(b"\0"):
-            # A clean stop left zeros there, and cutting would only write them again.
-            self.tail_start = self.next_offset = low
-        else:
-            self.cut(low)
-
-    def cut(self, offset: int) -> None:
-        """Forget the units from `offset` on."""
-        if offset >= self.tail_start:
-            del self.tail[(offset - self.tail_start) * UNIT_SIZE :]
-        else:
-            self.tail.clear()
-            self._files.cut(offset * UNIT_SIZE)
-            self.tail_start = offset
+    def _ends_anew(self) -> None:
         self.next_offset = self.max_offset
         self.min_offset = min(self.min_offset, self.next_offset)
-
-    def end_by_scan(self, good: Callable[[int, int, int], bool]) -> int:
-        """The end of the units that `good` (unit number, physical offset, size) accepts, one by one."""
-        if not self._files.starts:
-            return 0
-        first = self._files.starts[0] // UNIT_SIZE
-        for offset in range(first, self._files.end // UNIT_SIZE):
-            unit = self.unit(offset) if offset < self.tail_start else None
-            if unit is None or not good(offset, unit[0], unit[1]):
-                return offset
-        return self.tail_start
 
     def correct_min(self, min_physical_offset: int) -> None:
         """Move `min_offset` to the first unit that is still in the commit log.
 
         Standard: `ConsumeQueue.correctMinOffset`.
         """
-        low = max(
-            self.min_offset, self._files.starts[0] // UNIT_SIZE if self._files.starts else self.tail_start
-        )
-        high = self.max_offset
-        first = self.unit(low)
-        if first is None or (first[0] >= min_physical_offset and first[1] != 0x7FFFFFFF):
-            self.min_offset = min(low, high)
-            return
-        while low < high:
-            middle = (low + high) // 2
-            unit = self.unit(middle)
-            if unit is None or (unit[0] >= min_physical_offset and unit[1] != 0x7FFFFFFF):
-                high = middle
-            else:
-                low = middle + 1
-        self.min_offset = low
+        self.min_offset = self.first_in_log(min_physical_offset, self.min_offset)
 
-    def drop_before(self, min_physical_offset: int) -> int:
-        """Delete files whose last unit is no longer in the commit log; returns how many."""
-        per_file = self._files.file_size // UNIT_SIZE
 
-        def expired(start: int) -> bool:
-            last = self.unit(start // UNIT_SIZE + per_file - 1)
-            return last is not None and last[0] < min_physical_offset
+AnyQueue = ConsumeQueue | BatchConsumeQueue
 
-        count = self._files.count_while(expired)
-        self._files.drop_first(count)
-        self.correct_min(min_physical_offset)
-        return count
 
-    def destroy(self) -> None:
-        """Delete everything."""
-        self._files.destroy()
-        self.tail.clear()
+def _no_batches(_topic: str) -> bool:
+    return False
 
 
 class ConsumeQueues:
     """All queues, by topic and queue id.
 
-    `written` lists what was written out since the last sync, for whoever makes it durable.
+    A topic's queues are of the kind that its directory says; those of a new topic are batch consume queues
+    where `is_batch` says so. `written` lists what was written out since the last sync, for whoever makes it
+    durable.
     """
 
-    def __init__(self, pool: FilePool, directory: str, file_size: int, limit: int) -> None:
+    def __init__(
+        self,
+        pool: FilePool,
+        directory: str,
+        file_size: int,
+        limit: int,
+        *,
+        batch_directory: str = "",
+        batch_file_size: int = 0,
+        is_batch: Callable[[str], bool] = _no_batches,
+    ) -> None:
         self.pool = pool
         self.directory = directory
         self.file_size = file_size
+        self.batch_directory = batch_directory
+        self.batch_file_size = batch_file_size
+        self._is_batch = is_batch
         self._limit = limit
         self._count = 0
-        self.table: dict[str, dict[int, ConsumeQueue]] = {}
-        self.dirty: list[ConsumeQueue] = []
+        self.table: dict[str, dict[int, AnyQueue]] = {}
+        self.dirty: list[AnyQueue] = []
         self.written: set[tuple[str, int]] = set()
 
-    def __iter__(self) -> Iterator[ConsumeQueue]:
+    def __iter__(self) -> Iterator[AnyQueue]:
         for queues in self.table.values():
             yield from queues.values()
 
     def load(self, below: int | None) -> None:
-        """Find the queues on disk; see `ConsumeQueue.load`. After an unclean stop (`below` is given) no
+        """Find the queues on disk; see `UnitQueue.load`. After an unclean stop (`below` is given) no
         name is known to be durable."""
         disk = self.pool.disk
-        for topic in disk.listdir(self.directory):
-            for name in disk.listdir(f"{self.directory}/{topic}"):
-                if name.isdigit() and disk.is_dir(f"{self.directory}/{topic}/{name}"):
-                    queue = self.open(topic, int(name))
-                    queue.load(below)
-                    if below is not None:
-                        self.pool.unsynced.add(queue.directory)
-                        self.pool.note_directory(queue.directory)
+        for directory in filter(None, (self.directory, self.batch_directory)):
+            is_batch = directory == self.batch_directory
+            for topic in disk.listdir(directory):
+                for name in disk.listdir(f"{directory}/{topic}"):
+                    if name.isdigit() and disk.is_dir(f"{directory}/{topic}/{name}"):
+                        self._load_one(topic, int(name), is_batch, below)
 
-    def get(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+    def _load_one(self, topic: str, queue_id: int, is_batch: bool, below: int | None) -> None:
+        if self.get(topic, queue_id) is not None:
+            log.error("%s queue %d has files of both kinds; those of batches are left alone", topic, queue_id)
+            return
+        queue = self._make(topic, queue_id, is_batch)
+        queue.load(below)
+        if below is not None:
+            self.pool.unsynced.add(queue.directory)
+            self.pool.note_directory(queue.directory)
+
+    def get(self, topic: str, queue_id: int) -> AnyQueue | None:
         """A queue that is there."""
         queues = self.table.get(topic)
         return None if queues is None else queues.get(queue_id)
 
-    def open(self, topic: str, queue_id: int) -> ConsumeQueue:
+    def open(self, topic: str, queue_id: int) -> AnyQueue:
         """A queue, made if needed. Raises `MessageIllegal` for a topic that is no directory name."""
         queue = self.get(topic, queue_id)
         if queue is not None:
             return queue
+        others = self.table.get(topic)
+        if others:
+            return self._make(topic, queue_id, isinstance(next(iter(others.values())), BatchConsumeQueue))
+        return self._make(topic, queue_id, self._is_batch(topic))
+
+    def _make(self, topic: str, queue_id: int, is_batch: bool) -> AnyQueue:
         if "/" in topic or "\0" in topic or topic in ("", ".", ".."):
             raise MessageIllegal(f"the topic {topic!r} cannot be stored")
         if queue_id < 0:
@@ -248,18 +174,23 @@ class ConsumeQueues:
         if self._count >= self._limit:
             raise MessageIllegal(f"there are {self._count} queues already, as many as maxQueues allows")
         self._count += 1
-        directory = f"{self.directory}/{topic}/{queue_id}"
-        queue = ConsumeQueue(self.pool, directory, self.file_size, topic, queue_id)
+        queue: AnyQueue
+        if is_batch:
+            directory = f"{self.batch_directory}/{topic}/{queue_id}"
+            queue = BatchConsumeQueue(self.pool, directory, self.batch_file_size, topic, queue_id)
+        else:
+            directory = f"{self.directory}/{topic}/{queue_id}"
+            queue = ConsumeQueue(self.pool, directory, self.file_size, topic, queue_id)
         self.table.setdefault(topic, {})[queue_id] = queue
         return queue
 
-    def mark(self, queue: ConsumeQueue) -> None:
+    def mark(self, queue: AnyQueue) -> None:
         """Note that a queue has something to write out."""
         if not queue.dirty:
             queue.dirty = True
             self.dirty.append(queue)
 
-    def write_out(self, queue: ConsumeQueue) -> None:
+    def write_out(self, queue: AnyQueue) -> None:
         """Write one queue's tail. Raises `OSError`."""
         since = queue.tail_start
         queue.write_out()
@@ -281,6 +212,9 @@ class ConsumeQueues:
         for queue in queues.values():
             queue.destroy()
         self.dirty = [queue for queue in self.dirty if queue.topic != topic]
-        self.written = {item for item in self.written if not item[0].startswith(f"{self.directory}/{topic}/")}
-        self.pool.disk.rmtree(f"{self.directory}/{topic}")
+        directories = [f"{parent}/{topic}" for parent in (self.directory, self.batch_directory) if parent]
+        starts = tuple(f"{directory}/" for directory in directories)
+        self.written = {item for item in self.written if not item[0].startswith(starts)}
+        for directory in directories:
+            self.pool.disk.rmtree(directory)
         return True

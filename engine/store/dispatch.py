@@ -13,6 +13,8 @@ from collections import deque
 from engine.errors import ConfigError
 from engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_INNER_BASE,
+    PROPERTY_INNER_NUM,
     PROPERTY_TAGS,
     SCHEDULE_TOPIC,
     StoredMessage,
@@ -20,7 +22,8 @@ from engine.message import (
     parse_properties,
     tags_code,
 )
-from engine.store.consume_queue import TAIL_LIMIT, ConsumeQueue, ConsumeQueues
+from engine.store.batch_consume_queue import BATCH_COUNT_MAX
+from engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
 from engine.store.index_file import Index
 from engine.store.results import Arrival
 
@@ -31,7 +34,7 @@ _UNIT_MILLIS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNKNOWN_LEVEL_MILLIS = 1000
 
 
-Stored = tuple[str, ConsumeQueue | None, dict[str, str] | bytes, int, int, int, int, int]
+Stored = tuple[str, AnyQueue | None, dict[str, str] | bytes, int, int, int, int, int]
 """A message in the log that is not dispatched yet: topic, queue (None for one that enters no consume queue),
 properties (bytes where nobody parsed them yet), sys flag, queue offset, physical offset, size, store time
 ms."""
@@ -54,6 +57,29 @@ def enters_queue(sys_flag: int) -> bool:
     return not sys_flag & SysFlag.TRANSACTION_PREPARED
 
 
+def inner_batch(properties: dict[str, str]) -> tuple[int, int] | None:
+    """First queue offset and number of the messages in a record that is a batch; None for any other.
+
+    Standard: `CommitLog.setBatchSizeIfNeeded`.
+    """
+    base, count = properties.get(PROPERTY_INNER_BASE, ""), properties.get(PROPERTY_INNER_NUM, "")
+    if not (base.isdecimal() and count.isdecimal()) or not 0 < int(count) <= BATCH_COUNT_MAX:
+        return None
+    return int(base), int(count)
+
+
+def delivery_time(properties: dict[str, str], store_timestamp: int, delays: list[int]) -> int | None:
+    """What stands in place of the tags code of a delayed message; None where it has no delay level.
+
+    Standard: `CommitLog.checkMessageAndReturnSize`, `DefaultMessageStore.computeDeliverTimestamp`.
+    """
+    text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
+    if not text.isdecimal() or int(text) == 0:
+        return None
+    level = min(int(text), len(delays))
+    return store_timestamp + (delays[level - 1] if level else _UNKNOWN_LEVEL_MILLIS)
+
+
 class Dispatch:
     """Fills queues and index in the order of the log.
 
@@ -66,7 +92,7 @@ class Dispatch:
         self._index = index
         self._delays = delay_levels
         self._codes: dict[str, int] = {}
-        self._long: set[ConsumeQueue] = set()
+        self._long: set[AnyQueue] = set()
         self.waiting: deque[Stored] = deque()
         self.offset = 0
         self.last_start = 0
@@ -82,18 +108,6 @@ class Dispatch:
                 self._codes.clear()
             code = self._codes[tags] = tags_code(tags)
         return code
-
-    def _delivery_time(self, properties: dict[str, str], store_timestamp: int) -> int | None:
-        """What stands in place of the tags code of a delayed message.
-
-        Standard: `CommitLog.checkMessageAndReturnSize`, `DefaultMessageStore.computeDeliverTimestamp`.
-        """
-        text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
-        if not text.isdecimal() or int(text) == 0:
-            return None
-        level = min(int(text), len(self._delays))
-        delay = self._delays[level - 1] if level else _UNKNOWN_LEVEL_MILLIS
-        return store_timestamp + delay
 
     def apply(self, confirmed: int, arrivals: list[Arrival] | None) -> None:
         """Dispatch what lies before `confirmed`, adding to `arrivals`. Touches no file; see `settle`."""
@@ -116,8 +130,14 @@ class Dispatch:
         if queue is not None:
             code = self._tags_code(properties)
             if topic == SCHEDULE_TOPIC:
-                code = self._delivery_time(properties, store_timestamp) or code
-            queue.append(queue_offset, physical_offset, size, code)
+                code = delivery_time(properties, store_timestamp, self._delays) or code
+            next_offset = queue_offset + 1
+            if isinstance(queue, ConsumeQueue):
+                queue.append(queue_offset, physical_offset, size, code)
+            else:
+                base, count = inner_batch(properties) or (queue_offset, 1)
+                queue.append(base, physical_offset, size, code, store_timestamp, count)
+                next_offset = base + count
             if not queue.dirty:
                 self._queues.mark(queue)
             if len(queue.tail) >= TAIL_LIMIT:
@@ -126,7 +146,7 @@ class Dispatch:
             self.last_timestamp = store_timestamp
             if arrivals is not None:
                 arrivals.append(
-                    Arrival(topic, queue.queue_id, queue_offset + 1, code, store_timestamp, properties)
+                    Arrival(topic, queue.queue_id, next_offset, code, store_timestamp, properties)
                 )
         if self._index is not None and sys_flag & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK:
             self._index.pending.append((topic, properties, physical_offset, store_timestamp))

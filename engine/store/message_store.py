@@ -23,9 +23,10 @@ from engine.disk import Disk, File, total_memory
 from engine.errors import StoreUnavailable
 from engine.message import Message, StoredMessage
 from engine.options import FlushDiskType, StoreOptions
+from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueues
+from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.flush import Done, Durability
@@ -80,6 +81,7 @@ class MessageStore:
         worker: Worker,
         store_host: bytes,
         on_arrivals: Callable[[list[Arrival]], None] | None = None,
+        is_batch_topic: Callable[[str], bool] | None = None,
         memory: int | None = None,
     ) -> None:
         self._options = options
@@ -89,9 +91,7 @@ class MessageStore:
         self._root = options.store_path_root_dir or os.path.expanduser("~/store")
         directory = options.store_path_commit_log or f"{self._root}/commitlog"
         self._log = CommitLog(FilePool(disk), directory, options.mapped_file_size_commit_log)
-        queue_file_size = -(-options.mapped_file_size_consume_queue // UNIT_SIZE) * UNIT_SIZE
-        pool = FilePool(disk, options.max_open_files)
-        self._queues = ConsumeQueues(pool, f"{self._root}/consumequeue", queue_file_size, options.max_queues)
+        self._queues = _queues(options, disk, self._root, is_batch_topic)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
             self._index = Index(disk, f"{self._root}/index", options.max_hash_slot_num, options.max_index_num)
@@ -207,6 +207,14 @@ class MessageStore:
         `CommitLog.asyncPutMessages`.
         """
         return self._writer.put_batch(message, elements, self.refusal)
+
+    def put_inner_batch(self, message: Message) -> PutResult:
+        """Append a batch, the message's body, as one record whose messages have consecutive queue offsets.
+
+        Only for queues of batches. How many they are says the property INNER_NUM, or else the body, which
+        then is a client's batch body. Standard: `CommitLog.asyncPutMessage` with `BatchConsumeQueue`.
+        """
+        return self._writer.put_inner_batch(message, self.refusal)
 
     def when_flushed(self, end_offset: int, done: Done) -> None:
         """Call `done` with PUT_OK once the log is durable up to an offset, or with FLUSH_DISK_TIMEOUT.
@@ -374,6 +382,8 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         if queue is None or index < queue.min_offset or count <= 0:
             return []
+        if not isinstance(queue, ConsumeQueue):
+            return [unit[:3] for unit in queue.units(index, count)]
         data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
         return list(UNIT.iter_unpack(data[: len(data) // UNIT_SIZE * UNIT_SIZE]))
 
@@ -450,6 +460,23 @@ class MessageStore:
             "remainHowManyDataToFlush": _in_words(self._log.position - self.flushed_offset),
             "commitLogDirCapacity": f"Total : {_in_words(total)}, Free : {_in_words(free)}.",
         }
+
+
+def _queues(
+    options: StoreOptions, disk: Disk, root: str, is_batch_topic: Callable[[str], bool] | None
+) -> ConsumeQueues:
+    def whole_units(file_size: int, unit_size: int) -> int:
+        return -(-file_size // unit_size) * unit_size
+
+    return ConsumeQueues(
+        FilePool(disk, options.max_open_files),
+        f"{root}/consumequeue",
+        whole_units(options.mapped_file_size_consume_queue, UNIT_SIZE),
+        options.max_queues,
+        batch_directory=f"{root}/batchconsumequeue",
+        batch_file_size=whole_units(options.mapper_file_size_batch_consume_queue, BATCH_UNIT_SIZE),
+        is_batch=is_batch_topic or (lambda _topic: False),
+    )
 
 
 def _in_words(count: int) -> str:

@@ -2,7 +2,8 @@
 
 Units of the consume queue say where records lie. They are sieved by tags code before any record is read,
 and records that lie close together are read in one go. The limits of an answer and the next offset are the
-standard's. Standard: `DefaultMessageStore.getMessage`.
+standard's. Readers that are woken together and want the same share one answer. Standard:
+`DefaultMessageStore.getMessage`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from collections.abc import Callable
 
 from engine.message import StoredMessage
 from engine.options import StoreOptions
+from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
+from engine.store.cold import ColdRead
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueue
+from engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
+from engine.store.file_queue import FilePool
 from engine.store.record import decode
 from engine.store.results import GetResult, GetStatus
 
@@ -22,6 +26,11 @@ Accept = Callable[[int, Callable[[], StoredMessage]], bool]
 MAX_PULL_BYTES = 128 << 20
 _SLACK = 4096
 """Bytes between records that are read along rather than skipped with a second read."""
+_SHARED_MAX = 16
+"""Answers kept for sharing: those who want the same are woken one after the other."""
+_BRING_RECORDS = 256
+_BRING_BYTES = 4 << 20
+"""What is brought into memory at a time for a reader that has to look at records to choose."""
 
 Place = tuple[int, int, int]
 """Queue offset, physical offset and size of a record."""
@@ -54,22 +63,66 @@ class _Candidate:
 class Reader:
     """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
     on it.
+
+    While `shared` is a dictionary, answers are kept in it for others who want the same.
     """
 
-    def __init__(self, options: StoreOptions, commit_log: CommitLog, memory: int) -> None:
+    def __init__(
+        self, options: StoreOptions, commit_log: CommitLog, queue_pool: FilePool, memory: int
+    ) -> None:
         self._options = options
         self._log = commit_log
+        self._pools = commit_log.files.pool, queue_pool
         self._fresh = memory * options.access_message_in_memory_max_ratio // 100
+        self.shared: dict[object, GetResult] | None = None
 
     def get(
         self,
-        queue: ConsumeQueue | None,
+        queue: AnyQueue | None,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+        may_wait: bool = True,
+    ) -> GetResult:
+        """Messages of a queue from `offset`; see `MessageStore.get`."""
+        if self.shared is not None:
+            return self._get_shared(self.shared, queue, offset, max_count, max_bytes, accept)
+        # A unit that is still in memory has a record that was just written.
+        if may_wait or queue is None or offset >= queue.tail_start:
+            return self._get(queue, offset, max_count, max_bytes, accept)
+        log_pool, queue_pool = self._pools
+        log_pool.may_wait = queue_pool.may_wait = False
+        try:
+            return self._get(queue, offset, max_count, max_bytes, accept)
+        finally:
+            log_pool.may_wait = queue_pool.may_wait = True
+
+    def _get_shared(
+        self,
+        shared: dict[object, GetResult],
+        queue: AnyQueue | None,
         offset: int,
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
     ) -> GetResult:
-        """Messages of a queue from `offset`; see `MessageStore.get`."""
+        key = (queue, offset, max_count, max_bytes, accept)
+        result = shared.get(key)
+        if result is None:
+            if len(shared) >= _SHARED_MAX:
+                shared.clear()
+            result = shared[key] = self._get(queue, offset, max_count, max_bytes, accept)
+        return result
+
+    def _get(
+        self,
+        queue: AnyQueue | None,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+    ) -> GetResult:
         if queue is None:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
         low, high = queue.min_offset, queue.max_offset
@@ -77,6 +130,8 @@ class Reader:
             return _outside(offset, low, high)
         options = self._options
         max_bytes = MAX_PULL_BYTES if max_bytes is None else max_bytes
+        if isinstance(queue, BatchConsumeQueue):
+            return self._get_batches(queue, offset, max_count, max_bytes, accept)
         if accept is None:
             window = min(max_count, options.max_transfer_count_on_message_in_memory)
         else:
@@ -86,7 +141,10 @@ class Reader:
             per_file = options.mapped_file_size_consume_queue // UNIT_SIZE
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset + per_file - offset % per_file, low, high)
         if accept is not None and not isinstance(accept, frozenset):
-            return self._get_accepted(queue, offset, data, max_count, max_bytes, accept)
+            try:
+                return self._get_accepted(queue, offset, data, max_count, max_bytes, accept)
+            except ColdRead as cold:
+                raise self._more_of(cold, data) from None
         places, next_offset, removed = self._choose(data, offset, max_count, max_bytes, accept)
         body, offsets = self._read(places)
         if not offsets:
@@ -196,11 +254,65 @@ class Reader:
         behind = self._log.position - last > self._fresh
         return GetResult(GetStatus.FOUND, offset, low, high, b"".join(records), offsets, behind)
 
-    def offset_by_time(self, queue: ConsumeQueue, time: int, upper: bool) -> int:
+    def _more_of(self, cold: ColdRead, data: bytes | bytearray) -> ColdRead:
+        """The same with the records that will be looked at next."""
+        places: list[Place] = []
+        total = 0
+        for physical_offset, size, _ in UNIT.iter_unpack(data):
+            if cold.position <= physical_offset and size <= _BRING_BYTES - total:
+                places.append((0, physical_offset, size))
+                total += size
+                if len(places) == _BRING_RECORDS:
+                    break
+        return ColdRead(cold.position, self._log.pieces(places) or cold.pieces)
+
+    def _get_batches(
+        self,
+        queue: BatchConsumeQueue,
+        offset: int,
+        max_count: int,
+        max_bytes: int,
+        accept: Accept | frozenset[int] | None,
+    ) -> GetResult:
+        """The same where a record holds several messages; a batch is given whole or not at all."""
+        records: list[bytes] = []
+        offsets: list[int] = []
+        next_offset, count, total, removed, last = offset, 0, 0, False, self._log.position
+        window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
+        for unit in queue.units(offset, window):
+            if records:
+                more_bytes, more_messages = self._limits(unit.physical_offset)
+                if count + unit.messages > max_count or count >= more_messages:
+                    break
+                if total + unit.size > min(max_bytes, more_bytes):
+                    break
+            next_offset = unit.end_offset
+            candidate = _Candidate(self._log, unit.physical_offset, unit.size)
+            try:
+                if _accepts(accept, unit.tags_code, candidate):
+                    records.append(candidate.record())
+                    offsets.append(unit.base_offset)
+                    count += unit.messages
+                    total += unit.size
+                    last = unit.physical_offset
+            except _Gone:
+                removed = True
+        low, high = queue.min_offset, queue.max_offset
+        if not records:
+            status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
+            return GetResult(status, next_offset, low, high)
+        behind = self._log.position - last > self._fresh
+        return GetResult(
+            GetStatus.FOUND, next_offset, low, high, b"".join(records), offsets, behind, count=count
+        )
+
+    def offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
         """First offset stored at or after a time in ms; with `upper` the last one stored at or before it.
 
         Beyond the ends of the queue the nearer end is given. Standard: `ConsumeQueue.getOffsetInQueueByTime`.
         """
+        if isinstance(queue, BatchConsumeQueue):
+            return queue.offset_by_time(time, upper)
         low, high = queue.min_offset, queue.max_offset
         first, end = low, high
         while low < high:
@@ -212,6 +324,14 @@ class Reader:
             else:
                 high = middle
         return max(first, low - 1) if upper else min(low, end)
+
+
+def _accepts(accept: Accept | frozenset[int] | None, code: int, candidate: _Candidate) -> bool:
+    if accept is None:
+        return True
+    if isinstance(accept, frozenset):
+        return code in accept
+    return accept(code, candidate.message)
 
 
 def _outside(offset: int, low: int, high: int) -> GetResult:

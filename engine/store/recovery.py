@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ConsumeQueue, ConsumeQueues
+from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch
 from engine.store.file_queue import FileQueue
 from engine.store.index_file import Index
@@ -139,7 +139,7 @@ class Recovery:
         self.ended_by = scan.ended_by
         self._log.open_at(end)
         for queue in self._queues:
-            self._cut_queue(queue, end)
+            queue.cut_places_from(end)
             queue.next_offset = queue.max_offset
             queue.correct_min(self._log.min_offset)
         self._dispatch.offset = end
@@ -151,9 +151,9 @@ class Recovery:
             self._index.load(True, 0, 0)
         newest = -1
         for queue in self._queues:
-            unit = queue.unit(queue.max_offset - 1) if queue.max_offset else None
-            if unit is not None and unit[0] > newest:
-                newest = unit[0]
+            place = queue.place(queue.end - 1) if queue.end else None
+            if place is not None and place[0] > newest:
+                newest = place[0]
         if newest >= 0 and valid_at(self._files, newest, self._check_crc):
             self._dispatch.last_start = newest
             self._dispatch.last_timestamp = decode(self._record(newest)).store_timestamp
@@ -195,38 +195,25 @@ class Recovery:
                     return start
         return self._files.starts[0] if self._files.starts else 0
 
-    def _matches(self, queue: ConsumeQueue, offset: int, physical_offset: int) -> bool:
+    def _matches(self, queue: AnyQueue, number: int) -> bool:
         """Whether a unit's record is the queue's, or has gone with the oldest files."""
-        if self._files.starts and physical_offset < self._files.starts[0]:
-            return True
-        if not valid_at(self._files, physical_offset, False):
+        place = queue.place(number)
+        if place is None or place[1] <= 0:
             return False
-        message = decode(self._record(physical_offset))
+        if self._files.starts and place[0] < self._files.starts[0]:
+            return True
+        if not valid_at(self._files, place[0], False):
+            return False
+        message = decode(self._record(place[0]))
         return (message.topic, message.queue_id, message.queue_offset) == (
             queue.topic,
             queue.queue_id,
-            offset,
+            queue.offset_of(number),
         )
 
-    def _check_last(self, queue: ConsumeQueue) -> None:
+    def _check_last(self, queue: AnyQueue) -> None:
         """Old bytes can mislead the halving search: if the last unit is not this queue's, look at each."""
-        last = queue.max_offset - 1
-        unit = queue.unit(last) if last >= 0 else None
-        if unit is not None and not self._matches(queue, last, unit[0]):
+        last = queue.end - 1
+        if last >= queue.first and not self._matches(queue, last):
             log.warning("%s queue %d: unit %d is wrong, checking each", queue.topic, queue.queue_id, last)
-            queue.cut(
-                queue.end_by_scan(
-                    lambda offset, place, size: size > 0 and self._matches(queue, offset, place)
-                )
-            )
-
-    def _cut_queue(self, queue: ConsumeQueue, end: int) -> None:
-        """Units of records that are not there any more go."""
-        low, high = queue.max_offset, queue.max_offset
-        while low > 0:
-            unit = queue.unit(low - 1)
-            if unit is None or unit[0] < end:
-                break
-            low -= 1
-        if low < high:
-            queue.cut(low)
+            queue.cut_at_first(lambda number: not self._matches(queue, number))

@@ -30,17 +30,22 @@ class PutStatus(Enum):
     WHEEL_TIMER_NOT_ENABLE = "WHEEL_TIMER_NOT_ENABLE"
 
 
+_PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration is slow
+
+
 class PutResult:
     """Where a message, or each message of a batch, went.
 
     `queue_offset` and `physical_offset` are those of the first; `end_offset` is the log offset after the
-    last (what to wait for until it is durable); `store_timestamp` is in ms. Unless `status` is PUT_OK
-    nothing was stored, offsets are 0 and `remark` may say why.
+    last (what to wait for until it is durable); `count` is how many messages were stored;
+    `store_timestamp` is in ms. Unless `status` is PUT_OK nothing was stored, offsets and count are 0 and
+    `remark` may say why.
     """
 
     __slots__ = (
         "_offsets",
         "_store_host",
+        "count",
         "end_offset",
         "physical_offset",
         "queue_offset",
@@ -67,14 +72,8 @@ class PutResult:
         self.end_offset = end_offset
         self.store_timestamp = store_timestamp
         self._offsets = offsets
+        self.count = len(offsets) if offsets is not None else 1 if status is _PUT_OK else 0
         self.remark = remark
-
-    @property
-    def count(self) -> int:
-        """How many messages were stored."""
-        if self._offsets is not None:
-            return len(self._offsets)
-        return 1 if self.status is PutStatus.PUT_OK else 0
 
     @property
     def message_id(self) -> str:
@@ -105,13 +104,15 @@ class GetStatus(Enum):
 class GetResult:
     """Messages of one queue.
 
-    `body` holds the stored records back to back, `queue_offsets` which they are; `next_offset` is where to
-    read next; `min_offset` and `max_offset` are the queue's; `suggest_slave` says that the reader is so far
-    behind that a slave should serve it.
+    `body` holds the stored records back to back, `queue_offsets` which they are (of a batch its first);
+    `count` is how many messages are in them; `next_offset` is where to read next; `min_offset` and
+    `max_offset` are the queue's; `suggest_slave` says that the reader is so far behind that a slave should
+    serve it.
     """
 
     __slots__ = (
         "body",
+        "count",
         "max_offset",
         "min_offset",
         "next_offset",
@@ -129,19 +130,16 @@ class GetResult:
         body: bytes = b"",
         queue_offsets: Sequence[int] = (),
         suggest_slave: bool = False,
+        count: int | None = None,
     ) -> None:
         self.status = status
+        self.count = len(queue_offsets) if count is None else count
         self.next_offset = next_offset
         self.min_offset = min_offset
         self.max_offset = max_offset
         self.body = body
         self.queue_offsets = queue_offsets
         self.suggest_slave = suggest_slave
-
-    @property
-    def count(self) -> int:
-        """How many messages were found."""
-        return len(self.queue_offsets)
 
     @property
     def size(self) -> int:

@@ -16,7 +16,7 @@ from engine.clock import Clock
 from engine.disk import Disk
 from engine.options import StoreOptions
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ConsumeQueue, ConsumeQueues
+from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.file_queue import file_name
 from engine.store.index_file import Index
 
@@ -52,7 +52,7 @@ class Retention:
         self._last_look: int | None = None
         self._to_delete = 0
         self._ordered_looks = 0
-        self._sweep: Iterator[ConsumeQueue] | None = None
+        self._sweep: Iterator[AnyQueue] | None = None
         self.disk_full = ""
         self.disk_ratio = 0.0
 

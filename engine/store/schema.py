@@ -1,9 +1,9 @@
 """Every format of the store on disk, written down in construct.
 
 This is the specification to read, what the dump tool prints with, and the oracle that the fast paths
-(`record.py`, `consume_queue.py`, `index_file.py`, `checkpoint.py`) are tested against. Nothing here is on a
-hot path. All integers are big-endian. Standard: `CommitLog`, `ConsumeQueue`, `IndexFile`,
-`StoreCheckpoint`.
+(`record.py`, `consume_queue.py`, `batch_consume_queue.py`, `index_file.py`, `checkpoint.py`) are tested
+against. Nothing here is on a hot path. All integers are big-endian. Standard: `CommitLog`, `ConsumeQueue`,
+`BatchConsumeQueue`, `IndexFile`, `StoreCheckpoint`.
 """
 
 from construct import (
@@ -73,6 +73,18 @@ BATCH = GreedyRange(BATCH_ELEMENT)
 
 QUEUE_UNIT = Struct("physical_offset" / Int64sb, "size" / Int32sb, "tags_code" / Int64sb)
 """One message in a consume queue; the unit's number is the message's queue offset."""
+
+BATCH_QUEUE_UNIT = Struct(
+    "physical_offset" / Int64sb,
+    "size" / Int32sb,
+    "tags_code" / Int64sb,
+    "store_timestamp" / Int64sb,
+    "base_offset" / Int64sb,
+    "messages" / Int16sb,
+    "compact_offset" / Int32sb,
+    "reserved" / Int32sb,
+)
+"""One record in a batch consume queue: `messages` messages with the queue offsets from `base_offset` on."""
 
 INDEX_HEADER = Struct(
     "begin_timestamp" / Int64sb,

@@ -12,10 +12,11 @@ from itertools import accumulate
 
 from engine.clock import Clock
 from engine.errors import MessageIllegal
-from engine.message import Message, format_properties
+from engine.message import PROPERTY_INNER_BASE, PROPERTY_INNER_NUM, Message, SysFlag, format_properties
 from engine.options import StoreOptions
+from engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ConsumeQueue, ConsumeQueues
+from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch, enters_queue
 from engine.store.record import (
     PROPERTIES_LENGTH_MAX,
@@ -102,6 +103,28 @@ class Writer:
         self._statistics.put(1, size, self._clock.monotonic() - began)
         return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
 
+    def put_inner_batch(self, message: Message, refusal: str) -> PutResult:
+        """See `MessageStore.put_inner_batch`."""
+        properties = message.properties
+        text = properties.get(PROPERTY_INNER_NUM)
+        try:
+            count = len(split_batch(message.body)) if text is None else int(text) if text.isdecimal() else 0
+            if not 0 < count <= BATCH_COUNT_MAX:
+                raise MessageIllegal(f"the batch has {count} messages")
+            _, queue = self._place(message, len(message.body))
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if not isinstance(queue, BatchConsumeQueue):
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, "only a queue of batches can hold a batch as one")
+        message.sys_flag |= SysFlag.INNER_BATCH
+        properties[PROPERTY_INNER_NUM] = str(count)
+        properties[PROPERTY_INNER_BASE] = str(queue.next_offset)
+        result = self.put(message, refusal)
+        if result.status is PutStatus.PUT_OK:
+            queue.next_offset += count - 1
+            result.count = count
+        return result
+
     def put_batch(self, message: Message, elements: bytes, refusal: str) -> PutResult:
         """See `MessageStore.put_batch`."""
         began = self._clock.monotonic()
@@ -179,7 +202,7 @@ class Writer:
             ]
         )
 
-    def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], ConsumeQueue | None]:
+    def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], AnyQueue | None]:
         """Topic field and queue of a message. Raises `MessageIllegal`."""
         if body_length > self._options.max_message_size:
             raise MessageIllegal(f"the body has {body_length} bytes")

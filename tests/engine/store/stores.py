@@ -39,7 +39,7 @@ def message(
 
 
 class Bench:
-    """A store with its disk and clock, and what arrived."""
+    """A store with its disk and clock, and what arrived. The topic `batched` has queues of batches."""
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class Bench:
             worker=worker or InlineWorker(),
             store_host=HOST,
             on_arrivals=self.arrivals.extend,
+            is_batch_topic=lambda topic: topic == "batched",
             memory=GIB,
         )
         self.report = self.store.start()

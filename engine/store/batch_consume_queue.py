@@ -1,0 +1,138 @@
+"""Batch consume queues: for a topic whose queue.type is BatchCQ, one unit for each stored batch.
+
+    unit = physical-offset i8, size i4, tags-code i8, store-time i8 (ms), base-offset i8, messages i2,
+           compact-offset i4 (-1), reserved i4 (0)                                        (46 bytes)
+
+A batch is one record, and its messages have the queue offsets from base-offset on. A message that came alone
+has a unit with messages = 1. Units are found by halving, as their numbers are not queue offsets; offsets
+may have gaps. Standard: `BatchConsumeQueue`, which leaves out messages that came alone.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from engine.store.file_queue import FilePool
+from engine.store.unit_queue import BLANK_PLACE, UnitQueue
+
+BATCH_UNIT = struct.Struct(">qiqqqhii")
+BATCH_UNIT_SIZE = BATCH_UNIT.size
+assert BATCH_UNIT_SIZE == 46
+BATCH_COUNT_MAX = 0x7FFF
+NOT_COMPACTED = -1
+
+
+class BatchUnit(NamedTuple):
+    """One unit; times in ms."""
+
+    physical_offset: int
+    size: int
+    tags_code: int
+    store_timestamp: int
+    base_offset: int
+    messages: int
+    compact_offset: int
+    reserved: int
+
+    @property
+    def end_offset(self) -> int:
+        """The queue offset after the last message."""
+        return self.base_offset + self.messages
+
+
+class BatchConsumeQueue(UnitQueue):
+    """One queue. Offsets are those of single messages."""
+
+    __slots__ = ("max_offset",)
+
+    unit_size = BATCH_UNIT_SIZE
+    blank = BATCH_UNIT.pack(*BLANK_PLACE, 0, 0, 0, 0, NOT_COMPACTED, 0)
+
+    def __init__(self, pool: FilePool, directory: str, file_size: int, topic: str, queue_id: int) -> None:
+        super().__init__(pool, directory, file_size, topic, queue_id)
+        self.max_offset = 0
+
+    def append(
+        self,
+        base_offset: int,
+        physical_offset: int,
+        size: int,
+        tags_code: int,
+        store_timestamp: int,
+        count: int,
+    ) -> None:
+        """Put the unit of a record; one that is there already is left alone (dispatch may repeat itself)."""
+        if base_offset < self.max_offset:
+            return
+        if not self.max_offset:
+            self.min_offset = base_offset
+        self.tail += BATCH_UNIT.pack(
+            physical_offset, size, tags_code, store_timestamp, base_offset, count, NOT_COMPACTED, 0
+        )
+        self.max_offset = base_offset + count
+
+    def units(self, offset: int, count: int) -> Iterator[BatchUnit]:
+        """Up to `count` units from the one with the message at `offset`, or the next that is there."""
+        data = self.read(self._number(offset), count)
+        for fields in BATCH_UNIT.iter_unpack(data[: len(data) // BATCH_UNIT_SIZE * BATCH_UNIT_SIZE]):
+            yield BatchUnit(*fields)
+
+    def unit(self, offset: int) -> tuple[int, int, int] | None:
+        """Physical offset, size and tags code of the record with the message at `offset`, or None."""
+        found = next(self.units(offset, 1), None)
+        return found[:3] if found is not None and found.base_offset <= offset else None
+
+    def offset_of(self, number: int) -> int:
+        """The queue offset of the first message that a unit stands for."""
+        unit = self._unit(number)
+        return -1 if unit is None else unit.base_offset
+
+    def offset_by_time(self, time: int, upper: bool) -> int:
+        """The first message of the first batch stored at or after a time in ms; with `upper`, of the last
+        one stored at or before it. Beyond the ends of the queue, of the nearer batch that is there.
+
+        Standard: `BatchConsumeQueue.getOffsetInQueueByTime`.
+        """
+        low, high = self._number(self.min_offset), self.end
+        first = low
+        while low < high:
+            middle = (low + high) // 2
+            unit = self._unit(middle)
+            if unit is None or unit.store_timestamp > time or (unit.store_timestamp == time and not upper):
+                high = middle
+            else:
+                low = middle + 1
+        number = low - 1 if upper else low
+        found = self.offset_of(max(first, min(number, self.end - 1)))
+        return max(self.min_offset, found)
+
+    def correct_min(self, min_physical_offset: int) -> None:
+        """Move `min_offset` to the first message that is still in the log.
+
+        Standard: `BatchConsumeQueue.correctMinOffset`.
+        """
+        unit = self._unit(self.first_in_log(min_physical_offset, 0))
+        self.min_offset = self.max_offset if unit is None else unit.base_offset
+
+    def _unit(self, number: int) -> BatchUnit | None:
+        data = self.read(number, 1)
+        return BatchUnit(*BATCH_UNIT.unpack(data)) if len(data) == BATCH_UNIT_SIZE else None
+
+    def _number(self, offset: int) -> int:
+        """The first unit whose messages do not all lie before `offset`."""
+        low, high = self.first, self.end
+        while low < high:
+            middle = (low + high) // 2
+            unit = self._unit(middle)
+            if unit is None or unit.end_offset > offset:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _ends_anew(self) -> None:
+        last = self._unit(self.end - 1) if self.end > self.first else None
+        self.max_offset = self.next_offset = 0 if last is None else last.end_offset
+        self.min_offset = min(self.min_offset, self.max_offset)

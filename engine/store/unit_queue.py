@@ -1,0 +1,189 @@
+"""Units of one length, one for each record of a queue, in the order of the log: what both kinds of consume
+queue are made of.
+
+Every unit begins with its record's place: physical-offset i8, size i4. Unit n is at byte n times the unit's
+length. New units stay in memory (`tail`) and are written out on the flush interval or past a size; they can
+be read at once. Units are counted here by number; what queue offsets they stand for is each kind's own.
+Standard: `ConsumeQueueInterface`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import ClassVar
+
+from engine.store.file_queue import FilePool, FileQueue
+
+PLACE = struct.Struct(">qi")
+"""Physical offset and size of a record, the first two words of any unit."""
+BLANK_PLACE = (0, 0x7FFFFFFF)
+"""What a unit that stands for no record begins with."""
+
+
+class UnitQueue:
+    """The units of one queue.
+
+    `next_offset` is the queue offset that the next stored message gets; `max_offset` the first that cannot
+    be read yet (behind `next_offset` by what was stored but not dispatched); `min_offset` the first that is
+    still in the log. `tail_start` is the number of the first unit in memory.
+    """
+
+    __slots__ = ("_files", "dirty", "min_offset", "next_offset", "queue_id", "tail", "tail_start", "topic")
+
+    unit_size: ClassVar[int]
+    blank: ClassVar[bytes]
+    """What stands before the first unit of a queue that does not begin with unit 0."""
+
+    def __init__(self, pool: FilePool, directory: str, file_size: int, topic: str, queue_id: int) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self._files = FileQueue(pool, directory, file_size)
+        self.next_offset = 0
+        self.min_offset = 0
+        self.tail_start = 0
+        self.tail = bytearray()
+        self.dirty = False
+
+    @property
+    def directory(self) -> str:
+        """Where the files are."""
+        return self._files.directory
+
+    @property
+    def end(self) -> int:
+        """The number after the last unit."""
+        return self.tail_start + len(self.tail) // self.unit_size
+
+    @property
+    def first(self) -> int:
+        """The number of the first unit there is room for."""
+        return self._files.starts[0] // self.unit_size if self._files.starts else self.tail_start
+
+    def read(self, number: int, count: int) -> bytes | bytearray:
+        """Up to `count` units from a number; nothing outside of what is there."""
+        unit_size = self.unit_size
+        at = number - self.tail_start
+        if at >= 0:
+            return self.tail[at * unit_size : (at + count) * unit_size]
+        data = self._files.read(number * unit_size, min(count, -at) * unit_size)
+        if count > -at and len(data) == -at * unit_size:
+            data += self.tail[: (count + at) * unit_size]
+        return data
+
+    def place(self, number: int) -> tuple[int, int] | None:
+        """Physical offset and size of the record of a unit, or None when there is no such unit."""
+        data = self.read(number, 1)
+        return PLACE.unpack_from(data) if len(data) == self.unit_size else None
+
+    def write_out(self) -> None:
+        """Write the tail to its files (not synced). Raises `OSError`; then the tail stays."""
+        if not self.tail:
+            return
+        files = self._files
+        at = self.tail_start * self.unit_size
+        if not files.starts:
+            begin = files.start_of(at)
+            files.write(begin, self.blank * ((at - begin) // self.unit_size))
+        files.write(at, self.tail)
+        self.tail_start += len(self.tail) // self.unit_size
+        self.tail.clear()
+
+    def touched(self, since: int) -> list[int]:
+        """Starts of the files that hold units from `since` on."""
+        first = self._files.start_of(since * self.unit_size)
+        return [start for start in self._files.starts if start >= first]
+
+    def load(self, below: int | None) -> None:
+        """Find the files and the end of the units in them.
+
+        Units count while they are real and, with `below`, lie below that physical offset. Both hold for a
+        beginning of the queue and for nothing after it, so the border is found by halving.
+        """
+        files, unit_size = self._files, self.unit_size
+        files.load(repair=below is not None)
+        if not files.starts:
+            return
+        low, end = files.starts[0] // unit_size, files.end // unit_size
+        high = end
+        while low < high:
+            middle = (low + high) // 2
+            position, size = PLACE.unpack(files.read(middle * unit_size, PLACE.size))
+            if size > 0 and position >= 0 and (below is None or position < below):
+                low = middle + 1
+            else:
+                high = middle
+        self.tail_start = end
+        if below is None and not files.read(low * unit_size, unit_size).strip(b"\0"):
+            # A clean stop left zeros there, and cutting would only write them again.
+            self.tail_start = low
+            self._ends_anew()
+        else:
+            self.cut_units(low)
+
+    def cut_units(self, number: int) -> None:
+        """Forget the units from a number on."""
+        if number >= self.tail_start:
+            del self.tail[(number - self.tail_start) * self.unit_size :]
+        else:
+            self.tail.clear()
+            self._files.cut(number * self.unit_size)
+            self.tail_start = number
+        self._ends_anew()
+
+    def _ends_anew(self) -> None:
+        """Bring the queue offsets in line with the units, whose end has moved."""
+        raise NotImplementedError
+
+    def cut_places_from(self, end: int) -> None:
+        """Forget the units of records that lie at `end` of the log or after it."""
+        number = self.end
+        while number > self.first:
+            place = self.place(number - 1)
+            if place is None or place[0] < end:
+                break
+            number -= 1
+        if number < self.end:
+            self.cut_units(number)
+
+    def cut_at_first(self, bad: Callable[[int], bool]) -> None:
+        """Look at the units one by one and forget all from the first on whose number is `bad`."""
+        for number in range(self.first, self.end):
+            if bad(number):
+                self.cut_units(number)
+                return
+
+    def first_in_log(self, min_physical_offset: int, since: int) -> int:
+        """The number of the first unit, from `since` on, whose record is still in the log."""
+        low, high = max(since, self.first), self.end
+        middle = low
+        while low < high:
+            place = self.place(middle)
+            if place is None or (place[0] >= min_physical_offset and place[1] != BLANK_PLACE[1]):
+                high = middle
+            else:
+                low = middle + 1
+            middle = (low + high) // 2
+        return min(low, self.end)
+
+    def correct_min(self, min_physical_offset: int) -> None:
+        """Move `min_offset` to the first message that is still in the log."""
+        raise NotImplementedError
+
+    def drop_before(self, min_physical_offset: int) -> int:
+        """Delete files whose last unit is no longer in the commit log; returns how many."""
+        per_file = self._files.file_size // self.unit_size
+
+        def expired(start: int) -> bool:
+            last = self.place(start // self.unit_size + per_file - 1)
+            return last is not None and last[0] < min_physical_offset
+
+        count = self._files.count_while(expired)
+        self._files.drop_first(count)
+        self.correct_min(min_physical_offset)
+        return count
+
+    def destroy(self) -> None:
+        """Delete everything."""
+        self._files.destroy()
+        self.tail.clear()
