@@ -21,6 +21,7 @@ from engine.options.reasons import (
     NO_ROCKSDB,
     NO_STATIC_TOPICS,
     NO_TIMER,
+    NO_TRANSACTIONS,
     ONE_LOOP,
     OWN_WAY,
     PLAIN_FILES,

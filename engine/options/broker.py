@@ -19,6 +19,7 @@ from engine.options.reasons import (
     NO_METRICS,
     NO_POP,
     NO_REPLICAS,
+    NO_TRANSACTIONS,
     OPEN_BROKER,
 )
 
