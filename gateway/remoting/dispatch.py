@@ -94,7 +94,7 @@ class Dispatcher:
             reply = function(self._context, call)
         except Exception as error:
             return self._finish(_reply_to(error, call), call)
-        if isinstance(reply, Deferred):
+        if type(reply) is not Reply and isinstance(reply, Deferred):  # the second question takes long
             return reply.addCallbacks(
                 self._finish, self._finish_failed, callbackArgs=(call,), errbackArgs=(call,)
             )
