@@ -23,6 +23,8 @@ from typing import Protocol
 SECTOR = 512
 """Bytes that a disk writes whole or not at all (what `MemoryDisk.crash` keeps or loses together)."""
 
+_NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
+
 
 class Window(Protocol):
     """A part of a file seen as memory: `buffer` is read and written in place."""
@@ -43,6 +45,12 @@ class File(Protocol):
 
     def read(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`; fewer only at the end of the file."""
+
+    def read_ready(self, offset: int, size: int) -> bytes | None:
+        """Exactly `size` bytes from `offset`, or None when the disk would have to be waited for."""
+
+    def read_ahead(self, offset: int, size: int) -> None:
+        """Ask the system to have bytes in memory soon."""
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """Write all of `data` at `offset`, or raise."""
@@ -111,6 +119,18 @@ class Disk(Protocol):
         """Bytes that can be had in all and bytes free of the file system that holds `path`."""
 
 
+def make_directories(disk: Disk, path: str) -> None:
+    """Make a directory and the ones above it where missing, so that they outlive a power cut."""
+    missing = []
+    while path and not disk.is_dir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    if missing:
+        disk.makedirs(missing[0])
+    for made in missing:
+        disk.sync_dir(os.path.dirname(made) or ".")
+
+
 def total_memory() -> int:
     """Memory this process may use, in bytes: the machine's, or less where a container has a limit."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -154,6 +174,24 @@ class RealFile:
             parts.append(data)
             got += len(data)
         return b"".join(parts)
+
+    def read_ready(self, offset: int, size: int) -> bytes | None:
+        if _NO_WAIT is None:
+            return self.read(offset, size)
+        buffer = bytearray(size)
+        try:
+            got = os.preadv(self._fd, (buffer,), offset, _NO_WAIT)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                raise
+            return self.read(offset, size)  # a file system that cannot tell
+        return bytes(buffer) if got == size else None
+
+    def read_ahead(self, offset: int, size: int) -> None:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._fd, offset, size, os.POSIX_FADV_WILLNEED)
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         done = os.pwrite(self._fd, data, offset)
@@ -333,6 +371,12 @@ class MemoryFile:
         self._disk.check("read", self._path)
         end = min(offset + size, self._inode.size)
         return bytes(self._inode.data[offset:end]).ljust(max(0, end - offset), b"\0")
+
+    def read_ready(self, offset: int, size: int) -> bytes | None:
+        return self.read(offset, size)
+
+    def read_ahead(self, offset: int, size: int) -> None:
+        return
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         inode = self._inode

@@ -20,9 +20,8 @@ from engine.options.reasons import (
     NO_REPLICAS,
     NO_ROCKSDB,
     NO_STATIC_TOPICS,
-    NO_TIMER,
-    NO_TRANSACTIONS,
     ONE_LOOP,
+    OWN_TIMERS,
     OWN_WAY,
     PLAIN_FILES,
 )
@@ -117,13 +116,12 @@ BROKER_ACCEPTED = (
         "persistConsumerOffsetIncrementally=false flushConsumerOffsetHistoryInterval=60000",
     ),
     *accepted(
-        NO_TRANSACTIONS,
+        NO_ROCKSDB,
         "transactionCheckRocksdbCoreThreads=2 transactionCheckRocksdbMaxThreads=5 "
         "transactionCheckRocksdbQueueCapacity=2000",
     ),
     *accepted(NO_LOOKUP, "fetchNamesrvAddrInterval=10000 updateNameServerAddrPeriod=120000"),
     *accepted(LOGGING, "isolateLogEnable=false printChannelGroups=false printChannelGroupsMinNum=5"),
-    *accepted(NO_TIMER, "allowRecallWhenBrokerNotWriteable=true"),
     *accepted(NO_STATIC_TOPICS, "useStaticSubscription=false"),
     *accepted("broadcasting clients keep their own offsets", "broadcastOffsetExpireMaxSecond=300"),
     *accepted("there are no plug-ins", "messageStorePlugIn="),
@@ -153,8 +151,7 @@ STORE_ACCEPTED = (
         logicQueueForceSwapMapInterval=43200000 logicQueueSwapMapInterval=3600000
         cleanSwapedMapInterval=300000 logicQueueSwapMapReserveFileNum=20 sharedByteBufferNum=16
         putConsumeQueueDataByFileChannel=true destroyMapedFileIntervalForcibly=120000
-        redeleteHangedFileInterval=120000 osPageCacheBusyTimeOutMills=1000
-        enableRunningFlagsInFlush=false
+        osPageCacheBusyTimeOutMills=1000 enableRunningFlagsInFlush=false
         """,
     ),
     *accepted(
@@ -185,21 +182,23 @@ STORE_ACCEPTED = (
         """,
     ),
     *accepted(
-        NO_TIMER,
+        OWN_TIMERS,
         """
-        timerWheelEnable=true timerPrecisionMs=1000 timerRollWindowSlot=172800 timerMaxDelaySec=259200
-        timerFlushIntervalMs=1000 timerGetMessageThreadNum=3 timerPutMessageThreadNum=3
-        timerEnableDisruptor=false timerEnableCheckMetrics=true timerInterceptDelayLevel=false
-        timerWheelSnapshotFlush=false disappearTimeAfterStart=-1 timerStopEnqueue=false
-        timerCheckMetricsWhen=05 timerSkipUnknownError=false timerWarmEnable=false timerStopDequeue=false
-        timerEnableRetryUntilSuccess=false timerCongestNumEachSlot=2147483647
-        timerMetricSmallThreshold=1000000 timerProgressLogIntervalMs=10000
-        timerWheelSnapshotIntervalMs=10000 timerRocksDBEnable=false timerRocksDBStopScan=false
-        timerRocksDBPrecisionMs=1000 timerRocksDBRollMaxTps=8000.0 timerRocksDBTimeExpiredMaxTps=200000.0
+        timerGetMessageThreadNum=3 timerPutMessageThreadNum=3 timerEnableDisruptor=false
+        timerEnableCheckMetrics=true timerInterceptDelayLevel=false timerWheelSnapshotFlush=false
+        disappearTimeAfterStart=-1 timerCheckMetricsWhen=05 timerWarmEnable=false
+        timerEnableRetryUntilSuccess=false timerMetricSmallThreshold=1000000
+        timerProgressLogIntervalMs=10000 timerWheelSnapshotIntervalMs=10000
+        """,
+    ),
+    *accepted(
+        NO_ROCKSDB,
+        """
+        timerRocksDBEnable=false timerRocksDBStopScan=false timerRocksDBPrecisionMs=1000
+        timerRocksDBRollMaxTps=8000.0 timerRocksDBTimeExpiredMaxTps=200000.0
         timerRocksDBRollIntervalHours=1 timerRocksDBRollRangeHours=2 timerRecallToTimeWheelEnable=true
         timerRecallToTimelineEnable=true timerReputServiceCorePoolSize=6 timerReputServiceMaxPoolSize=6
-        timerReputServiceQueueCapacity=10000 mappedFileSizeTimerLog=104857600
-        appendTopicForTimerDeleteKey=false
+        timerReputServiceQueueCapacity=10000
         """,
     ),
     *accepted(

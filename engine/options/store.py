@@ -10,6 +10,7 @@ from engine.options.accepted import STORE_ACCEPTED
 from engine.options.option import LONG_MAX, option
 from engine.options.option_set import Options
 from engine.options.reasons import NO_REPLICAS, NO_ROCKSDB, OWN_WAY
+from engine.options.timers import TimerOptions
 
 
 class FlushDiskType(StrEnum):
@@ -119,16 +120,17 @@ class RetentionOptions(Options):
     )
     clean_file_forcibly_enable: bool = option(True, "Whether files may go whatever their age.")
     clean_resource_interval: int = option(10000, "Time between looks for old files.", unit="ms", low=1)
-    delete_commit_log_files_interval: int = option(
-        100, "Pause between deletions of log files.", unit="ms", no_effect=OWN_WAY
-    )
+    delete_commit_log_files_interval: int = option(100, "Pause between deletions of log files.", unit="ms")
     delete_consume_queue_files_interval: int = option(
         100, "Pause between deletions of queue files.", unit="ms", no_effect=OWN_WAY
     )
-    delete_file_batch_max: int = option(10, "Log files deleted at a time.", low=1)
-    min_free_disk_space: int = option(
-        0,
-        "Free space below which sends are refused, besides the ratios.",
+    delete_file_batch_max: int = option(10, "Log files deleted after one look.", low=1)
+    redelete_hanged_file_interval: int = option(
+        120000, "Time after which a file that could not be deleted is tried again.", unit="ms", low=1
+    )
+    disk_free_space_min: int = option(
+        1 << 30,
+        "Free space that is enough, however full the disk is: above it the ratios refuse nothing.",
         unit="bytes",
         high=LONG_MAX,
         ours=True,
@@ -154,6 +156,20 @@ class ReadOptions(Options):
     max_transfer_count_on_message_in_disk: int = option(8, "Messages of one answer from older parts.", low=1)
     access_message_in_memory_max_ratio: int = option(
         40, "Share of the machine's memory that counts as the log's fresh part.", unit="percent", high=100
+    )
+    newest_log_bytes: int = option(
+        64 << 20,
+        "Newest part of the log that is read without asking whether it is in memory.",
+        unit="bytes",
+        high=LONG_MAX,
+        ours=True,
+    )
+    cold_read_threads: int = option(
+        4,
+        "Threads that read from disk what is not in memory, and remove old files.",
+        low=1,
+        high=64,
+        ours=True,
     )
     max_filter_message_size: int = option(
         16000, "Consume queue bytes looked through for one answer.", unit="bytes", low=20
@@ -184,7 +200,7 @@ class DelayOptions(Options):
 
 
 @dataclass(kw_only=True)
-class StoreOptions(DelayOptions, ReadOptions, RetentionOptions, FlushOptions, PathOptions):
+class StoreOptions(TimerOptions, DelayOptions, ReadOptions, RetentionOptions, FlushOptions, PathOptions):
     """All settings of the message store."""
 
     broker_role: BrokerRole = option(  # noqa: RUF009

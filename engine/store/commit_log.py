@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Sequence
 
 from engine.disk import File
+from engine.store.cold import ColdRead, Piece
 from engine.store.file_queue import FilePool, FileQueue, clear_tail
 from engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, store_timestamp
 
@@ -20,13 +21,14 @@ class CommitLog:
     """Appends and reads bytes.
 
     `position` is the offset after the last record (the greatest physical offset), `last_timestamp` that
-    record's store time in ms, kept by who writes it.
+    record's store time in ms, kept by who writes it. The `newest` bytes are taken to be in memory.
     """
 
-    __slots__ = ("_end", "_file", "_start", "file_size", "files", "last_timestamp", "position")
+    __slots__ = ("_end", "_file", "_start", "file_size", "files", "last_timestamp", "newest", "position")
 
-    def __init__(self, pool: FilePool, directory: str, file_size: int) -> None:
+    def __init__(self, pool: FilePool, directory: str, file_size: int, newest: int = 0) -> None:
         self.files = FileQueue(pool, directory, file_size)
+        self.newest = newest
         self.file_size = file_size
         self.position = 0
         self.last_timestamp = 0
@@ -100,11 +102,18 @@ class CommitLog:
             return None
         else:
             file = self.files.file(start)
-        data = file.read(offset - start, size)
-        return data if len(data) == size else None
+        if self.files.pool.may_wait or offset >= self.position - self.newest:
+            data = file.read(offset - start, size)
+            return data if len(data) == size else None
+        ready = file.read_ready(offset - start, size)
+        if ready is None:
+            raise ColdRead(offset, [(file, offset - start, size)])
+        return ready
 
     def read_each(self, places: Sequence[tuple[int, int, int]]) -> list[bytes | None]:
         """`read` for each (anything, offset, size): the way for records that lie apart."""
+        if not (self.files.pool.may_wait or places[0][1] >= self.position - self.newest):
+            return self._read_each_ready(places)
         found: list[bytes | None] = []
         start = end = -1
         file: File | None = None
@@ -116,6 +125,24 @@ class CommitLog:
             data = file.read(offset - start, size) if file is not None and offset + size <= end else b""
             found.append(data if len(data) == size else None)
         return found
+
+    def _read_each_ready(self, places: Sequence[tuple[int, int, int]]) -> list[bytes | None]:
+        found: list[bytes | None] = []
+        for number, (_, offset, size) in enumerate(places):
+            try:
+                found.append(self.read(offset, size))
+            except ColdRead:
+                raise ColdRead(offset, self.pieces(places[number:])) from None
+        return found
+
+    def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
+        """Where each (anything, offset, size) lies; those that are not in the log are left out."""
+        starts, first = self.files.starts, self.min_offset
+        return [
+            (self.files.file(start), offset - start, size)
+            for _, offset, size in places
+            if first <= offset and (start := self.files.start_of(offset)) in starts
+        ]
 
     def record_at(self, offset: int) -> bytes | None:
         """The record that starts at an offset, or None. The offset is believed to be a record's."""

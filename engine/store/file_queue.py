@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from engine.disk import Disk, File
 from engine.errors import CorruptFile
+from engine.store.cold import ColdRead
 
 
 def file_name(start: int) -> str:
@@ -23,12 +24,16 @@ def file_name(start: int) -> str:
 class FilePool:
     """The most recently used open files; the others are dropped, and close when nobody holds them.
 
-    `unsynced` collects directories in which files were made, for whoever makes the names durable.
+    `unsynced` collects directories in which files were made, for whoever makes the names durable; `remove`
+    is given the path of an old file that nobody reads any more. While `may_wait` is false, reading what is
+    not in memory raises `ColdRead`.
     """
 
     def __init__(self, disk: Disk, limit: int = 512) -> None:
         self.disk = disk
         self.unsynced: set[str] = set()
+        self.remove: Callable[[str], None] = disk.unlink
+        self.may_wait = True
         self._limit = limit
         self._files: OrderedDict[tuple[str, int], File] = OrderedDict()
 
@@ -80,7 +85,8 @@ class FileQueue:
         """Find the files. An empty last one is removed; a gap or any other wrong length raises `CorruptFile`.
 
         With `repair`, after an unclean stop, a gap or an empty file ends the log and later files go:
-        nothing in them was ever reported as durable. Standard: `MappedFileQueue.doLoad`.
+        nothing in them was ever reported as durable; a file cut short, as by a write that failed, gets its
+        length back. Standard: `MappedFileQueue.doLoad`.
         """
         names = [name for name in self.disk.listdir(self.directory) if len(name) == 20 and name.isdigit()]
         for number, name in enumerate(names):
@@ -91,7 +97,9 @@ class FileQueue:
                 for later in names[number:]:
                     self.disk.unlink(f"{self.directory}/{later}")
                 return
-            if size != self.file_size:
+            if repair and size < self.file_size:
+                self.disk.open(path).truncate(self.file_size)
+            elif size != self.file_size:
                 raise CorruptFile(path, size, f"the file has {size} bytes, the settings say {self.file_size}")
             if gap:
                 raise CorruptFile(path, 0, f"the file before it, {file_name(self.end)}, is missing")
@@ -128,15 +136,24 @@ class FileQueue:
             return b""
         start = self.start_of(offset)
         if offset + size <= start + self.file_size:
-            return self.file(start).read(offset - start, size) if start <= self.starts[-1] else b""
+            return self._read(start, offset - start, size) if start <= self.starts[-1] else b""
         parts = []
         while size > 0 and start <= self.starts[-1]:
-            part = self.file(start).read(offset - start, min(size, start + self.file_size - offset))
+            part = self._read(start, offset - start, min(size, start + self.file_size - offset))
             parts.append(part)
             size -= len(part)
             start += self.file_size
             offset = start
         return b"".join(parts)
+
+    def _read(self, start: int, at: int, size: int) -> bytes:
+        file = self.file(start)
+        if self.pool.may_wait:
+            return file.read(at, size)
+        data = file.read_ready(at, size)
+        if data is None:
+            raise ColdRead(start + at, [(file, at, size)])
+        return data
 
     def write(self, offset: int, data: bytes | bytearray) -> None:
         """Write over file borders, making files as needed."""
@@ -166,10 +183,11 @@ class FileQueue:
         self._delete(start)
 
     def drop_first(self, count: int) -> None:
-        """Delete the oldest `count` files."""
-        for start in self.starts[:count]:
-            self._delete(start)
-        del self.starts[:count]
+        """Give up the oldest `count` files: the pool's `remove` is told, which may delete them later."""
+        for _ in range(count):
+            start = self.starts.pop(0)
+            self.pool.forget(self.directory, start)
+            self.pool.remove(f"{self.directory}/{file_name(start)}")
 
     def _delete(self, start: int) -> None:
         self.pool.forget(self.directory, start)

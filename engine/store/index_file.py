@@ -19,7 +19,7 @@ from them after an unclean stop. Standard: `IndexFile`, `IndexService`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from operator import mul
 
@@ -40,6 +40,10 @@ ENTRY_SIZE = ENTRY.size
 SECONDS_MAX = 0x7FFFFFFF
 _SCAN_ENTRIES = 8192
 _CODES_MAX = 4096
+UNIQUE_KEY_LENGTH = 32
+UNIQUE_KEY_HEAD = 20
+"""Characters of a unique key that clients give, and how many are the same for all of a producer; see
+`UniqueKeys`."""
 
 Weights = tuple[int, tuple[int, ...]]
 """For texts of n characters: 31**n, and 31**(n - 1) ... 31**0, all modulo 2**32."""
@@ -57,12 +61,13 @@ def _weigh(count: int) -> Weights:
 class KeyHashes:
     """Hashes of `topic#key` as the index uses them: never negative.
 
-    The part for the topic, and whole hashes of tags, are remembered; both tables are emptied when they are
-    full.
+    The part for the topic, also with the head of a unique key that all messages of one producer share, and
+    whole hashes of tags are remembered; each table is emptied when it is full.
     """
 
     def __init__(self) -> None:
         self._topics: dict[str, int] = {}
+        self._heads: dict[tuple[str, str], int] = {}
         self._tags: dict[tuple[str, str], int] = {}
 
     def of_key(self, topic: str, key: str) -> int:
@@ -73,6 +78,10 @@ class KeyHashes:
                 self._topics.clear()
             prefix = self._topics[topic] = java_hash(topic + "#") & 0xFFFFFFFF
         if key.isascii():
+            if len(key) == UNIQUE_KEY_LENGTH:
+                head = key[:UNIQUE_KEY_HEAD]
+                prefix = self._heads.get((topic, head)) or self._hash_head(prefix, topic, head)
+                key = key[UNIQUE_KEY_HEAD:]
             count = len(key)
             power, weights = _weights.get(count) or _weigh(count)
             value: int = (prefix * power + sum(map(mul, key.encode(), weights))) & 0xFFFFFFFF
@@ -81,6 +90,14 @@ class KeyHashes:
         if value < 0x80000000:
             return value
         return 0x100000000 - value if value != 0x80000000 else 0
+
+    def _hash_head(self, prefix: int, topic: str, head: str) -> int:
+        if len(self._heads) >= _CODES_MAX:
+            self._heads.clear()
+        power, weights = _weights.get(UNIQUE_KEY_HEAD) or _weigh(UNIQUE_KEY_HEAD)
+        value = (prefix * power + sum(map(mul, head.encode(), weights))) & 0xFFFFFFFF
+        self._heads[topic, head] = value
+        return value
 
     def of_tags(self, topic: str, tags: str) -> int:
         """Hash of `topic#T#tags`."""
@@ -278,6 +295,7 @@ class Index:
 
     def __init__(self, disk: Disk, directory: str, slot_count: int, entry_count: int) -> None:
         self.disk = disk
+        self.remove: Callable[[str], None] = disk.unlink
         self.directory = directory
         self.slot_count = slot_count
         self.entry_count = entry_count
@@ -381,7 +399,7 @@ class Index:
         self.idle = True
 
     def drop_before(self, min_physical_offset: int) -> int:
-        """Delete files (never the last) whose records have all gone; returns how many.
+        """Give files (never the last) whose records have all gone to `remove`; returns how many.
 
         Standard: `IndexService.deleteExpiredFile`.
         """
@@ -389,7 +407,7 @@ class Index:
         while count < len(self.files) - 1 and self.files[count].end_offset < min_physical_offset:
             count += 1
         for file in self.files[:count]:
-            self.disk.unlink(file.path)
+            self.remove(file.path)
         self.filled = [file for file in self.filled if file not in self.files[:count]]
         del self.files[:count]
         return count

@@ -16,15 +16,15 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable
-from math import ceil
 
 from engine.clock import Clock
-from engine.disk import Disk, File, total_memory
+from engine.disk import Disk, File, make_directories, total_memory
 from engine.errors import StoreUnavailable
 from engine.message import Message, StoredMessage
 from engine.options import FlushDiskType, StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from engine.store.checkpoint import Checkpoint
+from engine.store.cold import ColdRead
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch, parse_delay_levels
@@ -34,6 +34,7 @@ from engine.store.index_file import Index
 from engine.store.reader import Accept, Reader
 from engine.store.record import decode
 from engine.store.recovery import Progress, Recovery
+from engine.store.removal import Removals
 from engine.store.results import (
     Arrival,
     GetResult,
@@ -44,12 +45,13 @@ from engine.store.results import (
     RecoveryReport,
 )
 from engine.store.retention import Retention
-from engine.store.statistics import Statistics
+from engine.store.statistics import Statistics, disk_figures, in_words
 from engine.store.writer import Writer
 from engine.worker import Worker
 
 __all__ = [
     "Arrival",
+    "ColdRead",
     "GetResult",
     "GetStatus",
     "MessageStore",
@@ -83,6 +85,7 @@ class MessageStore:
         on_arrivals: Callable[[list[Arrival]], None] | None = None,
         is_batch_topic: Callable[[str], bool] | None = None,
         memory: int | None = None,
+        aside: Worker | None = None,
     ) -> None:
         self._options = options
         self._disk = disk
@@ -90,7 +93,9 @@ class MessageStore:
         self.on_arrivals = on_arrivals
         self._root = options.store_path_root_dir or os.path.expanduser("~/store")
         directory = options.store_path_commit_log or f"{self._root}/commitlog"
-        self._log = CommitLog(FilePool(disk), directory, options.mapped_file_size_commit_log)
+        self._log = CommitLog(
+            FilePool(disk), directory, options.mapped_file_size_commit_log, options.newest_log_bytes
+        )
         self._queues = _queues(options, disk, self._root, is_batch_topic)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
@@ -100,8 +105,18 @@ class MessageStore:
         self._durability = Durability(
             options, disk, clock, worker, self._log, self._queues, self._index, self._checkpoint, self._apply
         )
-        self._retention = Retention(options, disk, clock, self._log, self._queues, self._index)
-        self._reader = Reader(options, self._log, total_memory() if memory is None else memory)
+        # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
+        self._aside = aside or worker
+        self._removals = Removals(disk, clock, self._aside, options)
+        self._log.files.pool.remove = self._queues.pool.remove = self._removals.add
+        if self._index is not None:
+            self._index.remove = self._removals.add
+        self._retention = Retention(
+            options, disk, clock, self._log, self._queues, self._index, self._removals
+        )
+        self._reader = Reader(
+            options, self._log, self._queues.pool, total_memory() if memory is None else memory
+        )
         self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self.statistics = Statistics(clock.millis())
         self._writer = Writer(
@@ -118,7 +133,7 @@ class MessageStore:
         `CorruptFile` for files of a wrong length, and `OSError`."""
         began = self._clock.monotonic()
         for directory in (self._root, self._log.files.directory, self._queues.directory):
-            self._disk.makedirs(directory)
+            make_directories(self._disk, directory)
         try:
             self._lock = self._disk.lock(f"{self._root}/lock")
         except BlockingIOError:
@@ -171,6 +186,7 @@ class MessageStore:
         if self._index is not None:
             self._index.close()
         self._checkpoint.close()
+        self._removals.finish()
         self._log.files.pool.clear()
         self._queues.pool.clear()
         self._lock.close()
@@ -251,7 +267,11 @@ class MessageStore:
             self._durability.derived_failure = f"consume queues or index cannot be written: {error}"
             log.error("%s", self._durability.derived_failure)
         if arrivals and self.on_arrivals is not None:
-            self.on_arrivals(arrivals)
+            self._reader.shared = {}
+            try:
+                self.on_arrivals(arrivals)
+            finally:
+                self._reader.shared = None
 
     def tick(self) -> None:
         """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms or
@@ -279,17 +299,19 @@ class MessageStore:
         *,
         max_bytes: int | None = None,
         accept: Accept | frozenset[int] | None = None,
+        may_wait: bool = True,
     ) -> GetResult:
         """Messages of a queue from `offset` on, at most `max_count`, at least one if one fits the choice.
 
         `accept` is None for all, a set of tags codes, or a function of the tags code and a way to get the
-        message. A record that cannot be read counts as gone. Standard: `DefaultMessageStore.getMessage`.
+        message. A record that cannot be read counts as gone. Who may not wait for the disk gets `ColdRead`
+        where that is needed; see `bring`. Standard: `DefaultMessageStore.getMessage`.
         """
         began = self._clock.monotonic()
         queue = self._queues.get(topic, queue_id)
         statistics = self.statistics
         try:
-            result = self._reader.get(queue, offset, max_count, max_bytes, accept)
+            result = self._reader.get(queue, offset, max_count, max_bytes, accept, may_wait)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
@@ -303,6 +325,10 @@ class MessageStore:
         if took > statistics.get_longest:
             statistics.get_longest = took
         return result
+
+    def bring(self, cold: ColdRead, done: Callable[[], None]) -> None:
+        """Have a worker read what was not in memory; `done` is called when it is worth trying again."""
+        self._aside.run(cold.bring, lambda _outcome: done())
 
     def record_at(self, physical_offset: int) -> bytes | None:
         """The stored bytes of the message at a log offset, or None."""
@@ -444,21 +470,16 @@ class MessageStore:
         Standard: `DefaultMessageStore.getRuntimeInfo`, and of `AdminBrokerProcessor` those the store knows.
         """
         now = self._clock.millis()
-        total, free = self._disk.usage(self._log.files.directory)
-        ratio = str(ceil((total - free) * 100 / total) / 100 if total else 0.0)
         return {
             **self.statistics.runtime_info(now),
-            "commitLogDiskRatio": ratio,
-            f"commitLogDiskRatio_{self._log.files.directory}": ratio,
-            "consumeQueueDiskRatio": ratio,
+            **disk_figures(self._disk, self._log.files.directory, self._queues.directory),
             "commitLogMinOffset": str(self.min_physical_offset),
             "commitLogMaxOffset": str(self.max_physical_offset),
             "dispatchBehindBytes": str(self.dispatch_behind_bytes),
             "earliestMessageTimeStamp": str(self.earliest_store_time()),
             "pageCacheLockTimeMills": "0",
             "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
-            "remainHowManyDataToFlush": _in_words(self._log.position - self.flushed_offset),
-            "commitLogDirCapacity": f"Total : {_in_words(total)}, Free : {_in_words(free)}.",
+            "remainHowManyDataToFlush": in_words(self._log.position - self.flushed_offset),
         }
 
 
@@ -477,11 +498,3 @@ def _queues(
         batch_file_size=whole_units(options.mapper_file_size_batch_consume_queue, BATCH_UNIT_SIZE),
         is_batch=is_batch_topic or (lambda _topic: False),
     )
-
-
-def _in_words(count: int) -> str:
-    """Bytes as the standard prints them. Standard: `MixAll.humanReadableByteCount`."""
-    if count < 1024:
-        return f"{count} B"
-    power = min((count.bit_length() - 1) // 10, 6)
-    return f"{count / (1 << 10 * power):.1f} {'KMGTPE'[power - 1]}iB"

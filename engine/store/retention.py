@@ -1,9 +1,13 @@
 """How long messages are kept: which files may go, and when writes must stop for want of room.
 
 A commit log file, never the last, may go once it was last written more than fileReservedTime ago, at the
-hours of deleteWhen or when the disk is too full; past diskSpaceCleanForciblyRatio files go whatever their
-age; past diskSpaceWarningLevelRatio, or below minFreeDiskSpace, writes are refused until there is room
-again. Consume queue and index files follow the log. Standard: `DefaultMessageStore.CleanCommitLogService`.
+hours of deleteWhen, when a disk is used above diskMaxUsedSpaceRatio, or when an administrator says so. Above
+diskSpaceCleanForciblyRatio files go whatever their age, if cleanFileForciblyEnable. Each look finds at most
+deleteFileBatchMax; they go one by one, deleteCommitLogFilesInterval apart. Consume queue and index files
+follow the log. Standard: `DefaultMessageStore.CleanCommitLogService`, `CleanConsumeQueueService`.
+
+Writes are refused above diskSpaceWarningLevelRatio, but only while less than diskFreeSpaceMin is free; the
+room is measured every second, so they are taken again soon after there is some.
 """
 
 from __future__ import annotations
@@ -16,22 +20,27 @@ from engine.clock import Clock
 from engine.disk import Disk
 from engine.options import StoreOptions
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import AnyQueue, ConsumeQueues
+from engine.store.consume_queue import ConsumeQueues
 from engine.store.file_queue import file_name
 from engine.store.index_file import Index
+from engine.store.removal import Removals
+from engine.store.statistics import in_words
 
 log = logging.getLogger(__name__)
 
 _HOUR_MILLIS = 3_600_000
+_MEASURE_MILLIS = 1000
 LOOKS_AN_ORDER = 20
 """How many looks an administrator's order to delete lasts. Standard: manualDeleteFileSeveralTimes."""
-QUEUES_A_TICK = 200
-"""Consume queues looked through in one go, so that many of them do not hold up the loop."""
+TOPICS_A_TICK = 200
+SWEEP_SECONDS = 0.005
+"""Topics whose queues are looked through in one go, and how long it may take."""
 
 
 class Retention:
-    """Looks every cleanResourceInterval and then deletes one file at a time. `disk_full` is empty or says
-    why.
+    """Measures the disks, looks every cleanResourceInterval, and then gives up one file at a time.
+
+    `disk_full` is empty or says why nothing can be stored.
     """
 
     def __init__(
@@ -42,6 +51,7 @@ class Retention:
         commit_log: CommitLog,
         queues: ConsumeQueues,
         index: Index | None,
+        removals: Removals,
     ) -> None:
         self._options = options
         self._disk = disk
@@ -49,22 +59,32 @@ class Retention:
         self._log = commit_log
         self._queues = queues
         self._index = index
+        self._removals = removals
         self._last_look: int | None = None
+        self._last_measure = 0
         self._to_delete = 0
+        self._next_delete = 0
         self._ordered_looks = 0
-        self._sweep: Iterator[AnyQueue] | None = None
+        self._swept_to = 0
+        self._sweep: Iterator[str] | None = None
+        self._percent = 0.0
         self.disk_full = ""
-        self.disk_ratio = 0.0
 
     def tick(self) -> None:
-        """Look if it is time, delete one file if there is one to delete, go on sweeping the queues."""
+        """Measure and look if it is time, give up one file if one may go, go on sweeping the queues."""
         now = self._clock.millis()
+        self._removals.tick()
         if self._last_look is None or now - self._last_look >= self._options.clean_resource_interval:
             self._last_look = now
             self.look()
-        if self._to_delete:
-            self._to_delete -= 1
+        elif now - self._last_measure >= _MEASURE_MILLIS:
+            self._measure()
+        if self._to_delete and now >= self._next_delete:
+            self._next_delete = now + self._options.delete_commit_log_files_interval
             self._delete_one()
+        if self._sweep is None and self._log.min_offset > self._swept_to:
+            self._swept_to = self._log.min_offset
+            self._sweep = iter(list(self._queues.table))
         if self._sweep is not None:
             self._go_on_sweeping()
 
@@ -74,68 +94,89 @@ class Retention:
         self._last_look = None
 
     def look(self) -> None:
-        """Measure the disk and decide how many files may go."""
+        """Measure the disks and decide how many files may go."""
         options = self._options
-        total, free = self._disk.usage(self._log.files.directory)
-        self.disk_ratio = (total - free) / total if total else 0.0
-        percent = self.disk_ratio * 100
-        self._set_full(percent, free)
+        self._measure()
         hour = datetime.fromtimestamp(self._clock.millis() / 1000).hour
         hours = [word for word in options.delete_when.replace(" ", "").split(";") if word.isdecimal()]
         due = any(int(word) == hour for word in hours) or self._ordered_looks > 0
         self._ordered_looks = max(0, self._ordered_looks - 1)
-        if not (due or percent > options.disk_max_used_space_ratio):
+        filling = self._percent > options.disk_max_used_space_ratio
+        if not (due or filling):
             self._to_delete = 0
             return
-        forced = options.clean_file_forcibly_enable and percent > options.disk_space_clean_forcibly_ratio
-        self._to_delete = min(self.expired_files(forced), options.delete_file_batch_max)
-
-    def _set_full(self, percent: float, free: int) -> None:
-        options, path = self._options, self._log.files.directory
-        was_full, self.disk_full = self.disk_full, ""
-        if percent > options.disk_space_warning_level_ratio:
-            self.disk_full = (
-                f"the disk of {path} is {percent:.1f} % full, more than the "
-                f"{options.disk_space_warning_level_ratio} % of diskSpaceWarningLevelRatio"
-            )
-        elif free < options.min_free_disk_space:
-            self.disk_full = (
-                f"the disk of {path} has {free} bytes free, less than the "
-                f"{options.min_free_disk_space} of minFreeDiskSpace"
-            )
-        if self.disk_full and not was_full:
-            log.error("%s; writes are refused", self.disk_full)
-        elif was_full and not self.disk_full:
-            log.info("the disk has room again; writes are taken")
-
-    def expired_files(self, forced: bool) -> int:
-        """How many of the oldest log files may go."""
-        oldest_kept = self._clock.millis() - self._options.file_reserved_time * _HOUR_MILLIS
-        directory = self._log.files.directory
-        return self._log.files.count_while(
-            lambda start: forced or self._disk.modified(f"{directory}/{file_name(start)}") <= oldest_kept
+        forced = options.clean_file_forcibly_enable and (
+            self._percent
+            > min(options.disk_space_clean_forcibly_ratio, options.disk_space_warning_level_ratio)
         )
+        self._to_delete = self._expired_files(forced)
+        if self._to_delete:
+            why = f"the disk is {self._percent:.1f} % full" if filling else "it is time"
+            log.info("%d log files may go%s: %s", self._to_delete, " whatever their age" * forced, why)
+
+    def _measure(self) -> None:
+        """See how full the disks of log and consume queues are; the fuller one counts."""
+        self._last_measure = self._clock.millis()
+        options = self._options
+        was_full, full = self.disk_full, ""
+        self._percent = 0.0
+        for path in (self._log.files.directory, self._queues.directory):
+            total, free = self._disk.usage(path)
+            percent = (total - free) * 100 / total if total else 0.0
+            self._percent = max(self._percent, percent)
+            if percent > options.disk_space_warning_level_ratio and free < options.disk_free_space_min:
+                full = full or (
+                    f"the disk of {path} is {percent:.1f} % full, diskSpaceWarningLevelRatio is "
+                    f"{options.disk_space_warning_level_ratio} %, and {in_words(free)} are free, "
+                    f"diskFreeSpaceMin is {in_words(options.disk_free_space_min)}"
+                )
+        self.disk_full = full
+        if full and not was_full:
+            log.error("%s: messages are refused until there is room", full)
+        elif was_full and not full:
+            log.info("the disk of %s has room again: messages are taken", self._log.files.directory)
+
+    def _expired_files(self, forced: bool) -> int:
+        """How many of the oldest log files may go after this look."""
+        if self._removals.is_hanging(self._log.files.directory):
+            return 0
+        oldest_kept = self._clock.millis() - self._options.file_reserved_time * _HOUR_MILLIS
+        most = self._options.delete_file_batch_max
+        count = 0
+        for start in self._log.files.starts[:-1][:most]:
+            if not forced and self._written(start) > oldest_kept:
+                break
+            count += 1
+        return count
+
+    def _written(self, start: int) -> int:
+        try:
+            return self._disk.modified(f"{self._log.files.directory}/{file_name(start)}")
+        except FileNotFoundError:
+            return 0
 
     def _delete_one(self) -> None:
-        start = self._log.files.starts[0]
-        try:
-            self._log.files.drop_first(1)
-        except OSError as error:
-            log.error("log file %s cannot be deleted: %s", file_name(start), error)
+        """Give up the oldest log file; nothing more while one cannot be removed."""
+        files = self._log.files
+        if self._removals.is_hanging(files.directory) or len(files.starts) < 2:
+            self._to_delete = 0
             return
-        log.info("log file %s deleted", file_name(start))
-        self._sweep = iter([*self._queues])
+        self._to_delete -= 1
+        files.drop_first(1)
 
     def _go_on_sweeping(self) -> None:
         """Let queues and index follow the log, some at a time."""
         assert self._sweep is not None
         oldest = self._log.min_offset
-        for _ in range(QUEUES_A_TICK):
-            queue = next(self._sweep, None)
-            if queue is None:
+        until = self._clock.monotonic() + SWEEP_SECONDS
+        for _ in range(TOPICS_A_TICK):
+            topic = next(self._sweep, None)
+            if topic is None:
                 self._sweep = None
                 if self._index is not None:
                     self._index.drop_before(oldest)
                 return
-            if self._queues.get(queue.topic, queue.queue_id) is queue:
+            for queue in self._queues.table.get(topic, {}).values():
                 queue.drop_before(oldest)
+            if self._clock.monotonic() > until:
+                return

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from math import ceil
 from typing import NamedTuple
+
+from engine.disk import Disk
 
 _BOUNDS = (0, 10, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000, 10_000)
 _NAMES = (
@@ -119,3 +122,29 @@ class Statistics:
             "putLatency99": self._share(0.99),
             "putLatency999": self._share(0.999),
         }
+
+
+def disk_figures(disk: Disk, log_directory: str, queue_directory: str) -> dict[str, str]:
+    """How full the disks of log and consume queues are, by the standard's keys.
+
+    Standard: `DefaultMessageStore.getRuntimeInfo`, `AdminBrokerProcessor.prepareRuntimeInfo`.
+    """
+
+    def ratio(total: int, free: int) -> str:
+        return str(ceil((total - free) * 100 / total) / 100 if total else 0.0)
+
+    total, free = disk.usage(log_directory)
+    return {
+        "commitLogDiskRatio": ratio(total, free),
+        f"commitLogDiskRatio_{log_directory}": ratio(total, free),
+        "consumeQueueDiskRatio": ratio(*disk.usage(queue_directory)),
+        "commitLogDirCapacity": f"Total : {in_words(total)}, Free : {in_words(free)}.",
+    }
+
+
+def in_words(count: int) -> str:
+    """Bytes as the standard prints them. Standard: `MixAll.humanReadableByteCount`."""
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 6)
+    return f"{count / (1 << 10 * power):.1f} {'KMGTPE'[power - 1]}iB"

@@ -125,8 +125,8 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         _check_attributes(topic_config, properties)
     if PROPERTY_PRIORITY in properties:
         message.queue_id = queue_id = _priority_queue(topic_config, properties, message.queue_id)
-    if PROPERTY_TRANSACTION_PREPARED in properties:
-        _check_transaction(broker, message)
+    if PROPERTY_TRANSACTION_PREPARED in properties and _is_half(broker, message):
+        return _put_half(broker, message, queue_id)
     if not DELAYED.isdisjoint(properties):
         _delay(broker, message)
     return _put(broker, message, queue_id, None)
@@ -261,19 +261,33 @@ def _priority_queue(topic_config: TopicConfig, properties: dict[str, str], queue
     return min(int(text), topic_config.write_queue_nums - 1)
 
 
-def _check_transaction(broker: Broker, message: Message) -> None:
-    """Refuse half messages; what a client older than 4.6.1 retries with the property left in is none."""
+def _is_half(broker: Broker, message: Message) -> bool:
+    """Whether it is a half message; what a client before 4.6.1 retries with the property left in is none."""
     properties = message.properties
     if properties[PROPERTY_TRANSACTION_PREPARED].lower() != "true":
-        return
+        return False
     if message.reconsume_times > 0 and _delay_level(properties) > 0:
-        return
-    broker_name = f"the broker[{broker.options.broker_ip1}]"
+        return False
     if broker.options.reject_transaction_message:
-        remark = f"{broker_name} sending transaction message is forbidden"
-    else:
-        remark = f"{broker_name} does not serve transaction messages yet"
-    raise RequestError(ResponseCode.NO_PERMISSION, remark)
+        raise RequestError(
+            ResponseCode.NO_PERMISSION,
+            f"the broker[{broker.options.broker_ip1}] sending transaction message is forbidden",
+        )
+    return True
+
+
+def _put_half(broker: Broker, message: Message, queue_id: int) -> Reply | Deferred[Reply]:
+    """Store a half message; what it asks for beside, such as a delay, begins when it is committed."""
+    topic = message.topic
+    broker.transactions.prepare(message)
+
+    def counted(reply: Reply) -> Reply:
+        if reply.code == ResponseCode.SUCCESS:
+            broker.transactions.prepared(topic)
+        return reply
+
+    reply = _put(broker, message, queue_id, None)
+    return reply.addCallback(counted) if isinstance(reply, Deferred) else counted(reply)
 
 
 def _delay(broker: Broker, message: Message) -> None:
@@ -351,7 +365,7 @@ def _failure(broker: Broker, status: PutStatus) -> RequestError:
 
 
 def _unavailable(broker: Broker) -> RequestError:
-    info = broker.store.runtime_info()
+    why, info = broker.store.refusal, broker.store.runtime_info()
     log_use, queue_use = (
         float(info.get(name, 0)) for name in ("commitLogDiskRatio", "consumeQueueDiskRatio")
     )
@@ -359,7 +373,7 @@ def _unavailable(broker: Broker) -> RequestError:
         ResponseCode.SERVICE_NOT_AVAILABLE,
         "service not available now. It may be caused by one of the following reasons: the broker's disk is "
         f"full [CL: {log_use:5.2f} CQ: {queue_use:5.2f} INDEX: {queue_use:5.2f}], messages are put to the "
-        "slave, message store has been shut down, etc.",
+        f"slave, message store has been shut down, etc.{f' Here: {why}.' if why else ''}",
     )
 
 

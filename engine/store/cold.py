@@ -1,0 +1,35 @@
+"""Reads that would wait for the disk, and getting them out of the way of everybody else.
+
+A reader that may not wait is told so with `ColdRead`: it names what is not in memory. A worker reads that
+(`bring`), which leaves it in the system's page cache; then the reader tries again. The newest part of the log
+is never asked about: what was just written is there. Standard: `ColdDataCheckService` measures the same with
+mincore, to slow such consumers down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.disk import File
+
+AHEAD = 1 << 20
+"""Bytes after a cold read that are asked for along with it: who reads old messages goes on reading them."""
+
+Piece = tuple[File, int, int]
+"""An open file, an offset in it and a number of bytes."""
+
+
+class ColdRead(Exception):
+    """Bytes are not in memory. `position` is where in the log, or in a queue's files, the first of them are."""
+
+    def __init__(self, position: int, pieces: Sequence[Piece]) -> None:
+        super().__init__(f"{len(pieces)} pieces, the first at {position}, are not in memory")
+        self.position = position
+        self.pieces = pieces
+
+    def bring(self) -> None:
+        """Read the bytes into the system's memory; waits for the disk. Raises `OSError`."""
+        for file, offset, size in self.pieces:
+            file.read(offset, size)
+        file, offset, size = self.pieces[-1]
+        file.read_ahead(offset + size, AHEAD)

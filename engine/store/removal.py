@@ -1,0 +1,112 @@
+"""Removing files without holding anybody up.
+
+Giving back a gigabyte takes the file system a third of a second. So files that nobody reads any more wait
+here, and a worker removes one at a time: the name first, then the room in portions. A file that cannot be
+removed is tried again every redeleteHangedFileInterval; later files of its directory wait behind it, as a
+log with a gap could not be opened again. Standard: `MappedFile.destroy`,
+`MappedFileQueue.retryDeleteFirstFile`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+
+from engine.clock import Clock
+from engine.disk import Disk
+from engine.options import StoreOptions
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+PORTION = 16 << 20
+"""Bytes given back in one go: about 10 ms."""
+
+
+class Removals:
+    """The files that wait, in order."""
+
+    def __init__(self, disk: Disk, clock: Clock, worker: Worker, options: StoreOptions) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._worker = worker
+        self._options = options
+        self._waiting: deque[str] = deque()
+        self._running = ""
+        self._hanging: dict[str, list[str]] = {}
+        self._next_retry = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many files are still to be removed."""
+        return len(self._waiting) + bool(self._running) + sum(map(len, self._hanging.values()))
+
+    def add(self, path: str) -> None:
+        """Remove a file when its turn comes."""
+        self._waiting.append(path)
+        self._go_on()
+
+    def is_hanging(self, directory: str) -> bool:
+        """Whether a file of a directory could not be removed."""
+        return directory in self._hanging
+
+    def tick(self) -> None:
+        """Try again what could not be removed, when it is time."""
+        if self._hanging and self._clock.millis() >= self._next_retry:
+            for paths in self._hanging.values():
+                self._waiting.extend(paths)
+            self._hanging.clear()
+        self._go_on()
+
+    def finish(self) -> None:
+        """Remove what waits, here and now: the store stops. What the worker has begun it ends."""
+        paths = [*self._waiting, *(path for paths in self._hanging.values() for path in paths)]
+        self._waiting.clear()
+        for path in paths:
+            try:
+                remove(self._disk, path)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                log.error("%s cannot be removed: %s", path, error)
+
+    def _go_on(self) -> None:
+        while self._waiting and not self._running:
+            path = self._waiting.popleft()
+            directory = path.rpartition("/")[0]
+            if directory in self._hanging:
+                self._hanging[directory].append(path)
+                continue
+            self._running = path
+            self._worker.run(lambda path=path: remove(self._disk, path), self._done)  # type: ignore[misc]
+
+    def _done(self, outcome: object) -> None:
+        path, self._running = self._running, ""
+        if isinstance(outcome, FileNotFoundError):
+            log.info("%s is gone already", path)
+        elif isinstance(outcome, Exception):
+            interval = self._options.redelete_hanged_file_interval
+            log.error("%s cannot be removed: %s; tried again in %d ms", path, outcome, interval)
+            self._hanging.setdefault(path.rpartition("/")[0], []).insert(0, path)
+            self._next_retry = self._clock.millis() + interval
+        else:
+            log.info("%s removed", path)
+        self._go_on()
+
+
+def remove(disk: Disk, path: str) -> None:
+    """Remove a file of any size. Raises `OSError`.
+
+    Its name is gone for good before its content goes, or the next file: whatever happens, a file that is
+    there is whole, and none is missing before it.
+    """
+    file = disk.open(path)
+    try:
+        disk.unlink(path)
+        disk.sync_dir(path.rpartition("/")[0])
+        size = file.size()
+        while size > PORTION:
+            size -= PORTION
+            file.truncate(size)
+    finally:
+        file.close()
