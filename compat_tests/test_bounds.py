@@ -1,0 +1,57 @@
+"""What the server costs when nobody uses it, measured by the operating system."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import psutil
+
+from compat_tests.servers import Server
+
+READY_SECONDS = 1.0
+RESIDENT_BYTES = 80e6
+CPU_SHARE = 0.005
+REST_SECONDS = 20
+STARTS = 4
+
+
+def test_ready_in_under_a_second(work: Path) -> None:
+    """From the start of the process to the first client, by the server's own clock; the best of some starts.
+
+    The best, because other processes of a loaded machine add to each; the first start compiles the modules.
+    """
+    with Server("ours", work) as server:
+        for _ in range(STARTS - 1):
+            server.restart()
+        said = (server.folder / "serve.log").read_text()
+    seconds = [float(text) for text in re.findall(r"ready in ([\d.]+) s", said)]
+    assert len(seconds) == STARTS
+    assert min(seconds) < READY_SECONDS
+
+
+def test_at_rest(work: Path) -> None:
+    """Name server and broker together: memory, and the share of one core."""
+    with Server("ours", work) as server:
+        (pid,) = server.pids
+        process = psutil.Process(pid)
+        time.sleep(2)
+        before, began = sum(process.cpu_times()[:2]), time.monotonic()
+        time.sleep(REST_SECONDS)
+        share = (sum(process.cpu_times()[:2]) - before) / (time.monotonic() - began)
+        assert share < CPU_SHARE
+        assert process.memory_info().rss < RESIDENT_BYTES
+        assert not process.children()
+
+
+def test_a_stop_by_signal_is_clean(work: Path) -> None:
+    """It ends long before a stop is cut short, and the next start finds a clean store."""
+    with Server("ours", work) as server:
+        began = time.monotonic()
+        server.stop()
+        assert time.monotonic() - began < 5
+        assert not (server.store_dir / "abort").exists()
+        server.start()
+        said = (server.folder / "serve.log").read_text()
+    assert said.count("clean=True") == 2
