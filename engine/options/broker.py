@@ -296,8 +296,9 @@ class TransactionOptions(Options):
     transaction_metric_flush_interval: int = option(
         10000, "Time between writes of the counts.", unit="ms", no_effect=NO_TRANSACTIONS
     )
-    recall_message_enable: bool = option(
-        False, "Let senders call back timer messages.", no_effect="no timers"
+    recall_message_enable: bool = option(False, "Let senders call back messages with timers.")
+    allow_recall_when_broker_not_writeable: bool = option(
+        True, "Let them do so too while brokerPermission forbids writing."
     )
 
 
