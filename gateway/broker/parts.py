@@ -36,6 +36,7 @@ def build_broker(
     disk: Disk,
     clock: Clock,
     worker: Worker,
+    aside: Worker | None = None,
     port: int,
     register_soon: Callable[[], None],
 ) -> Broker:
@@ -50,6 +51,7 @@ def build_broker(
         worker=worker,
         store_host=store_host,
         on_arrivals=lambda arrivals: resume_all(holds.arrived(arrivals)),
+        aside=aside,
     )
     levels = DelayLevels(store_options.message_delay_level)
     now = clock.millis()

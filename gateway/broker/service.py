@@ -76,9 +76,13 @@ class BrokerService:
         self._remoting = remoting
         self._reactor = reactor
         self._clock = clock
-        self._threads: ThreadWorker | None = None
+        self._threads: list[ThreadWorker] = []
+        aside: Worker | None = None
         if worker is None:
-            worker = self._threads = ThreadWorker(reactor)  # type: ignore[arg-type]
+            threads = store_options.cold_read_threads
+            worker = ThreadWorker(reactor)  # type: ignore[arg-type]
+            aside = ThreadWorker(reactor, threads, "reads")  # type: ignore[arg-type]
+            self._threads = [aside, worker]
         self._worker: Worker = worker
         self._beat_timer: Timer | None = None
         self._beaten_offset = -1
@@ -98,6 +102,7 @@ class BrokerService:
             disk=disk,
             clock=clock,
             worker=worker,
+            aside=aside,
             port=self.port,
             register_soon=lambda: self.registration.soon(),
         )
@@ -182,8 +187,8 @@ class BrokerService:
         return done
 
     def _close_store(self, _: object) -> None:
-        if self._threads is not None:
-            self._threads.stop()
+        for threads in self._threads:
+            threads.stop()
         self.broker.store.stop()
         self.broker.delays.close()
 
