@@ -20,7 +20,7 @@ Piece = tuple[File, int, int]
 
 
 class ColdRead(Exception):
-    """Bytes are not in memory. `position` is where in the log, or in a queue's files, the first of them are."""
+    """Bytes are not in memory. `position` is where the first of them are, in the log or a queue's files."""
 
     def __init__(self, position: int, pieces: Sequence[Piece]) -> None:
         super().__init__(f"{len(pieces)} pieces, the first at {position}, are not in memory")

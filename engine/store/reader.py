@@ -86,7 +86,7 @@ class Reader:
         may_wait: bool = True,
     ) -> GetResult:
         """Messages of a queue from `offset`; see `MessageStore.get`."""
-        if self.shared is not None:
+        if self.shared is not None and (accept is None or isinstance(accept, frozenset)):
             return self._get_shared(self.shared, queue, offset, max_count, max_bytes, accept)
         # A unit that is still in memory has a record that was just written.
         if may_wait or queue is None or offset >= queue.tail_start:
@@ -105,7 +105,7 @@ class Reader:
         offset: int,
         max_count: int,
         max_bytes: int | None,
-        accept: Accept | frozenset[int] | None,
+        accept: frozenset[int] | None,
     ) -> GetResult:
         key = (queue, offset, max_count, max_bytes, accept)
         result = shared.get(key)
