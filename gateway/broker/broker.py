@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.clock import Clock
     from engine.configuration import Configuration
     from engine.delays import DelayLevels, DelaySchedule
+    from engine.filters import ConsumerFilters
     from engine.groups import GroupTable
     from engine.message import UniqueKeys
     from engine.offsets import ConsumerOffsets
@@ -59,6 +60,7 @@ class Broker:
         groups: GroupTable,
         offsets: ConsumerOffsets,
         clients: ClientTable,
+        filters: ConsumerFilters,
         locks: QueueLocks,
         holds: PullHolds,
         delays: DelaySchedule,
@@ -79,6 +81,7 @@ class Broker:
         self.offsets = offsets
         self.clients = clients
         self.locks = locks
+        self.filters = filters
         self.holds = holds
         self.delays = delays
         self.delay_levels = delay_levels

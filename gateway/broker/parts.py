@@ -13,6 +13,7 @@ from engine.clock import Clock
 from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
 from engine.disk import Disk
+from engine.filters import ConsumerFilters
 from engine.groups import GroupTable
 from engine.message import UniqueKeys, pack_host
 from engine.offsets import ConsumerOffsets
@@ -57,13 +58,15 @@ def build_broker(
     now = clock.millis()
     return Broker(
         options=options,
+    filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
         store_options=store_options,
         clock=clock,
         store=store,
         topics=TopicTable(options, disk, f"{folder}/topics.json", clock, worker),
         groups=GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker),
-        offsets=ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker),
-        clients=ClientTable(options, clock),
+        offsets=offsets,
+        filters=filters,
+        clients=ClientTable(options, clock, on_group_gone=filters.unregister),
         locks=QueueLocks(options),
         holds=holds,
         delays=DelaySchedule(

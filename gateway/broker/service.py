@@ -151,7 +151,7 @@ class BrokerService:
         broker, bind = self.broker, self._remoting.bind_address
         try:
             broker.store.start()
-            for table in (broker.topics, broker.groups, broker.offsets, broker.delays):
+            for table in (broker.groups, broker.offsets, broker.filters, broker.delays, broker.transactions):
                 table.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
@@ -185,6 +185,7 @@ class BrokerService:
         done: Deferred[object] = Deferred()
         self._worker.run(lambda: None, done.callback)
         return done
+        self.broker.filters.persist()
 
     def _close_store(self, _: object) -> None:
         for threads in self._threads:
@@ -252,6 +253,7 @@ class BrokerService:
         delay = LAZY_NOTICE_SECONDS if is_lazy else NOTICE_SECONDS
         self._notice_timer = self._reactor.callLater(delay, self._tell_clients)
 
+        broker.filters.persist()
     def _tell_clients(self) -> None:
         """40 NOTIFY_CONSUMER_IDS_CHANGED: the members share the queues anew."""
         for peer, group in self.broker.clients.take_notices():

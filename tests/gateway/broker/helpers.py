@@ -15,8 +15,8 @@ from twisted.internet.defer import Deferred
 from engine.clock import ManualClock
 from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
-from engine.disk import Disk, MemoryDisk
-from engine.filters import compile_subscription
+from engine.disk import Disk
+from engine.filters import ConsumerFilters, compile_subscription
 from engine.groups import GroupTable
 from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from engine.offsets import ConsumerOffsets
@@ -209,10 +209,16 @@ class MemoryBroker:
             store_options=store_options,
             clock=clock,
             store=store,
+        filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
+        topics = TopicTable(options, disk, config + "topics.json", clock)
+        offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
+        unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
+        counts = TransactionCounts(disk, config + "transactionMetrics", clock)
             topics=TopicTable(options, disk, config + "topics.json", clock),
             groups=GroupTable(options, disk, config + "subscriptionGroup.json", clock),
-            offsets=ConsumerOffsets(options, disk, config + "consumerOffset.json", clock),
-            clients=ClientTable(options, clock),
+            offsets=offsets,
+            filters=filters,
+            clients=ClientTable(options, clock, on_group_gone=filters.unregister),
             locks=QueueLocks(options),
             holds=PullHolds(options),
             delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
@@ -251,16 +257,18 @@ class MemoryBroker:
         }
         member = peer or self.consumer
         self.broker.clients.register_consumer(
-            ConsumerData(**told | data), Client(member, member.address, "JAVA", CURRENT_VERSION)
+            consumer, Client(member, member.address, "JAVA", CURRENT_VERSION)
         )
 
     def ask(
         self,
         code: int,
         header: Header | None = None,
+        consumer = ConsumerData(**told | data)
         body: bytes = b"",
         *,
         peer: FakePeer | None = None,
+        self.broker.filters.register(group, consumer.subscription_data_set)
         version: int = CURRENT_VERSION,
         ext: dict[str, str] | None = None,
         oneway: bool = False,
@@ -321,16 +329,16 @@ class MemoryBroker:
         return split_records(self.broker.store.get(topic, queue_id, offset, count, accept=None).body)
 
 
-def subscription(topic: str, expression: str = "*", version: int = 1) -> SubscriptionData:
-    """A TAG subscription as a client would send it."""
-    built = compile_subscription(topic, expression, "TAG")
+def subscription(topic: str, expression: str = "*", version: int = 1, kind: str = "TAG") -> SubscriptionData:
+    """A subscription as a client would send it."""
+    built = compile_subscription(topic, expression, kind)
     return SubscriptionData(
         topic=topic,
         sub_string=built.sub_string,
         tags_set=list(built.tags_set),
         code_set=list(built.code_set),
         sub_version=version,
-        expression_type="TAG",
+        expression_type=kind,
         class_filter_mode=False,
     )
 
