@@ -17,7 +17,7 @@ import struct
 
 from engine.disk import Disk, File
 
-_FIELDS = struct.Struct(">qqqqqq")
+FIELDS = struct.Struct(">qqqqqq")
 FILE_SIZE = 4096
 
 
@@ -48,12 +48,12 @@ class Checkpoint:
             self.master_flushed_offset,
             self.confirm_physical_offset,
             self.logics_physical_offset,
-        ) = _FIELDS.unpack(self._file.read(0, _FIELDS.size))
+        ) = FIELDS.unpack(self._file.read(0, FIELDS.size))
 
     def save(self) -> File:
         """Write the fields if they changed; the file is returned so that a worker may sync it."""
         assert self._file is not None
-        data = _FIELDS.pack(
+        data = FIELDS.pack(
             self.physic_msg_timestamp,
             self.logics_msg_timestamp,
             self.index_msg_timestamp,

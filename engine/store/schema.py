@@ -86,6 +86,14 @@ BATCH_QUEUE_UNIT = Struct(
 )
 """One record in a batch consume queue: `messages` messages with the queue offsets from `base_offset` on."""
 
+EXT_UNIT = Struct(
+    "size" / Rebuild(Int16sb, lambda c: 20 + len(c.bitmap)),
+    "tags_code" / Int64sb,
+    "store_timestamp" / Int64sb,
+    "bitmap" / Prefixed(Int16sb, GreedyBytes),
+)
+"""Tags and filter bits of one message in consume queue ext, for a queue unit whose tags code points there."""
+
 INDEX_HEADER = Struct(
     "begin_timestamp" / Int64sb,
     "end_timestamp" / Int64sb,

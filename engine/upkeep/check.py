@@ -1,0 +1,180 @@
+"""Verifying a whole store, changing nothing.
+
+One pass over the log (`walk`), with consume queues (`queue_check`) and index (`index_check`) read side
+by side, as all three are in one order; then checkpoint and config tables (`table_check`). Memory stays small:
+a piece of the log, a piece of each queue, the slots of one index file.
+
+What a flipped bit in a record shows in: its lengths, magic and physical offset; the CRC of the body; the
+consume queue, for topic, queue, queue offset and tags; the index, for the keys; and for all of a record
+where it has a CRC property (enabledAppendPropCRC). Without that property nothing in the standard's format
+covers the user's flag, the times and hosts, the reconsume times and other properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.disk import Disk
+from engine.errors import StoreUnavailable
+from engine.options import StoreOptions
+from engine.upkeep.findings import Findings, Part
+from engine.upkeep.index_check import IndexCheck
+from engine.upkeep.layout import RESTORE, Layout, find_files, hold
+from engine.upkeep.queue_check import QueueCheck
+from engine.upkeep.table_check import (
+    check_checkpoint,
+    check_offsets,
+    check_state,
+    check_tables,
+    read_checkpoint,
+)
+from engine.upkeep.walk import Progress, Walk, fields_of, keys_of
+
+Room = Callable[[str], int]
+"""What a file takes of the disk, in bytes: less than its length where it is sparse."""
+
+
+@dataclass
+class CheckReport:
+    """What was found, and how much was looked at."""
+
+    root: str
+    findings: Findings
+    is_unclean: bool
+    log_start: int = 0
+    log_end: int = 0
+    records: int = 0
+    queues: int = 0
+    units: int = 0
+    index_entries: int = 0
+    tables: int = 0
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there is no error."""
+        return not self.findings.errors
+
+
+class _Check:
+    """One check, step by step."""
+
+    def __init__(self, layout: Layout, room: Room, findings: Findings) -> None:
+        self._layout = layout
+        self._room = room
+        self._findings = findings
+        is_unclean = check_state(layout, findings)
+        self.report = CheckReport(layout.root, findings, is_unclean)
+        self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, findings, RESTORE)
+        self._queues = QueueCheck(layout, findings)
+        self._index = IndexCheck(layout, findings, is_unclean)
+        self._checkpoint = read_checkpoint(layout, findings)
+        self._known_end = self._queues.known_end(self._files.end)
+        self._last_timestamp = 0
+        self._point_is_record = False
+
+    def run(self, progress: Progress | None) -> CheckReport:
+        """Check everything."""
+        walk = Walk(self._files, self._findings, self._is_past_end, progress)
+        self._walk(walk)
+        self._judge_end(walk)
+        self._queues.finish(walk.end, self._room)
+        self._index.finish(walk.end)
+        self._check_tables(walk.end)
+        report = self.report
+        report.log_end = walk.end
+        report.queues, report.units = self._queues.queues, self._queues.units
+        report.index_entries = self._index.entries
+        return report
+
+    def _is_past_end(self, position: int) -> bool:
+        """Records after damage are old ones when a clean stop left no queue that knows so late a record."""
+        return not self.report.is_unclean and 0 < self._known_end <= position
+
+    def _walk(self, walk: Walk) -> None:
+        report, queues, index = self.report, self._queues, self._index
+        report.log_start = walk.end
+        point = self._checkpoint.logics_offset
+        self._point_is_record = point in (0, report.log_start) or point < report.log_start
+        queues.start(report.log_start, walk.is_damaged, report.is_unclean)
+        index.start(report.log_start, walk.is_damaged)
+        with_index, count, last_timestamp = index.is_there, 0, 0
+        for data, at, position, size in walk.records():
+            fields = fields_of(data, at, size)
+            keys = keys_of(fields[5])
+            queues.record(fields, keys[0], position, size)
+            if with_index:
+                index.record(fields, keys, position)
+            count += 1
+            if fields[3] > last_timestamp:
+                last_timestamp = fields[3]
+            if position == point:
+                self._point_is_record = True
+        report.records = count
+        self._last_timestamp = last_timestamp
+
+    def _judge_end(self, walk: Walk) -> None:
+        """Whether the log ends where it should."""
+        if walk.end == self._checkpoint.logics_offset:
+            self._point_is_record = True
+        path, at = (self._layout.commit_log, -1) if not self._files.starts else walk.end_place()
+        if self._known_end > walk.end:
+            self._findings.error(
+                Part.LOG,
+                path,
+                at,
+                f"the log ends here, at {walk.end} ({walk.ended_by}), but consume queues know records up to "
+                f"{self._known_end}",
+                RESTORE,
+            )
+        elif walk.has_rest:
+            self._findings.note(
+                Part.LOG,
+                path,
+                at,
+                f"after the log's end, at {walk.end}, there are bytes that are no record ({walk.ended_by})",
+                "the next start clears them",
+            )
+
+    def _check_tables(self, log_end: int) -> None:
+        layout, findings = self._layout, self._findings
+        if layout.disk.exists(layout.checkpoint):
+            check_checkpoint(
+                layout, findings, self._checkpoint, log_end, self._last_timestamp, self._point_is_record
+            )
+        tables = check_tables(layout, findings)
+        self.report.tables = len(tables)
+        check_offsets(layout, findings, tables, self._queues.end_of)
+        if not self._index.is_there:
+            what = "there are no index files: queries by key find nothing"
+            advice = "right with messageIndexEnable=false; else the next start or a rebuild makes them"
+            findings.note(Part.INDEX, layout.index, -1, what, advice)
+
+
+def check_store(
+    disk: Disk,
+    options: StoreOptions,
+    room: Room,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+    limit: int | None = None,
+) -> CheckReport:
+    """Verify the store of `options`; at most `limit` findings of a part and severity are kept.
+
+    The store's lock is held meanwhile. Raises `StoreUnavailable` when there is no store or a broker has it
+    open, unless `force`; `OSError` when it cannot be read.
+    """
+    layout = Layout(disk, options)
+    lock = None
+    try:
+        lock = hold(disk, layout)
+    except StoreUnavailable:
+        if not force or not disk.is_dir(layout.commit_log):
+            raise
+    try:
+        findings = Findings() if limit is None else Findings(limit)
+        return _Check(layout, room, findings).run(progress)
+    finally:
+        if lock is not None:
+            lock.close()

@@ -1,0 +1,84 @@
+"""What a check finds: where, what is wrong there, and what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+from typing import NamedTuple
+
+LIMIT = 100
+"""Findings kept of each part and severity; beyond it they are only counted."""
+
+
+class Severity(StrEnum):
+    """`error` is damage, or files that contradict one another; a `note` needs nobody to act."""
+
+    ERROR = "error"
+    NOTE = "note"
+
+
+class Part(StrEnum):
+    """The part of the store that a finding is about, by the name of its files."""
+
+    LOG = "commitlog"
+    QUEUE = "consumequeue"
+    BATCH_QUEUE = "batchconsumequeue"
+    EXT = "consumequeue_ext"
+    INDEX = "index"
+    CHECKPOINT = "checkpoint"
+    CONFIG = "config"
+    STATE = "state"
+
+
+class Finding(NamedTuple):
+    """One finding. `offset` is the byte in the file `path`; -1 where it is about the file or folder as a
+    whole.
+    """
+
+    severity: Severity
+    part: Part
+    path: str
+    offset: int
+    what: str
+    advice: str
+
+    def __str__(self) -> str:
+        place = self.path if self.offset < 0 else f"{self.path} at byte {self.offset}"
+        return f"{place}: {self.what}" + (f" - {self.advice}" if self.advice else "")
+
+
+class Findings:
+    """Collects findings, so many of each part; all are counted."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self.kept: list[Finding] = []
+        self.counts: Counter[tuple[Severity, Part]] = Counter()
+
+    def error(self, part: Part, path: str, offset: int, what: str, advice: str) -> None:
+        """Something is damaged."""
+        self._add(Finding(Severity.ERROR, part, path, offset, what, advice))
+
+    def note(self, part: Part, path: str, offset: int, what: str, advice: str = "") -> None:
+        """Something worth to be known."""
+        self._add(Finding(Severity.NOTE, part, path, offset, what, advice))
+
+    def add(self, is_error: bool, part: Part, path: str, offset: int, what: str, advice: str) -> None:
+        """An error, or a note."""
+        (self.error if is_error else self.note)(part, path, offset, what, advice)
+
+    def _add(self, finding: Finding) -> None:
+        key = finding.severity, finding.part
+        self.counts[key] += 1
+        if self.counts[key] <= self._limit:
+            self.kept.append(finding)
+
+    @property
+    def errors(self) -> int:
+        """How many errors there are."""
+        return sum(count for (severity, _), count in self.counts.items() if severity is Severity.ERROR)
+
+    @property
+    def left_out(self) -> int:
+        """How many findings were counted but not kept."""
+        return sum(self.counts.values()) - len(self.kept)

@@ -1,0 +1,113 @@
+"""Where the parts of a store lie, and which of their files can be used.
+
+File lengths are a matter of settings, which are not kept in the store: each kind's is taken from the files
+themselves (the one most files have).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from engine.disk import Disk, File
+from engine.errors import StoreUnavailable
+from engine.options import StoreOptions
+from engine.store.file_queue import FilePool, FileQueue, file_name
+from engine.upkeep.findings import Findings, Part
+
+REBUILD = "mqgateway store rebuild makes it anew from the log"
+RESTORE = "restore the file from a copy or a replica"
+NAME_DIGITS = 20
+
+
+class Layout:
+    """The folders of a store."""
+
+    def __init__(self, disk: Disk, options: StoreOptions) -> None:
+        self.disk = disk
+        self.options = options
+        self.root = options.store_path_root_dir
+        self.commit_log = options.store_path_commit_log or f"{self.root}/commitlog"
+        self.queues = f"{self.root}/consumequeue"
+        self.batch_queues = f"{self.root}/batchconsumequeue"
+        self.ext = f"{self.root}/consumequeue_ext"
+        self.index = f"{self.root}/index"
+        self.checkpoint = f"{self.root}/checkpoint"
+        self.abort = f"{self.root}/abort"
+        self.lock = f"{self.root}/lock"
+        self.config = f"{self.root}/config"
+        self.log_pool = FilePool(disk, 8)
+        self.pool = FilePool(disk, 256)
+
+    def queue_folders(self, parent: str) -> Iterator[tuple[str, int, str]]:
+        """Topic, queue id and folder of each queue below one of the queues' folders."""
+        for topic in self.disk.listdir(parent):
+            for name in self.disk.listdir(f"{parent}/{topic}"):
+                folder = f"{parent}/{topic}/{name}"
+                if name.isdigit() and self.disk.is_dir(folder):
+                    yield topic, int(name), folder
+
+
+def hold(disk: Disk, layout: Layout) -> File | None:
+    """Take the store's lock, so that no broker starts meanwhile; None when it has no lock file yet.
+
+    Raises `StoreUnavailable` when there is no store or a broker has it open, and `OSError`.
+    """
+    if not disk.is_dir(layout.root):
+        raise StoreUnavailable(f"{layout.root} is no folder: give the store's (storePathRootDir)")
+    if not disk.is_dir(layout.commit_log):
+        raise StoreUnavailable(
+            f"{layout.root} holds no store: there is no folder {layout.commit_log}. "
+            "If storePathCommitLog points elsewhere, give the broker's file with --config"
+        )
+    try:
+        return disk.lock(layout.lock) if disk.exists(layout.lock) else None
+    except BlockingIOError:
+        raise StoreUnavailable(f"a broker has {layout.root} open: stop it first") from None
+
+
+def find_files(pool: FilePool, directory: str, part: Part, findings: Findings, advice: str) -> FileQueue:
+    """The files of one log or queue that can be read: of one length, one after another, without a gap.
+
+    What stands in the way of that is reported; files after a gap are left in.
+    """
+    disk = pool.disk
+    sizes = {}
+    for name in disk.listdir(directory):
+        path = f"{directory}/{name}"
+        if len(name) == NAME_DIGITS and name.isdigit() and not disk.is_dir(path):
+            sizes[name] = disk.size(path)
+        else:
+            findings.note(part, path, -1, "is none of the store's names and is ignored")
+    lengths = Counter(size for size in sizes.values() if size)
+    file_size = lengths.most_common(1)[0][0] if lengths else 0
+    files = FileQueue(pool, directory, max(1, file_size))
+    for name, size in sizes.items():
+        path = f"{directory}/{name}"
+        if size == 0:
+            is_last = name == max(sizes)
+            what = "is empty" + ("; the next start removes it" if is_last else "")
+            findings.add(not is_last, part, path, -1, what, "" if is_last else advice)
+        elif size != file_size or int(name) % file_size:
+            what = f"has {size} bytes and starts at {int(name)}, the others have {file_size} bytes"
+            findings.error(part, path, -1, f"{what}; no broker starts with it", advice)
+        else:
+            if files.starts and int(name) != files.end:
+                missing = f"{directory}/{file_name(files.end)}"
+                findings.error(part, missing, -1, f"is missing: {name} comes next", advice)
+            files.starts.append(int(name))
+    return files
+
+
+def place(files: FileQueue, offset: int) -> tuple[str, int]:
+    """The file with an offset of a log or queue, and the byte in it."""
+    start = files.start_of(offset)
+    return f"{files.directory}/{file_name(start)}", offset - start
+
+
+def read(files: FileQueue, offset: int, size: int) -> bytes:
+    """Up to `size` bytes from an offset, of one file; none where the file is missing."""
+    start = files.start_of(offset)
+    if start not in files.starts:
+        return b""
+    return files.read(offset, min(size, start + files.file_size - offset))

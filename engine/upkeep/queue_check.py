@@ -1,0 +1,217 @@
+"""Consume queues of both kinds against the log: which unit each record should have, and has.
+
+`record` is called for every record in the order of the log, `finish` at the end. Standard:
+`CommitLogDispatcherBuildConsumeQueue`, `MultiDispatchUtils` for light queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.message import (
+    PROPERTY_INNER_MULTI_DISPATCH,
+    PROPERTY_INNER_MULTI_QUEUE_OFFSET,
+    SCHEDULE_TOPIC,
+    SysFlag,
+    parse_properties,
+    tags_code,
+)
+from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED
+from engine.store.consume_queue import UNIT, UNIT_SIZE
+from engine.store.dispatch import delivery_time, enters_queue, inner_batch, parse_delay_levels
+from engine.store.file_queue import FileQueue
+from engine.store.unit_queue import PLACE
+from engine.upkeep.ext_check import ADDRESS_MAX, ExtCheck
+from engine.upkeep.findings import Findings, Part
+from engine.upkeep.layout import REBUILD, Layout, find_files, read
+from engine.upkeep.unit_check import Known, UnitCheck
+from engine.upkeep.walk import Fields
+
+PIECE_MAX = 3276
+PIECE_MIN = 16
+_MEMORY = 32 << 20
+"""Bytes of units that all queues together keep in memory."""
+_CODES_MAX = 10_000
+_MULTI_DISPATCH = PROPERTY_INNER_MULTI_DISPATCH.encode() + b"\x01"
+_SCHEDULE_TOPIC = SCHEDULE_TOPIC.encode()
+_pack = UNIT.pack
+
+Key = tuple[bytes, int]
+
+
+def last_place(files: FileQueue, unit_size: int) -> tuple[int, int]:
+    """Offset and size of a queue's last unit, (0, 0) without any. Found by halving."""
+    if not files.starts:
+        return 0, 0
+    low, high = -(-files.starts[0] // unit_size), files.end // unit_size
+    found = 0, 0
+    while low < high:
+        middle = (low + high) // 2
+        data = read(files, middle * unit_size, PLACE.size)
+        offset, size = PLACE.unpack(data) if len(data) == PLACE.size else (0, 0)
+        if size > 0:
+            found, low = (offset, size), middle + 1
+        else:
+            high = middle
+    return found
+
+
+class QueueCheck:
+    """All queues that are on disk, or should be."""
+
+    def __init__(self, layout: Layout, findings: Findings) -> None:
+        self._layout = layout
+        self._findings = findings
+        self._delays = parse_delay_levels(layout.options.message_delay_level)
+        self._files = self._find(layout.queues, Part.QUEUE, UNIT_SIZE)
+        self._batch_files = self._find(layout.batch_queues, Part.BATCH_QUEUE, BATCH_UNIT_SIZE)
+        self._checks: dict[Key, UnitCheck] = {}
+        self._batch_checks: dict[Key, UnitCheck] = {}
+        self._ext: dict[Key, ExtCheck] = {}
+        self._codes: dict[bytes | None, int] = {None: 0}
+        self._known: Known
+
+    def _find(self, parent: str, part: Part, unit_size: int) -> dict[Key, FileQueue]:
+        found = {}
+        for topic, queue_id, folder in self._layout.queue_folders(parent):
+            files = find_files(self._layout.pool, folder, part, self._findings, REBUILD)
+            if files.starts and files.file_size % unit_size:
+                what = f"has files of {files.file_size} bytes, which is no multiple of {unit_size}"
+                self._findings.error(part, folder, -1, what, REBUILD)
+                files.starts.clear()
+            found[topic.encode(), queue_id] = files
+        return found
+
+    def known_end(self, log_end: int) -> int:
+        """Where the newest record ends that a queue knows; units past the log's files are left out."""
+        newest = 0
+        for unit_size, table in ((UNIT_SIZE, self._files), (BATCH_UNIT_SIZE, self._batch_files)):
+            for files in table.values():
+                offset, size = last_place(files, unit_size)
+                if offset >= 0 and offset + size <= log_end:
+                    newest = max(newest, offset + size)
+        return newest
+
+    def start(self, log_start: int, is_damaged: Callable[[int], bool], repairs_tail: bool) -> None:
+        """Begin, before the first record."""
+        count = len(self._files) + len(self._batch_files) + 1
+        piece = max(PIECE_MIN, min(PIECE_MAX, _MEMORY // count // UNIT_SIZE))
+        self._known = Known(log_start, is_damaged, repairs_tail, piece)
+        for key, files in self._files.items():
+            self._checks[key] = UnitCheck(files, Part.QUEUE, UNIT_SIZE, self._known, self._findings)
+        for key, files in self._batch_files.items():
+            self._batch_checks[key] = UnitCheck(
+                files, Part.BATCH_QUEUE, BATCH_UNIT_SIZE, self._known, self._findings
+            )
+        for topic, queue_id, folder in self._layout.queue_folders(self._layout.ext):
+            files = find_files(self._layout.pool, folder, Part.EXT, self._findings, "")
+            ext = self._ext[topic.encode(), queue_id] = ExtCheck(files, self._findings)
+            ext.check()
+
+    def record(self, fields: Fields, tags: bytes | None, position: int, size: int) -> None:
+        """The next record, with its tags."""
+        queue_id, queue_offset, sys_flag, store_timestamp, topic, properties = fields
+        if not enters_queue(sys_flag):
+            return
+        key = topic, queue_id
+        code = self._codes.get(tags)
+        if code is None:
+            code = self._new_code(tags or b"")
+        if topic == _SCHEDULE_TOPIC:
+            parsed = parse_properties(properties.decode("utf-8", "replace"))
+            code = delivery_time(parsed, store_timestamp, self._delays) or code
+        check = self._checks.get(key)
+        if check is None or sys_flag & SysFlag.INNER_BATCH:
+            if key in self._batch_checks or sys_flag & SysFlag.INNER_BATCH:
+                self._batch_record(key, fields, position, size, code)
+                return
+            check = self._new_check(key)
+        if key in self._ext:
+            code = self._ext_code(check, key, queue_offset, code, store_timestamp)
+        check.expect(queue_offset, _pack(position, size, code))
+        if _MULTI_DISPATCH in properties:
+            self._light_queues(properties, position, size, code)
+
+    def _new_code(self, tags: bytes) -> int:
+        if len(self._codes) >= _CODES_MAX:
+            self._codes = {None: 0}
+        code = self._codes[tags] = tags_code(tags.decode("utf-8", "replace"))
+        return code
+
+    def _new_check(self, key: Key) -> UnitCheck:
+        folder = f"{self._layout.queues}/{key[0].decode('utf-8', 'replace')}/{key[1]}"
+        files = FileQueue(self._layout.pool, folder, self._layout.options.mapped_file_size_consume_queue)
+        check = self._checks[key] = UnitCheck(files, Part.QUEUE, UNIT_SIZE, self._known, self._findings)
+        return check
+
+    def _ext_code(self, check: UnitCheck, key: Key, number: int, code: int, store_timestamp: int) -> int:
+        """The code a unit should have: its address in ext where that holds what it should."""
+        unit = check.read(number)
+        address = UNIT.unpack(unit)[2] if len(unit) == UNIT_SIZE else 0
+        if address <= ADDRESS_MAX and self._ext[key].fields(address) == (code, store_timestamp):
+            return address
+        return code
+
+    def _batch_record(self, key: Key, fields: Fields, position: int, size: int, code: int) -> None:
+        check = self._batch_checks.get(key)
+        if check is None:
+            folder = f"{self._layout.batch_queues}/{key[0].decode('utf-8', 'replace')}/{key[1]}"
+            files = FileQueue(
+                self._layout.pool, folder, self._layout.options.mapper_file_size_batch_consume_queue
+            )
+            check = self._batch_checks[key] = UnitCheck(
+                files, Part.BATCH_QUEUE, BATCH_UNIT_SIZE, self._known, self._findings
+            )
+        _, queue_offset, sys_flag, store_timestamp, _, properties = fields
+        parsed = parse_properties(properties.decode("utf-8", "replace"))
+        base, count = inner_batch(parsed) or (queue_offset, 1)
+        number = check.next if check.next >= 0 else self._number_of(check, position)
+        unit = BATCH_UNIT.pack(position, size, code, store_timestamp, base, count, NOT_COMPACTED, 0)
+        if sys_flag & SysFlag.INNER_BATCH or check.read(number) == unit:
+            # The standard leaves out messages that came alone.
+            check.expect(number, unit)
+
+    def _number_of(self, check: UnitCheck, position: int) -> int:
+        """The first unit whose record has not gone: the one that the queue's first record should have."""
+        low, high = check.first, check.files.end // BATCH_UNIT_SIZE
+        while low < high:
+            middle = (low + high) // 2
+            unit = read(check.files, middle * BATCH_UNIT_SIZE, PLACE.size)
+            offset, size = PLACE.unpack(unit) if len(unit) == PLACE.size else (0, 0)
+            if size <= 0 or (offset >= position and offset >= self._known.log_start):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _light_queues(self, properties: bytes, position: int, size: int, code: int) -> None:
+        """Light queues that are there: whether they are written is a setting."""
+        parsed = parse_properties(properties.decode("utf-8", "replace"))
+        names = parsed[PROPERTY_INNER_MULTI_DISPATCH].split(",")
+        offsets = parsed.get(PROPERTY_INNER_MULTI_QUEUE_OFFSET, "").split(",")
+        for name, offset in zip(names, offsets, strict=False):
+            check = self._checks.get((name.encode(), 0))
+            if check is not None and offset.isdecimal():
+                check.expect(int(offset), _pack(position, size, code))
+
+    def finish(self, log_end: int, room: Callable[[str], int]) -> None:
+        """After the last record; `room` tells how much of the disk a file takes."""
+        self._known.log_end = log_end
+        for check in (*self._checks.values(), *self._batch_checks.values()):
+            check.finish(room)
+
+    @property
+    def queues(self) -> int:
+        """How many queues there are."""
+        return len(self._checks) + len(self._batch_checks)
+
+    @property
+    def units(self) -> int:
+        """How many units are as they should be."""
+        checks = (*self._checks.values(), *self._batch_checks.values())
+        return sum(check.count for check in checks) + sum(ext.count for ext in self._ext.values())
+
+    def end_of(self, topic: str, queue_id: int) -> int | None:
+        """The queue offset after a queue's last message, after `finish`; None when there is no such queue."""
+        check = self._checks.get((topic.encode(), queue_id))
+        return None if check is None else max(check.next, 0)

@@ -1,0 +1,177 @@
+"""Config tables, the checkpoint and what tells how the store was left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from engine.lenient_json import JsonError, loads
+from engine.store.checkpoint import FIELDS, FILE_SIZE
+from engine.upkeep.findings import Findings, Part
+from engine.upkeep.layout import Layout
+
+TABLES = {
+    "topics.json": ("topicConfigTable",),
+    "topicQueueMapping.json": ("topicQueueMappingInfoMap",),
+    "consumerOffset.json": ("offsetTable",),
+    "lmqConsumerOffset.json": ("lmqOffsetTable",),
+    "subscriptionGroup.json": ("subscriptionGroupTable",),
+    "delayOffset.json": ("offsetTable",),
+    "consumerFilter.json": ("filterDataByTopic",),
+    "consumerOrderInfo.json": ("table",),
+    "messageRequestMode.json": ("messageRequestModeMap",),
+    "timermetrics": ("timingCount",),
+    "transactionMetrics": ("transactionCount",),
+}
+"""Tables of the standard, and what each holds at its top."""
+BACKUP = ".bak"
+_LEFT_OVER = (".tmp", ".broken")
+_NAMES = (
+    "physicMsgTimestamp",
+    "logicsMsgTimestamp",
+    "indexMsgTimestamp",
+    "masterFlushedOffset",
+    "confirmPhyOffset",
+    "logicsPhysicalOffset",
+)
+
+
+class Checkpoint(NamedTuple):
+    """The fields of the file `checkpoint`; times in ms."""
+
+    physic_timestamp: int = 0
+    logics_timestamp: int = 0
+    index_timestamp: int = 0
+    master_flushed_offset: int = 0
+    confirm_offset: int = 0
+    logics_offset: int = 0
+
+
+def read_checkpoint(layout: Layout, findings: Findings) -> Checkpoint:
+    """The checkpoint; all zeros when there is none that can be read."""
+    path = layout.checkpoint
+    if not layout.disk.exists(path):
+        findings.note(Part.CHECKPOINT, path, -1, "is not there; the next start makes it")
+        return Checkpoint()
+    data = layout.disk.read_bytes(path)
+    if len(data) < FILE_SIZE:
+        findings.error(
+            Part.CHECKPOINT,
+            path,
+            -1,
+            f"has {len(data)} bytes instead of {FILE_SIZE}",
+            "delete it: the next start makes it, and reads more of the log after an unclean stop",
+        )
+    return Checkpoint(*FIELDS.unpack(data[: FIELDS.size].ljust(FIELDS.size, b"\0")))
+
+
+def check_checkpoint(
+    layout: Layout,
+    findings: Findings,
+    checkpoint: Checkpoint,
+    log_end: int,
+    last_timestamp: int,
+    point_is_record: bool,
+) -> None:
+    """Compare the checkpoint with the log, whose last record was stored at `last_timestamp` (ms)."""
+    advice = "delete the file while no broker runs: the next start makes it, and reads the log from its begin"
+    path = layout.checkpoint
+    for number, name in enumerate(_NAMES):
+        value = checkpoint[number]
+        is_time = number < 3
+        if value < 0:
+            findings.error(Part.CHECKPOINT, path, 8 * number, f"{name} is {value}", advice)
+        elif is_time and value > last_timestamp and last_timestamp:
+            what = f"{name} is {value}, later than the log's last record, {last_timestamp}"
+            findings.error(Part.CHECKPOINT, path, 8 * number, what, advice)
+    if not 0 <= checkpoint.logics_offset <= log_end or not point_is_record:
+        what = f"logicsPhysicalOffset is {checkpoint.logics_offset}, where no record of the log begins"
+        findings.error(Part.CHECKPOINT, path, 40, what, advice)
+
+
+def check_tables(layout: Layout, findings: Findings) -> dict[str, dict[Any, Any]]:
+    """Read every config table and backup; the tables that can be read, by the names of their files."""
+    disk = layout.disk
+    good: dict[str, dict[Any, Any]] = {}
+    names = [name for name in disk.listdir(layout.config) if not disk.is_dir(f"{layout.config}/{name}")]
+    broken = {}
+    for name in names:
+        path = f"{layout.config}/{name}"
+        if name.endswith(_LEFT_OVER):
+            findings.note(Part.CONFIG, path, -1, "was left over by a write or a start that ended early")
+        elif name.removesuffix(BACKUP) in TABLES or name.removesuffix(BACKUP).endswith(".json"):
+            table, offset, what = _read(disk.read_bytes(path), TABLES.get(name.removesuffix(BACKUP), ()))
+            if table is None:
+                broken[name] = offset, what
+            else:
+                good[name] = table
+    for name, (offset, what) in broken.items():
+        findings.error(Part.CONFIG, f"{layout.config}/{name}", offset, what, _advice(name, good))
+    for name in good:
+        if name.endswith(BACKUP) and name.removesuffix(BACKUP) not in names:
+            what = f"{name.removesuffix(BACKUP)} is missing, only this backup is there"
+            findings.error(Part.CONFIG, f"{layout.config}/{name}", -1, what, "the next start uses it")
+    return good
+
+
+def _advice(name: str, good: dict[str, dict[Any, Any]]) -> str:
+    if name.endswith(BACKUP):
+        return "the next write of the table replaces it"
+    if name + BACKUP in good:
+        return f"the next start uses {name}{BACKUP}, which may be one write older"
+    return "restore it from a copy, or delete it and set up again what it held: no start without"
+
+
+def _read(text: bytes, members: tuple[str, ...]) -> tuple[dict[Any, Any] | None, int, str]:
+    """The table, or None with the byte and the reason."""
+    if not text.strip(b"\0 \t\r\n"):
+        return None, 0, "is empty" if not text else "holds nothing but blanks or zeros"
+    try:
+        table = loads(text)
+    except JsonError as error:
+        return None, error.position, f"is no JSON: {error.what}"
+    except ValueError as error:
+        return None, 0, f"is no JSON: {error}"
+    if not isinstance(table, dict):
+        return None, 0, "is no JSON object"
+    for member in members:
+        if not isinstance(table.get(member, {}), dict):
+            return None, 0, f"{member} is no object"
+    return table, 0, ""
+
+
+def check_offsets(
+    layout: Layout,
+    findings: Findings,
+    tables: dict[str, dict[Any, Any]],
+    end_of: Callable[[str, int], int | None],
+) -> None:
+    """Consumer offsets beyond the end of their queue: those groups would get nothing until it is reached."""
+    table = tables.get("consumerOffset.json", {}).get("offsetTable", {})
+    path = f"{layout.config}/consumerOffset.json"
+    for key, offsets in table.items():
+        topic, _, group = str(key).partition("@")
+        if not isinstance(offsets, dict):
+            findings.error(Part.CONFIG, path, -1, f"the offsets of {key} are no object", "restore the file")
+            continue
+        for queue_id, offset in offsets.items():
+            end = end_of(topic, int(queue_id)) if str(queue_id).isdecimal() else None
+            if end is not None and isinstance(offset, int) and offset > end:
+                what = f"{group} stands at {offset} of {topic} queue {queue_id}, which ends at {end}"
+                advice = f"mqadmin resetOffsetByTime -g {group} -t {topic} sets it right"
+                findings.note(Part.CONFIG, path, -1, what, advice)
+
+
+def check_state(layout: Layout, findings: Findings) -> bool:
+    """Whether the store was left uncleanly, by the file `abort`."""
+    for folder in layout.disk.listdir(layout.root):
+        if folder.endswith((".rebuilding", ".replaced")):
+            path = f"{layout.root}/{folder}"
+            what = "was left by mqgateway store rebuild"
+            advice = "it may be deleted, or is by the next rebuild with --discard"
+            findings.note(Part.STATE, path, -1, what, advice)
+    if not layout.disk.exists(layout.abort):
+        return False
+    what = "is there: the store was not stopped in good order, or a broker has it open"
+    findings.note(Part.STATE, layout.abort, -1, what, "the next start recovers")
+    return True

@@ -1,0 +1,229 @@
+"""Comparing a consume queue with the log: the units that records should have, one after another.
+
+Records of a queue come in the order of its units, so that each queue is read once, in pieces. A unit that
+is as expected costs a comparison of its bytes; anything else is looked at closely. Works for both kinds of
+queue: units are counted by number, and the bytes they should have come from `queue_check`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+from engine.store.file_queue import FileQueue
+from engine.store.unit_queue import BLANK_PLACE, PLACE
+from engine.upkeep.findings import Findings, Part
+from engine.upkeep.layout import REBUILD, place, read
+
+_SCAN = 1 << 18
+_SLACK = 1 << 16
+"""Bytes that a file system may take for a file beyond what was written."""
+
+
+class Known:
+    """What all queues need to know of the store: where the log begins, and where it could not be read.
+
+    `repairs_tail` says that the next start dispatches what is missing at the queues' ends, as after an
+    unclean stop.
+    """
+
+    def __init__(
+        self, log_start: int, is_damaged: Callable[[int], bool], repairs_tail: bool, piece: int
+    ) -> None:
+        self.log_start = log_start
+        self.is_damaged = is_damaged
+        self.repairs_tail = repairs_tail
+        self.piece = piece
+        self.log_end = 1 << 63
+
+    def repairs(self, offset: int) -> bool:
+        """Whether the next start takes a unit with this offset away, as the log's end was lost."""
+        return self.repairs_tail and offset >= self.log_end
+
+
+class UnitCheck:
+    """One queue. `next` is the number of the unit that the next record should have (-1 before the first
+    record), `count` how many units were as they should be.
+    """
+
+    __slots__ = (
+        "_base",
+        "_data",
+        "_findings",
+        "_known",
+        "_missing",
+        "_missing_from",
+        "_part",
+        "count",
+        "files",
+        "next",
+        "unit_size",
+    )
+
+    def __init__(
+        self, files: FileQueue, part: Part, unit_size: int, known: Known, findings: Findings
+    ) -> None:
+        self.files = files
+        self.unit_size = unit_size
+        self.next = -1
+        self.count = 0
+        self._part = part
+        self._known = known
+        self._findings = findings
+        self._data = b""
+        self._base = 0
+        self._missing_from = 0
+        self._missing = 0
+
+    @property
+    def first(self) -> int:
+        """Number of the first unit there is room for."""
+        return -(-self.files.starts[0] // self.unit_size) if self.files.starts else 0
+
+    def expect(self, number: int, unit: bytes) -> bool:
+        """The next record of this queue has unit `number`, which should be `unit`; whether it is."""
+        at = (number - self._base) * self.unit_size
+        if number == self.next and self._data[at : at + len(unit)] == unit and at >= 0:
+            self.next = number + 1
+            self.count += 1
+            return True
+        return self._expect_other(number, unit)
+
+    def read(self, number: int) -> bytes:
+        """A unit's bytes, through the piece that is in memory; short where there is none."""
+        at = (number - self._base) * self.unit_size
+        if not 0 <= at < len(self._data):
+            self._base, at = number, 0
+            self._data = read(self.files, number * self.unit_size, self._known.piece * self.unit_size)
+        return self._data[at : at + self.unit_size]
+
+    def _expect_other(self, number: int, unit: bytes) -> bool:
+        if self.next < 0:
+            self._check_before(number)
+        elif number < self.next:
+            self._error(
+                number,
+                f"unit {number} is that of a second record, at {PLACE.unpack_from(unit)[0]} of the log, too",
+            )
+            return False
+        else:
+            self._check_without_record(self.next, number)
+        self.next = number + 1
+        found = self.read(number)
+        if found == unit:
+            self.count += 1
+            self._end_missing(is_last=False)
+            return True
+        if not found.strip(b"\0"):
+            if not self._missing:
+                self._missing_from = number
+            self._missing += 1
+            return False
+        self._end_missing(is_last=False)
+        self._error(number, f"unit {number} is {found.hex()}, by its record it should be {unit.hex()}")
+        return False
+
+    def _check_before(self, number: int) -> None:
+        """Units before that of the first record in the log: blank, or of records that have gone."""
+        at, end, log_start = self.first, number, self._known.log_start
+        while at < end:
+            data = read(self.files, at * self.unit_size, min(end - at, _SCAN) * self.unit_size)
+            count = len(data) // self.unit_size
+            for n in range(count):
+                offset, size = PLACE.unpack_from(data, n * self.unit_size)
+                has_gone = size > 0 and (0 <= offset < log_start or self._known.is_damaged(offset))
+                if size != BLANK_PLACE[1] and not has_gone:
+                    self._report_stray(at + n, offset)
+                    return
+            if not count:
+                count = (
+                    self.files.start_of(at * self.unit_size) + self.files.file_size
+                ) // self.unit_size - at
+            at += count
+
+    def _check_without_record(self, number: int, end: int) -> None:
+        """Units between those of two records that follow one another in the log."""
+        while number < end:
+            found = self.read(number)
+            offset, size = PLACE.unpack_from(found) if len(found) == self.unit_size else (0, 0)
+            if size != BLANK_PLACE[1] and not (size > 0 and self._known.is_damaged(offset)):
+                self._report_stray(number, offset)
+                return
+            number += 1
+
+    def finish(self, room: Callable[[str], int]) -> None:
+        """Look at what lies after the last record's unit; `room` tells what a file takes of the disk."""
+        self._end_missing(is_last=True)
+        if not self.files.starts:
+            return
+        if self.next < 0:
+            self._check_only_old()
+            return
+        extra = self.next
+        while PLACE.size <= len(found := self.read(extra)) and PLACE.unpack_from(found)[1] > 0:
+            offset = PLACE.unpack_from(found)[0]
+            if not self._known.is_damaged(offset):
+                self._report_stray(extra, offset)
+                return
+            extra += 1
+        self._check_zeros(extra, room)
+
+    def _report_stray(self, number: int, offset: int) -> None:
+        repairs = self._known.repairs(offset)
+        self._findings.add(
+            not repairs,
+            self._part,
+            *place(self.files, number * self.unit_size),
+            f"unit {number} has offset {offset}, where no record of its queue lies",
+            "the next start takes it away" if repairs else REBUILD,
+        )
+
+    def _check_only_old(self) -> None:
+        """A queue whose records have all gone, or whose units were all written for nothing."""
+        low, high = self.first, self.files.end // self.unit_size
+        numbers = range(low, high)
+        end = low + bisect_left(numbers, True, key=lambda number: not self._is_unit(number))
+        self._check_before(end)
+        self.next = end
+
+    def _is_unit(self, number: int) -> bool:
+        found = read(self.files, number * self.unit_size, PLACE.size)
+        return len(found) == PLACE.size and PLACE.unpack(found)[1] > 0
+
+    def _check_zeros(self, number: int, room: Callable[[str], int]) -> None:
+        """After the last unit there are zeros: anything else misleads the search for the end."""
+        files, at = self.files, number * self.unit_size
+        while at < files.end and self.files.starts:
+            start = files.start_of(at)
+            path, used = place(files, at)
+            if start in files.starts and room(path) > used + _SLACK:
+                data = files.read(at, start + files.file_size - at)
+            else:
+                data = files.read(at, min(_SLACK, start + files.file_size - at))
+            if data.count(0) != len(data):
+                first = at + len(data) - len(data.lstrip(b"\0"))
+                self._findings.error(
+                    self._part,
+                    *place(files, first),
+                    f"there is something after the last unit, {number - 1}",
+                    REBUILD,
+                )
+                return
+            at = start + files.file_size
+
+    def _end_missing(self, *, is_last: bool) -> None:
+        if not self._missing:
+            return
+        count, self._missing = self._missing, 0
+        repaired = is_last and self._known.repairs_tail
+        last = self._missing_from + count - 1
+        self._findings.add(
+            not repaired,
+            self._part,
+            *place(self.files, self._missing_from * self.unit_size),
+            f"units {self._missing_from} to {last} are missing, though the log has their records",
+            "the next start writes them" if repaired else REBUILD,
+        )
+
+    def _error(self, number: int, what: str) -> None:
+        self._findings.error(self._part, *place(self.files, number * self.unit_size), what, REBUILD)

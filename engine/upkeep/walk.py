@@ -1,0 +1,238 @@
+"""Reading the whole log, past damage.
+
+From each record to the next as `record.py` says what a record is. Where there is none, the next valid one is
+searched for: by the magic, and the record's own physical offset, which no other bytes have. What lies
+between is damage. Where none follows, the log ends there.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator
+from zlib import crc32
+
+from engine.message import (
+    PROPERTY_CRC32,
+    PROPERTY_KEYS,
+    PROPERTY_TAGS,
+    PROPERTY_UNIQ_KEY,
+    SysFlag,
+    parse_properties,
+)
+from engine.store.file_queue import FileQueue
+from engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, examine
+from engine.upkeep.findings import Findings, Part
+from engine.upkeep.layout import RESTORE, place
+
+CHUNK = 4 << 20
+_ZEROS = bytes(CHUNK)
+_MAGIC_START = MAGIC.to_bytes(4, "big", signed=True)[:3]
+_BLANK_WORD = BLANK_MAGIC.to_bytes(4, "big", signed=True)
+_CRC_PROPERTY = PROPERTY_CRC32.encode() + b"\x01"
+_CRC_SIZE = len(_CRC_PROPERTY) + 11
+_FIXED = struct.Struct(">12xi4xq8xi8x")
+_I8 = struct.Struct(">q")
+_TAGS = PROPERTY_TAGS.encode() + b"\x01"
+_UNIQUE = PROPERTY_UNIQ_KEY.encode() + b"\x01"
+_KEYS = PROPERTY_KEYS.encode() + b"\x01"
+_V6_BORN, _V6_STORE = SysFlag.BORN_HOST_V6, SysFlag.STORE_HOST_V6
+_V6 = _V6_BORN | _V6_STORE
+
+Progress = Callable[[int, int], None]
+"""Called now and then with what is done and what there is to do, in bytes."""
+
+
+Fields = tuple[int, int, int, int, bytes, bytes]
+"""What the checks need of a valid record: queue id, queue offset, sys flag, store time in ms, topic and
+properties."""
+
+Keys = tuple[bytes | None, bytes | None, bytes | None]
+"""The properties that something derived is made of: tags, unique key and keys."""
+
+
+def fields_of(data: bytes, at: int, size: int) -> Fields:
+    """The fields of the valid record at `at`."""
+    queue_id, queue_offset, sys_flag = _FIXED.unpack_from(data, at)
+    timestamp_at = at + 56
+    body_length_at = at + 84
+    if sys_flag & _V6:
+        timestamp_at += 12 if sys_flag & _V6_BORN else 0
+        body_length_at += (12 if sys_flag & _V6_BORN else 0) + (12 if sys_flag & _V6_STORE else 0)
+    topic_at = body_length_at + 4 + int.from_bytes(data[body_length_at : body_length_at + 4], "big")
+    if data[at + 7] == 0xA7:
+        topic_length = data[topic_at]
+        topic_at += 1
+    else:
+        topic_length = data[topic_at] << 8 | data[topic_at + 1]
+        topic_at += 2
+    properties_at = topic_at + topic_length
+    return (
+        queue_id,
+        queue_offset,
+        sys_flag,
+        _I8.unpack_from(data, timestamp_at)[0],
+        data[topic_at:properties_at],
+        data[properties_at + 2 : at + size],
+    )
+
+
+def value_of(properties: bytes, name: bytes) -> bytes | None:
+    """A property out of the stored text; `name` ends with the byte 1 that ends names there."""
+    at = properties.find(name)
+    if at < 0:
+        return None
+    if (at and properties[at - 1] != 2) or properties.find(name, at + 1) >= 0:
+        # The name is the end of another, or comes twice: rare enough to be read in full.
+        value = parse_properties(properties.decode("utf-8", "replace")).get(name[:-1].decode())
+        return None if value is None else value.encode()
+    at += len(name)
+    end = properties.find(b"\x02", at)
+    return (properties[at:] if end < 0 else properties[at:end]) or None
+
+
+def keys_of(properties: bytes) -> Keys:
+    """Tags, unique key and keys of a record."""
+    return value_of(properties, _TAGS), value_of(properties, _UNIQUE), value_of(properties, _KEYS)
+
+
+class Walk:
+    """One pass over the log. Afterwards `end` is where it ends and `ended_by` why, `damaged` the ranges
+    before that without a valid record, and `has_rest` says whether anything but zeros lies after the end.
+
+    `is_past_end` is asked, for a valid record after damage, whether it is an old one after the log's end.
+    """
+
+    def __init__(
+        self,
+        files: FileQueue,
+        findings: Findings,
+        is_past_end: Callable[[int], bool],
+        progress: Progress | None = None,
+    ) -> None:
+        self._files = files
+        self._findings = findings
+        self._is_past_end = is_past_end
+        self._progress = progress
+        self._at = self.end = files.starts[0] if files.starts else 0
+        self.ended_by = ""
+        self.has_rest = False
+        self.damaged: list[tuple[int, int]] = []
+
+    def records(self) -> Iterator[tuple[bytes, int, int, int]]:
+        """For each record the bytes read, where in them it starts, its position in the log and its size."""
+        for start in self._files.starts:
+            if start > self._at:
+                self.damaged.append((self._at, start))
+            yield from self._file(start, start + self._files.file_size)
+            if self.ended_by:
+                return
+        self.ended_by = "there are no more files"
+
+    def _file(self, start: int, file_end: int) -> Iterator[tuple[bytes, int, int, int]]:
+        self._at = start
+        while reason := (yield from self._run(file_end)):
+            self.has_rest = self._files.read(self._at, 1) != b"\0"
+            found = self._search(self._at + 1, file_end)
+            if found is None:
+                later = (
+                    self._search(s, s + self._files.file_size) for s in self._files.starts if s >= file_end
+                )
+                found = next((place for place in later if place is not None), None)
+            if found is None or self._is_past_end(found):
+                self.ended_by = reason
+                return
+            found = min(found, file_end)
+            self._report(self._at, found, reason)
+            self._at = found
+        self._at = self.end = file_end
+
+    def _run(self, file_end: int) -> Generator[tuple[bytes, int, int, int], None, str]:
+        """Records one after another; returns "" at the file's end or blank, else why there is no record."""
+        files, wanted = self._files, CHUNK
+        while (begin := self._at) < file_end:
+            data = files.read(begin, min(wanted, file_end - begin))
+            if self._progress is not None:
+                self._progress(begin - files.starts[0], files.end - files.starts[0])
+            view, at, position = memoryview(data), 0, begin
+            while isinstance(size := examine(view, at, position, True), int):
+                if size == 0:
+                    size = START.unpack_from(data, at)[0]
+                    if size == file_end - position:
+                        return ""
+                    return f"the blank has a size of {size}, but {file_end - position} bytes are left"
+                end = at + size
+                if data[end - _CRC_SIZE : end - 11] == _CRC_PROPERTY and not _crc_holds(view[at:end]):
+                    return "the record does not match its CRC property"
+                self._at = self.end = position + size
+                yield data, at, position, size
+                at, position = end, self._at
+            if at:
+                # The record may only be cut off by the end of what was read.
+                wanted = CHUNK
+                continue
+            wanted = int.from_bytes(data[:4], "big")
+            if not CHUNK == len(data) < wanted <= file_end - begin:
+                return size.what
+        return ""
+
+    def _search(self, position: int, file_end: int) -> int | None:
+        """Where the next valid record or blank of a file starts."""
+        while position < file_end:
+            data = self._files.read(position, min(CHUNK, file_end - position))
+            if data != _ZEROS[: len(data)]:
+                self.has_rest = True
+                for at in sorted((*_places(data, _MAGIC_START), *_places(data, _BLANK_WORD))):
+                    if at >= 4 and self._is_record(position + at - 4, file_end):
+                        return position + at - 4
+            if position + len(data) >= file_end or len(data) < START.size:
+                break
+            position += len(data) - 7
+        return None
+
+    def _is_record(self, position: int, file_end: int) -> bool:
+        size, magic = START.unpack(self._files.read(position, START.size))
+        if magic == BLANK_MAGIC:
+            return bool(size == file_end - position)
+        if not BLANK_SIZE < size <= file_end - position:
+            return False
+        return isinstance(examine(self._files.read(position, size), 0, position, True), int)
+
+    def _report(self, begin: int, end: int, reason: str) -> None:
+        self.damaged.append((begin, end))
+        path, at = place(self._files, begin)
+        self._findings.error(
+            Part.LOG,
+            path,
+            at,
+            f"{reason}; no record can be read in the {end - begin} bytes from {begin} to {end} of the log",
+            RESTORE + ". Do not start a broker on an unclean store before: it would end the log here",
+        )
+
+    def end_place(self) -> tuple[str, int]:
+        """The file and byte where the log ends."""
+        last = self._files.starts[-1]
+        if self.end >= last + self._files.file_size:
+            return place(self._files, self.end - 1)[0], self._files.file_size
+        return place(self._files, self.end)
+
+    def is_damaged(self, position: int) -> bool:
+        """Whether a position lies in what could not be read, as far as the walk has come."""
+        at = bisect_right(self.damaged, (position, 1 << 63)) - 1
+        return at >= 0 and self.damaged[at][0] <= position < self.damaged[at][1]
+
+
+def _places(data: bytes, word: bytes) -> Iterator[int]:
+    at = data.find(word)
+    while at >= 0:
+        yield at
+        at = data.find(word, at + 1)
+
+
+def _crc_holds(record: memoryview) -> bool:
+    """Whether the CRC in a record's last property (decimal digits, the last one first) is the record's.
+
+    Standard: `MessageDecoder.createCrc32`.
+    """
+    digits = bytes(record[-11:-1])[::-1]
+    return digits.isdigit() and int(digits) == crc32(record[:-_CRC_SIZE]) & 0x7FFFFFFF

@@ -1,0 +1,90 @@
+"""Config tables cut and spoilt, checkpoints that contradict the log."""
+
+import pytest
+
+from engine.store import schema
+from tests.engine.store.stores import ROOT
+from tests.engine.upkeep.damage import CONFIG, change, check, filled, findings, put_file, the_finding
+
+TOPICS = f"{CONFIG}/topics.json"
+GOOD = b'{"dataVersion":{"counter":3},"topicConfigTable":{"orders":{"perm":6}}}'
+CHECKPOINT = f"{ROOT}/checkpoint"
+
+
+def test_good_tables_are_counted() -> None:
+    disk = filled(1)
+    put_file(disk, TOPICS, GOOD)
+    put_file(disk, f"{CONFIG}/delayOffset.json", b'{"offsetTable":{3:1}}')
+    put_file(disk, f"{CONFIG}/transactionMetrics", b'{"transactionCount":{}}')
+    report = check(disk)
+    assert report.findings.kept == []
+    assert report.tables == 3
+
+
+@pytest.mark.parametrize("length", range(len(GOOD)))
+def test_a_table_cut_at_any_byte(length: int) -> None:
+    """With a backup the next start goes on; the advice says so."""
+    disk = filled(0)
+    put_file(disk, TOPICS, GOOD[:length])
+    assert "restore it from a copy" in the_finding(disk).advice
+    put_file(disk, TOPICS + ".bak", GOOD)
+    assert "topics.json.bak" in the_finding(disk).advice
+
+
+def test_a_broken_backup_and_one_without_its_table() -> None:
+    disk = filled(0)
+    put_file(disk, TOPICS, GOOD)
+    put_file(disk, TOPICS + ".bak", GOOD[:9])
+    assert "next write" in the_finding(disk).advice
+    put_file(disk, TOPICS + ".bak", GOOD)
+    disk.unlink(TOPICS)
+    assert "only this backup is there" in the_finding(disk).what
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (b"[1]", "no JSON object"),
+        (bytes(40), "nothing but blanks or zeros"),
+        (b"", "is empty"),
+        (b'{"topicConfigTable":7}', "topicConfigTable is no object"),
+    ],
+)
+def test_what_is_json_but_no_table(text: bytes, what: str) -> None:
+    disk = filled(0)
+    put_file(disk, TOPICS, text)
+    assert what in the_finding(disk).what
+
+
+def test_what_a_write_left_over_is_noted() -> None:
+    disk = filled(0)
+    put_file(disk, TOPICS + ".tmp", b"{")
+    put_file(disk, f"{ROOT}/consumequeue.rebuilding/x", b"")
+    assert findings(disk) == []
+    assert len(findings(disk, "note")) == 3  # and that there is no index
+
+
+@pytest.mark.parametrize("field", ["physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp"])
+def test_a_checkpoint_from_the_future(field: str) -> None:
+    disk = filled(5)
+    fields = dict(schema.CHECKPOINT.parse(disk.read_bytes(CHECKPOINT)))
+    fields[field] = 1_900_000_000_000
+    put_file(disk, CHECKPOINT, bytes(schema.CHECKPOINT.build(fields)))
+    finding = the_finding(disk)
+    assert "later than the log's last record" in finding.what
+    assert finding.path == CHECKPOINT
+
+
+def test_a_checkpoint_that_points_nowhere() -> None:
+    disk = filled(5)
+    change(disk, CHECKPOINT, 40, (333).to_bytes(8, "big"))
+    assert "where no record of the log begins" in the_finding(disk).what
+
+
+def test_a_short_and_a_missing_checkpoint() -> None:
+    disk = filled(5)
+    put_file(disk, CHECKPOINT, bytes(48))
+    assert "has 48 bytes" in the_finding(disk).what
+    disk.unlink(CHECKPOINT)
+    assert findings(disk) == []
+    assert "next start makes it" in findings(disk, "note")[0].what
