@@ -186,15 +186,18 @@ class GroupTable:
         """Whether the group may not read the topic."""
         return bool(self._forbidden) and bool(self.forbidden(group, topic) & 1 << FORBIDDEN_READ)
 
-    def forbid(self, group: str, topic: str, place: int, is_forbidden: bool) -> None:
+    def forbid(self, group: str, topic: str, place: int, is_forbidden: bool) -> bool:
         """Set or clear one bit, `FORBIDDEN_READ` or `FORBIDDEN_WRITE`, of a group for a topic.
 
+        False when no more is kept (`maxForbidden`).
         Standard: `SubscriptionGroupManager.updateForbidden`.
         """
         before = self.forbidden(group, topic)
         bits = before | 1 << place if is_forbidden else before & ~(1 << place)
         if bits == before:
-            return
+            return True
+        if not before and sum(map(len, self._forbidden.values())) >= self._options.max_forbidden:
+            return False
         if bits:
             self._forbidden.setdefault(group, {})[topic] = bits
         else:
@@ -202,6 +205,7 @@ class GroupTable:
             if not self._forbidden[group]:
                 del self._forbidden[group]
         self._changed()
+        return True
 
     def forbidden_table(self) -> dict[str, dict[str, int]]:
         """Bits by group and topic."""

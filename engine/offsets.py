@@ -44,6 +44,7 @@ class ConsumerOffsets:
         self._dirty: set[str] = set()
         self._is_dirty = False
         self._count = 0
+        self._pulled_count = 0
         self._commits = 0
         self.data_version = DataVersion(timestamp=clock.millis())
 
@@ -94,10 +95,11 @@ class ConsumerOffsets:
         """Note how far the group has read; kept only while there is room, in memory."""
         key = f"{topic}{SEPARATOR}{group}"
         queues = self._pulled.get(key)
-        if queues is None:
-            if len(self._pulled) >= self._options.max_offsets:
+        if queues is None or queue_id not in queues:
+            if self._pulled_count >= self._options.max_offsets:
                 return
-            queues = self._pulled[key] = {}
+            self._pulled_count += 1
+            queues = self._pulled.setdefault(key, {})
         queues[queue_id] = offset
 
     def query_pull(self, group: str, topic: str, queue_id: int) -> int:
@@ -107,7 +109,7 @@ class ConsumerOffsets:
 
     def clear_pull(self, group: str, topic: str) -> None:
         """Forget how far the group has read."""
-        self._pulled.pop(f"{topic}{SEPARATOR}{group}", None)
+        self._pulled_count -= len(self._pulled.pop(f"{topic}{SEPARATOR}{group}", ()))
 
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Send the group to an offset: at its next pull, and for who asks at once."""
@@ -211,6 +213,8 @@ class ConsumerOffsets:
                     self._count -= len(queues)
                     self._texts.pop(key, None)
                     self._is_dirty = True
+                elif table is self._pulled:
+                    self._pulled_count -= len(queues)
 
 
 def _is_part(key: str, part: int, name: str) -> bool:

@@ -123,6 +123,7 @@ class TopicOptions(Options):
     max_group_config_size: int = option(
         65536, "Length of a group's settings as JSON.", unit="bytes", low=1024, ours=True
     )
+    max_forbidden: int = option(100000, "Pairs of a group and a topic it may not read.", low=1, ours=True)
     max_attributes_per_topic: int = option(64, "Attributes a topic or group may carry.", ours=True)
 
 
@@ -236,6 +237,12 @@ class ClientOptions(Options):
     )
     max_groups_per_client: int = option(1000, "Groups one client may belong to.", low=1, ours=True)
     max_subscriptions_per_group: int = option(1000, "Topics one group may subscribe to.", low=1, ours=True)
+    max_subscription_text: int = option(
+        256 * 1024, "Characters in all subscriptions of one group.", low=1, ours=True
+    )
+    max_name_length: int = option(
+        1024, "Characters in a client's id or in a name that has no limit of its own.", low=1, ours=True
+    )
     max_clients_per_group: int = option(20000, "Clients one group may have.", low=1, ours=True)
     max_groups_online: int = option(
         100000, "Producer and consumer groups with a client connected.", low=1, ours=True

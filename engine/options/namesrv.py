@@ -54,5 +54,6 @@ class NamesrvOptions(Options):
     )
     max_kv_entries: int = option(100000, "Entries of the key-value table.", low=1, ours=True)
     max_kv_entry_length: int = option(65536, "Characters of one entry.", low=1, ours=True)
+    max_kv_size: int = option(16 * 1024**2, "Characters of all entries.", low=1, ours=True)
 
     also_accepted = NAMESRV_ACCEPTED

@@ -13,7 +13,7 @@ from engine import lenient_json
 from engine.attributes import AttributeRefused
 from engine.errors import ConfigError
 from engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
-from engine.message import validate_group
+from engine.message import validate_group, validate_topic
 from gateway.broker.broker import Broker
 from gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
 from gateway.codec.codes import ResponseCode
@@ -69,7 +69,12 @@ def forbid(broker: Broker, call: Call) -> Reply:
     assert isinstance(header, UpdateGroupForbiddenRequestHeader)
     group, topic = header.group, header.topic
     if header.readable is not None:
-        broker.groups.forbid(group, topic, FORBIDDEN_READ, not header.readable)
+        problem = validate_group(group) or validate_topic(topic)
+        if problem is not None:
+            raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+        if not broker.groups.forbid(group, topic, FORBIDDEN_READ, not header.readable):
+            most = broker.options.max_forbidden
+            raise RequestError(ResponseCode.SYSTEM_ERROR, f"{most} topics are forbidden, no more may be")
     readable = not broker.groups.is_read_forbidden(group, topic)
     return Reply(remark="", body=GroupForbidden(topic=topic, group=group, readable=readable).encode())
 

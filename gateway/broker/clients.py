@@ -168,14 +168,15 @@ class ClientTable:
         group = self.consumer_groups.get(data.group_name)
         if group is None:
             self._check_new_group()
-            group = self.consumer_groups[data.group_name] = ConsumerGroup(data.group_name)
+            group = ConsumerGroup(data.group_name)
+        client, changed = self._seen(group.clients, self._consumes, group.name, client)
+        self.consumer_groups[group.name] = group
         group.consume_type = data.consume_type or ""
         group.message_model = data.message_model or ""
         group.consume_from_where = data.consume_from_where or ""
         group.notify = notify
         outdated = group.fingerprint is not None and group.fingerprint != fingerprint
         group.fingerprint = fingerprint
-        client, changed = self._seen(group.clients, self._consumes, group.name, client)
         if subscriptions_left_out:
             outdated = outdated or not group.subscriptions
         else:
@@ -200,8 +201,9 @@ class ClientTable:
         clients = self.producer_groups.get(group)
         if clients is None:
             self._check_new_group()
-            clients = self.producer_groups[group] = {}
+            clients = {}
         self._seen(clients, self._produces, group, client)
+        self.producer_groups[group] = clients
 
     def unregister_consumer(self, group: str, peer: Peer) -> bool:
         """Take a client out of a consumer group; false when it was not in it."""
@@ -278,6 +280,7 @@ class ClientTable:
                 raise TooManyClients(
                     f"group {group} has {most} clients, no more are allowed (maxClientsPerGroup)"
                 )
+            self._check_memberships(client.peer)
             clients[client.peer] = known = client
             memberships.setdefault(client.peer, set()).add(group)
         elif known.client_id != client.client_id:
@@ -285,6 +288,13 @@ class ClientTable:
             clients[client.peer] = known = client
         known.last_update = self._clock.millis()
         return known, is_new
+
+    def _check_memberships(self, peer: Peer) -> None:
+        most = self._options.max_groups_per_client
+        if len(self._consumes.get(peer, ())) + len(self._produces.get(peer, ())) >= most:
+            raise TooManyClients(
+                f"the client at {peer.address} is in {most} groups, no more are allowed (maxGroupsPerClient)"
+            )
 
     def _note_change(self, group: ConsumerGroup) -> None:
         if not group.notify or group.message_model == BROADCASTING:

@@ -84,6 +84,11 @@ def check_client_config(broker: Broker, call: Call) -> Reply:
 
 def _check_limits(broker: Broker, told: HeartbeatData) -> None:
     options = broker.options
+    names = [told.client_id, *(producer.group_name for producer in told.producer_data_set)]
+    if max(map(len, names)) > options.max_name_length:
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR, f"a group or a client id may have {options.max_name_length} characters"
+        )
     groups = len(told.consumer_data_set) + len(told.producer_data_set)
     if groups > options.max_groups_per_client:
         raise RequestError(
@@ -97,6 +102,29 @@ def _check_limits(broker: Broker, told: HeartbeatData) -> None:
                 f"group {data.group_name} subscribes to {len(data.subscription_data_set)} topics, "
                 "more than maxSubscriptionsPerGroup allows",
             )
+        tags = max(
+            (max(len(one.tags_set), len(one.code_set)) for one in data.subscription_data_set), default=0
+        )
+        if tags > options.max_tags_per_subscription:
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR,
+                f"group {data.group_name} names {tags} tags, more than maxTagsPerSubscription allows",
+            )
+        length = _length(data)
+        if length > options.max_subscription_text:
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR,
+                f"the subscriptions of group {data.group_name} have {length} characters, "
+                "more than maxSubscriptionText allows",
+            )
+
+
+def _length(data: ConsumerData) -> int:
+    """Characters that are kept of what a group subscribes to."""
+    said = [data.consume_type or "", data.message_model or "", data.consume_from_where or ""]
+    for one in data.subscription_data_set:
+        said += [one.topic, one.sub_string or "", one.expression_type or "", *one.tags_set]
+    return sum(map(len, said))
 
 
 def _client(call: Call, client_id: str) -> Client:

@@ -18,7 +18,8 @@ from gateway.codec.bodies.assignment import (
     UnlockBatchRequestBody,
 )
 from gateway.codec.bodies.message_queue import MessageQueue
-from gateway.remoting.call import Call, Reply
+from gateway.codec.codes import ResponseCode
+from gateway.remoting.call import Call, Reply, RequestError
 
 if TYPE_CHECKING:
     from gateway.broker.broker import Broker
@@ -108,7 +109,11 @@ class QueueLocks:
 def lock_queues(broker: Broker, call: Call) -> Reply:
     """41 LOCK_BATCH_MQ: answers the queues the client now holds."""
     body = LockBatchRequestBody.decode(call.body)
-    held = broker.locks.lock(body.consumer_group, body.client_id, body.mq_set, call.now)
+    most = broker.options.max_name_length
+    if max(len(body.consumer_group), len(body.client_id)) > most:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"a group or a client id may have {most} characters")
+    queues = [queue for queue in body.mq_set if len(queue.topic) + len(queue.broker_name) <= most]
+    held = broker.locks.lock(body.consumer_group, body.client_id, queues, call.now)
     return Reply(body=LockBatchResponseBody(lock_ok_mq_set=set(held)).encode())
 
 

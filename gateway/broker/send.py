@@ -11,7 +11,6 @@ Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 """
 
 from datetime import datetime
-from functools import lru_cache
 from random import random
 
 from twisted.internet.defer import Deferred
@@ -85,8 +84,6 @@ TIMED = frozenset({PROPERTY_TIMER_DELAY_SEC, PROPERTY_TIMER_DELAY_MS, PROPERTY_T
 DELAYED = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
 DLQ_QUEUES = 1
 
-_name_problem = lru_cache(4096)(validate_topic)
-
 
 def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """Store what a producer sends, and answer where it lies."""
@@ -144,9 +141,10 @@ def _checked_topic(broker: Broker, call: Call, header: SendMessageRequestHeader)
         raise RequestError(
             ResponseCode.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"
         )
-    problem = _name_problem(topic)
-    if problem is not None:
-        raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+    if topic_config is None:  # no name that is not legal gets into the table
+        problem = validate_topic(topic)
+        if problem is not None:
+            raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
     if topic in SEND_FORBIDDEN_TOPICS:
         raise RequestError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
     if topic_config is None:

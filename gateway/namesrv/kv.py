@@ -74,8 +74,20 @@ class KvConfig:
             raise KvFull(f"a KV entry may have {length} characters")
         # A namespace stays when its last value goes, as the standard has it: it counts like a value.
         used = sum(max(1, len(values)) for values in self._table.values())
-        if self.get(namespace, key) is None and used >= count:
+        before = self.get(namespace, key)
+        if before is None and used >= count:
             raise KvFull(f"the KV configuration may have {count} entries")
+        most = self._options.max_kv_size
+        grows = len(value) - len(before or "") > 0
+        if grows and self._size() + len(namespace) + len(key) + len(value) > most:
+            raise KvFull(f"the KV configuration may have {most} characters")
+
+    def _size(self) -> int:
+        """Characters of all that is kept."""
+        return sum(
+            len(namespace) + sum(len(key) + len(value) for key, value in values.items())
+            for namespace, values in self._table.items()
+        )
 
 
 def _read_table(stored: object, path: str) -> dict[str, dict[str, str]]:

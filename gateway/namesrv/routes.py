@@ -29,6 +29,7 @@ from gateway.codec.bodies import BrokerData, QueueData
 from gateway.namesrv.registration import (
     DEFAULT_HEARTBEAT_TIMEOUT,
     MASTER_ID,
+    NAME_LENGTH_MAX,
     PERM_WRITE,
     BrokerKey,
     Leaving,
@@ -337,6 +338,8 @@ class RouteTables:
         if unknown:
             log.warning("topic %s is to be registered for unknown brokers %s", topic, unknown)
             return
+        if len(topic) > NAME_LENGTH_MAX:
+            raise Refused(f"a topic's name may have {NAME_LENGTH_MAX} characters")
         self._check_room({topic}, [one.broker_name for one in queues])
         for one in queues:
             self._put_queues(topic, one)

@@ -98,6 +98,16 @@ def test_a_group_can_be_stopped_and_deleted() -> None:
     assert made.forbidden("g", "t") == 0
 
 
+def test_no_more_is_forbidden_than_allowed() -> None:
+    made = table(max_forbidden=2)
+    assert made.forbid("g", "t", FORBIDDEN_READ, True)
+    assert made.forbid("h", "t", FORBIDDEN_READ, True)
+    assert not made.forbid("h", "u", FORBIDDEN_READ, True)
+    assert made.forbid("h", "t", FORBIDDEN_WRITE, True), "of what is kept more can be said"
+    assert made.forbid("g", "t", FORBIDDEN_READ, False)
+    assert made.forbid("h", "u", FORBIDDEN_READ, True)
+
+
 def test_reading_is_forbidden_and_allowed_by_bits() -> None:
     made = table()
     assert not made.is_read_forbidden("g", "t")

@@ -139,7 +139,14 @@ def test_reads_are_limited_too() -> None:
     offsets = table(max_offsets=1)
     offsets.commit_pull("g", "t", 0, 5)
     offsets.commit_pull("h", "t", 0, 5)
+    offsets.commit_pull("g", "t", 1, 5)
     assert (offsets.query_pull("g", "t", 0), offsets.query_pull("h", "t", 0)) == (5, -1)
+    assert offsets.query_pull("g", "t", 1) == -1
+    offsets.clear_pull("g", "t")
+    offsets.commit_pull("h", "t", 0, 6)
+    offsets.remove_topic("t")
+    offsets.commit_pull("g", "t", 1, 7)
+    assert (offsets.query_pull("g", "t", 1), offsets.query_pull("h", "t", 0)) == (7, -1)
 
 
 def test_the_version_grows_every_so_many_commits() -> None:

@@ -44,7 +44,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "groups", len(broker.groups), options.max_groups + BUILT_IN
     offsets = broker.offsets
     yield "offsets", sum(map(len, offsets._table.values())), options.max_offsets
-    yield "pull offsets", len(offsets._pulled), options.max_offsets
+    yield "pull offsets", sum(map(len, offsets._pulled.values())), options.max_offsets
     yield "held pulls", len(broker.holds), options.max_held_pulls
     for queue, held in broker.holds._queues.items():
         yield f"held pulls of {queue}", len(held), options.max_held_pulls_per_queue
@@ -54,7 +54,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "counted puts", len(broker.stats._puts), options.max_stats_keys
     yield "counted pulls", len(broker.stats._gets), options.max_stats_keys
     forbidden = broker.groups.forbidden_table()
-    yield "forbidden topics", sum(map(len, forbidden.values())), options.max_offsets
+    yield "forbidden topics", sum(map(len, forbidden.values())), options.max_forbidden
 
 
 def _client_tables(world: World) -> Iterator[Size]:
@@ -66,6 +66,7 @@ def _client_tables(world: World) -> Iterator[Size]:
         yield f"members of {name:.20}", len(group.clients), options.max_clients_per_group
         yield f"subscriptions of {name:.20}", len(group.subscriptions), options.max_subscriptions_per_group
         for told in group.subscriptions.values():
+            yield "characters of a subscription", len(told.sub_string or ""), options.max_subscription_text
             yield "tags of a subscription", len(told.tags_set), options.max_tags_per_subscription
             yield "tag hashes of a subscription", len(told.code_set), options.max_tags_per_subscription
     for name, members in clients.producer_groups.items():
@@ -99,6 +100,9 @@ def _name_server(world: World) -> Iterator[Size]:
     yield "kept route answers", len(tables.encoded), 2 * len(tables.topic_queues)
     entries = sum(map(len, world.namesrv.namesrv.kv._table.values()))
     yield "KV entries", entries, options.max_kv_entries
+    kept = world.namesrv.namesrv.kv._table
+    characters = sum(len(text) for values in kept.values() for pair in values.items() for text in pair)
+    yield "KV characters", characters, options.max_kv_size
 
 
 def _connections(world: World) -> Iterator[Size]:

@@ -1,9 +1,9 @@
 """Requests that are sound but for one thing: a field is missing or wrong, or a body is not what it should be.
 
 Every code that is answered is asked with every field of its declared header spoiled in turn, and with bodies
-of the wrong kind and of the wrong shape. Each such request gets one answer, the connection goes on, nothing is
-logged as a failure of ours (`LogWatch`), and the honest client is served as before, by the broker that then
-starts on the same disk too.
+of the wrong kind and of the wrong shape. Each such request gets one answer, the connection goes on, nothing
+is logged as a failure of ours (`LogWatch`), and the honest client is served as before, by the broker that
+then starts on the same disk too.
 """
 
 from __future__ import annotations

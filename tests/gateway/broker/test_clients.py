@@ -299,6 +299,23 @@ def test_no_more_groups_than_allowed_are_online(tables: Tables) -> None:
     assert set(tables.table.consumer_groups) == {"g"} and set(tables.table.producer_groups) == {"p"}
 
 
+def test_a_client_is_in_no_more_groups_than_allowed(tables: Tables) -> None:
+    """However many heartbeats it tells of them in; a group that is refused leaves nothing behind."""
+    one, two = peers(2)
+    tables.options.max_groups_per_client = 2
+    tables.consumer(one, data("g", "t"))
+    tables.table.register_producer("p", client(one))
+    with pytest.raises(TooManyClients, match="maxGroupsPerClient"):
+        tables.consumer(one, data("h", "t"))
+    with pytest.raises(TooManyClients, match="maxGroupsPerClient"):
+        tables.table.register_producer("q", client(one))
+    assert set(tables.table.consumer_groups) == {"g"} and set(tables.table.producer_groups) == {"p"}
+    tables.consumer(one, data("g", "t"))
+    tables.consumer(two, data("h", "t"))
+    tables.table.unregister_producer("p", one)
+    tables.table.register_producer("q", client(one))
+
+
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["heartbeat", "unregister", "lost", "produce", "stop producing", "wait", "expire"]),

@@ -2,7 +2,13 @@
 
 import pytest
 
-from gateway.codec.bodies import CheckClientRequestBody, HeartbeatData, MessageQueue, SubscriptionData
+from gateway.codec.bodies import (
+    CheckClientRequestBody,
+    ConsumerData,
+    HeartbeatData,
+    MessageQueue,
+    SubscriptionData,
+)
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from tests.gateway.broker.admin import AdminBroker, consumer
@@ -112,6 +118,8 @@ def test_a_group_nobody_is_in_has_no_list(broker: AdminBroker) -> None:
         ({"max_subscriptions_per_group": 1}, "maxSubscriptionsPerGroup"),
         ({"max_groups_online": 1}, "maxGroupsOnline"),
         ({"max_heartbeat_body_size": 10}, "too long"),
+        ({"max_name_length": 3}, "3 characters"),
+        ({"max_subscription_text": 3}, "maxSubscriptionText"),
     ],
 )
 def test_what_a_client_may_register_has_limits(options: dict[str, int], words: str) -> None:
@@ -119,6 +127,13 @@ def test_what_a_client_may_register_has_limits(options: dict[str, int], words: s
     answer = broker.heart_beat(FakePeer(ONE), consumer("g", "t", "u"), producers=("p",))
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert words in (answer.remark or "")
+
+
+def test_tags_of_a_subscription_are_limited() -> None:
+    broker = AdminBroker(options={"max_tags_per_subscription": 2})
+    for expression, code in (("a || b", 0), ("a || b || c", ResponseCode.SYSTEM_ERROR)):
+        told = ConsumerData("g", subscription_data_set=[subscription("t", expression)])
+        assert broker.heart_beat(FakePeer(ONE), told).code == code
 
 
 def test_a_heartbeat_that_is_no_json_is_refused(broker: AdminBroker) -> None:

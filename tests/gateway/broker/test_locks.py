@@ -105,6 +105,15 @@ def test_locks_over_the_wire() -> None:
     assert LockBatchResponseBody.decode(third.body).lock_ok_mq_set == {Q0}
 
 
+def test_names_that_are_locked_have_a_sane_length() -> None:
+    memory = MemoryBroker(options={"max_name_length": 20})
+    for body in (LockBatchRequestBody("G" * 21, "one", {Q0}), LockBatchRequestBody("G", "o" * 21, {Q0})):
+        assert ask(memory, RequestCode.LOCK_BATCH_MQ, body).code == 1
+    queues = {Q0, MessageQueue("T" * 21, "b", 0)}
+    answer = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "one", queues))
+    assert LockBatchResponseBody.decode(answer.body).lock_ok_mq_set == {Q0}
+
+
 def test_a_body_that_is_no_json_is_refused() -> None:
     memory = MemoryBroker()
     assert memory.ask(RequestCode.LOCK_BATCH_MQ, body=b"not json").code == 1

@@ -113,6 +113,15 @@ def test_the_length_of_an_entry_is_limited() -> None:
         kv.put("ns", "k", "vv")
 
 
+def test_the_length_of_all_entries_is_limited() -> None:
+    kv = open_kv(MemoryDisk(), max_kv_size=20)
+    kv.put("ns", "k", "x" * 10)
+    with pytest.raises(KvFull, match="20 characters"):
+        kv.put("ns", "l", "x" * 10)
+    kv.put("ns", "k", "y")
+    kv.put("ns", "l", "x" * 10)
+
+
 def test_everything_is_logged_on_demand(caplog: pytest.LogCaptureFixture) -> None:
     kv = open_kv(MemoryDisk())
     kv.put("ns", "k", "v")

@@ -429,6 +429,12 @@ def test_a_single_topic_with_an_unknown_broker_is_not_taken_at_all(tables: Route
     assert set(tables.topic_queues) == {"T1", "T2"}
 
 
+def test_a_single_topic_has_a_name_of_sane_length(tables: RouteTables) -> None:
+    tables.register(says(), NOW)
+    with pytest.raises(Refused, match="characters"):
+        tables.put_topic("T" * 2000, [queues("b1")])
+
+
 def test_a_topic_is_deleted_in_all_clusters_or_in_one(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says(name="b2", cluster="c2", address=OTHER), NOW)
