@@ -59,8 +59,8 @@ class Broker:
         topics: TopicTable,
         groups: GroupTable,
         offsets: ConsumerOffsets,
-        clients: ClientTable,
         filters: ConsumerFilters,
+        clients: ClientTable,
         locks: QueueLocks,
         holds: PullHolds,
         delays: DelaySchedule,
@@ -79,9 +79,9 @@ class Broker:
         self.topics = topics
         self.groups = groups
         self.offsets = offsets
+        self.filters = filters
         self.clients = clients
         self.locks = locks
-        self.filters = filters
         self.holds = holds
         self.delays = delays
         self.delay_levels = delay_levels

@@ -104,12 +104,20 @@ class ClientTable:
     """All clients of a broker.
 
     `on_notice` is called when there is something for `take_notices` to give; the caller sends soon, and
-    what changes until then is told once.
+    what changes until then is told once. `on_group_gone` is told the name of a consumer group whose last
+    member has gone.
     """
 
-    def __init__(self, options: BrokerOptions, clock: Clock) -> None:
+    def __init__(
+        self,
+        options: BrokerOptions,
+        clock: Clock,
+        *,
+        on_group_gone: Callable[[str], None] | None = None,
+    ) -> None:
         self._options = options
         self._clock = clock
+        self._on_group_gone = on_group_gone
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.producer_groups: dict[str, dict[Peer, Client]] = {}
         self.on_notice: Callable[[], None] | None = None
@@ -214,6 +222,8 @@ class ClientTable:
         if not known.clients:
             del self.consumer_groups[group]
             self._changed.pop(group, None)
+            if self._on_group_gone is not None:
+                self._on_group_gone(group)
         else:
             self._note_change(known)
         return True

@@ -4,6 +4,8 @@ Request functions over the tables of `clients.py`. Standard: `ClientManageProces
 `ConsumerManageProcessor.getConsumerListByGroup`.
 """
 
+from engine.errors import FilterError
+from engine.filters import compile_expression, is_tag_type
 from engine.groups import SubscriptionGroupConfig
 from engine.message import RETRY_PREFIX
 from gateway.broker.broker import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
@@ -19,7 +21,6 @@ from gateway.codec.headers import GetConsumerListByGroupRequestHeader, Unregiste
 from gateway.remoting.call import Call, Reply, RequestError
 
 CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
-TAG = "TAG"
 
 
 def heart_beat(broker: Broker, call: Call) -> Reply:
@@ -73,12 +74,17 @@ def consumer_list(broker: Broker, call: Call) -> Reply:
 def check_client_config(broker: Broker, call: Call) -> Reply:
     """46 CHECK_CLIENT_CONFIG: whether the broker understands a subscription; of tags it understands all."""
     subscription = CheckClientRequestBody.decode(call.body).subscription_data
-    expression_type = TAG if subscription is None else subscription.expression_type or TAG
-    if expression_type != TAG:
+    if subscription is None or is_tag_type(subscription.expression_type):
+        return Reply()
+    if not broker.options.enable_property_filter:
         raise RequestError(
             ResponseCode.SYSTEM_ERROR,
-            f"The broker does not support consumer to filter message by {expression_type}",
+            f"The broker does not support consumer to filter message by {subscription.expression_type}",
         )
+    try:
+        compile_expression(subscription.sub_string, subscription.expression_type)
+    except FilterError as error:
+        raise RequestError(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
     return Reply()
 
 
@@ -139,13 +145,17 @@ def _take_consumer(broker: Broker, call: Call, told: HeartbeatData, data: Consum
     if group is None:
         return False
     _create_retry_topic(broker, data, group)
-    return broker.clients.register_consumer(
+    left_out = told.without_sub and told.heartbeat_fingerprint != 0
+    outdated = broker.clients.register_consumer(
         data,
         _client(call, told.client_id),
         fingerprint=told.heartbeat_fingerprint,
-        subscriptions_left_out=told.without_sub and told.heartbeat_fingerprint != 0,
+        subscriptions_left_out=left_out,
         notify=group.notify_consumer_ids_changed_enable,
     )
+    if not left_out:
+        broker.filters.register(data.group_name, data.subscription_data_set)
+    return outdated
 
 
 def _take_producer(broker: Broker, group: str, client: Client) -> None:

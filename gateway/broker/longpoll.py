@@ -1,7 +1,7 @@
 """Pulls that wait for messages: the parked table, and what wakes them.
 
 A pull that found nothing and may wait is parked under its topic and queue. It is woken when a
-message arrives that its tags accept, when a check every 5 seconds finds that the queue has grown,
+message arrives that it wants, when a check every 5 seconds finds that the queue has grown,
 or when the client's time is up; a pull is dropped when its connection goes. Whoever is woken is
 read once more and answered; waking never parks again.
 
@@ -16,6 +16,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from engine.clock import Clock
+from engine.filters import ExpressionFilter
 from engine.options import BrokerOptions
 from engine.store.message_store import Arrival
 from gateway.remoting.call import Peer
@@ -27,15 +28,18 @@ SLOT_MILLIS = 100
 
 Queue = tuple[str, int]
 
+Wanted = frozenset[int] | ExpressionFilter | None
+"""What a pull wants: the hashes of its tags, an expression over properties, or None for everything."""
+
 
 class HeldPull:
     """One parked pull.
 
-    `offset` is the queue offset it waits to see passed, `tags` the tag hashes it accepts (None
-    for all), `deadline` when its time is up, and `resume` answers it.
+    `offset` is the queue offset it waits to see passed, `deadline` when its time is up, and `resume`
+    answers it.
     """
 
-    __slots__ = ("deadline", "offset", "peer", "queue_id", "resume", "tags", "topic")
+    __slots__ = ("deadline", "offset", "peer", "queue_id", "resume", "topic", "wanted")
 
     def __init__(
         self,
@@ -43,7 +47,7 @@ class HeldPull:
         topic: str,
         queue_id: int,
         offset: int,
-        tags: frozenset[int] | None,
+        wanted: Wanted,
         deadline: int,
         resume: Callable[[], None],
     ) -> None:
@@ -51,9 +55,32 @@ class HeldPull:
         self.topic = topic
         self.queue_id = queue_id
         self.offset = offset
-        self.tags = tags
+        self.wanted = wanted
         self.deadline = deadline
         self.resume = resume
+
+
+class _News:
+    """What arrived in one queue. An arrival without properties may be anything."""
+
+    __slots__ = ("properties", "tags", "top")
+
+    def __init__(self) -> None:
+        self.top = 0
+        self.tags: set[int] = set()
+        self.properties: list[dict[str, str] | None] = []
+
+    def add(self, arrival: Arrival) -> None:
+        self.top = max(self.top, arrival.next_offset)
+        self.tags.add(arrival.tags_code)
+        self.properties.append(arrival.properties)
+
+    def has(self, wanted: Wanted) -> bool:
+        if wanted is None:
+            return True
+        if isinstance(wanted, frozenset):
+            return not wanted.isdisjoint(self.tags)
+        return any(one is None or wanted.matches(one) for one in self.properties)
 
 
 class PullHolds:
@@ -94,19 +121,19 @@ class PullHolds:
         queues = self._queues
         if not queues:
             return []
-        news: dict[Queue, tuple[int, set[int]]] = {}
+        news: dict[Queue, _News] = {}
         for arrival in arrivals:
             key = (arrival.topic, arrival.queue_id)
             if key not in queues:
                 continue
-            top, tags = news.get(key) or (0, set())
-            tags.add(arrival.tags_code)
-            news[key] = (max(top, arrival.next_offset), tags)
+            if key not in news:
+                news[key] = _News()
+            news[key].add(arrival)
         woken = [
             held
-            for key, (top, tags) in news.items()
+            for key, new in news.items()
             for held in queues[key]
-            if top > held.offset and (held.tags is None or not held.tags.isdisjoint(tags))
+            if new.top > held.offset and new.has(held.wanted)
         ]
         for held in woken:
             self._take_out(held)
@@ -115,7 +142,7 @@ class PullHolds:
     def due(self, now: int, max_offset: Callable[[str, int], int]) -> list[HeldPull]:
         """Take out the pulls whose time is up and, every 5 seconds, those whose queue has grown.
 
-        Tags are not compared here: a message that no arrival told of must not stay unseen.
+        What they want is not compared here: a message that no arrival told of must not stay unseen.
         """
         last = now // SLOT_MILLIS
         woken = [held for slot in [s for s in self._slots if s < last] for held in self._slots[slot]]

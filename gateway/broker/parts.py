@@ -54,17 +54,17 @@ def build_broker(
         on_arrivals=lambda arrivals: resume_all(holds.arrived(arrivals)),
         aside=aside,
     )
+    filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     levels = DelayLevels(store_options.message_delay_level)
     now = clock.millis()
     return Broker(
         options=options,
-    filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
         store_options=store_options,
         clock=clock,
         store=store,
         topics=TopicTable(options, disk, f"{folder}/topics.json", clock, worker),
         groups=GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker),
-        offsets=offsets,
+        offsets=ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker),
         filters=filters,
         clients=ClientTable(options, clock, on_group_gone=filters.unregister),
         locks=QueueLocks(options),

@@ -3,22 +3,32 @@
 The way: `pull_message` checks broker, group, topic and queue, finds the subscription (the one of
 the last heartbeat, or the one in the header), reads, commits the offset that came along, and
 answers. What found nothing and may wait is parked in `longpoll.py`; when it is woken or its time
-is up it goes the whole way once more, without waiting again.
+is up it goes the whole way once more, without waiting again. What asks for messages that are not in
+memory lets a worker bring them there, and then starts again from the beginning.
 
 Standard: `PullMessageProcessor`, `DefaultPullMessageResultHandler`, `PullSysFlag`.
 """
 
+from functools import partial
+
 from twisted.internet.defer import Deferred
 
 from engine.errors import FilterError
-from engine.filters import ALL, TAG_TYPE, compile_subscription, is_tag_type
+from engine.filters import (
+    ALL,
+    Expression,
+    ExpressionFilter,
+    compile_expression,
+    compile_subscription,
+    is_tag_type,
+)
 from engine.groups import SubscriptionGroupConfig
-from engine.message import is_system_group
-from engine.store.message_store import GetResult, GetStatus
+from engine.message import RETRY_PREFIX, is_system_group
+from engine.store.message_store import ColdRead, GetResult, GetStatus
 from engine.topics import TopicConfig
 from gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
 from gateway.broker.clients import BROADCASTING
-from gateway.broker.longpoll import HeldPull, monotonic_millis
+from gateway.broker.longpoll import HeldPull, Wanted, monotonic_millis
 from gateway.codec.bodies.heartbeat import SubscriptionData
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.fields import Header, Int
@@ -26,6 +36,8 @@ from gateway.codec.headers import PullMessageRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
 
 LITE_PULL = int(RequestCode.LITE_PULL_MESSAGE)
+COLD_ROUNDS = 8
+"""How often messages that are not in memory are brought there for one pull before it waits for the disk."""
 
 FLAG_COMMIT_OFFSET = 1
 FLAG_SUSPEND = 2
@@ -54,9 +66,6 @@ CODE_OF: dict[GetStatus, int] = {
 }
 """What is answered when nothing was found; the two statuses of an empty queue depend on the offset."""
 
-Tags = frozenset[int] | None
-"""Tag hashes that pass; None for all. The texts of tags are compared by the client."""
-
 
 class Forbidden(Header):
     """The one field of `PullMessageResponseHeader` that a forbidden pull is answered with."""
@@ -66,24 +75,33 @@ class Forbidden(Header):
 
 def pull_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """Answer with the records from an offset on, or wait for them as long as the client will."""
+    return _pull_or_wait(broker, call, COLD_ROUNDS)
+
+
+def _pull_or_wait(broker: Broker, call: Call, rounds: int) -> Reply | Deferred[Reply]:
     header = call.header
     assert isinstance(header, PullMessageRequestHeader)
-    reply, tags = _pull(broker, call, header, is_first=True)
+    try:
+        reply, wanted = _pull(broker, call, header, is_first=True, may_wait=not rounds)
+    except ColdRead as cold:
+        warm: Deferred[None] = Deferred()
+        broker.store.bring(cold, lambda: warm.callback(None))
+        return warm.addCallback(lambda _: _pull_or_wait(broker, call, rounds - 1))
     if reply.code == NOT_FOUND and header.sys_flag & FLAG_SUSPEND:
-        return _wait(broker, call, header, tags) or reply
+        return _wait(broker, call, header, wanted) or reply
     return reply
 
 
 def _pull(
-    broker: Broker, call: Call, header: PullMessageRequestHeader, *, is_first: bool
-) -> tuple[Reply, Tags]:
+    broker: Broker, call: Call, header: PullMessageRequestHeader, *, is_first: bool, may_wait: bool = True
+) -> tuple[Reply, Wanted]:
     """Read once. The offset that came along is committed the first time only: it grows old while waiting."""
     group = _checked_group(broker, call, header)
     topic = _checked_queue(broker, call, header)
-    tags = _tags(broker, header, group)
+    wanted = _wanted(broker, header, group)
     if broker.options.reject_pull_consumer_enable:
         _check_pull_consumer(broker, call, header)
-    result = _read(broker, header, tags)
+    result = _read(broker, header, wanted, may_wait)
     offsets = broker.offsets
     offsets.commit_pull(header.consumer_group, header.topic, header.queue_id, result.next_offset)
     if is_first and header.sys_flag & FLAG_COMMIT_OFFSET:
@@ -93,7 +111,7 @@ def _pull(
         broker.stats.got(header.consumer_group, header.topic, result.count, result.size)
     else:
         code = CODE_OF.get(result.status, OFFSET_MOVED if header.queue_offset else NOT_FOUND)
-    return _answer(broker, code, result, topic, group), tags
+    return _answer(broker, code, result, topic, group), wanted
 
 
 def _checked_group(broker: Broker, call: Call, header: PullMessageRequestHeader) -> SubscriptionGroupConfig:
@@ -134,33 +152,69 @@ def _checked_queue(broker: Broker, call: Call, header: PullMessageRequestHeader)
     return topic
 
 
-def _tags(broker: Broker, header: PullMessageRequestHeader, group: SubscriptionGroupConfig) -> Tags:
-    """The tag hashes to pass: as the header says, or as the group's last heartbeat said."""
+def _wanted(broker: Broker, header: PullMessageRequestHeader, group: SubscriptionGroupConfig) -> Wanted:
+    """What passes: as the header says, or as the group's last heartbeat said."""
     if header.sys_flag & FLAG_SUBSCRIPTION:
-        try:
-            given = compile_subscription(
-                header.topic,
-                header.subscription,
-                header.expression_type,
-                header.sub_version,
-                broker.options.max_tags_per_subscription,
-            )
-        except FilterError:
-            raise RequestError(
-                ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
-            ) from None
-        expression_type, tags = given.expression_type, given.accepted_codes
-    else:
-        told = _subscription(broker, header, group)
-        expression_type = told.expression_type or TAG_TYPE
-        everything = told.class_filter_mode or told.sub_string == ALL
-        tags = None if everything else frozenset(told.code_set)
-    if not is_tag_type(expression_type):
+        return _wanted_by_header(broker, header)
+    told = _subscription(broker, header, group)
+    if not is_tag_type(told.expression_type):
+        return _wanted_by_group(broker, header, told)
+    everything = told.class_filter_mode or told.sub_string == ALL
+    return None if everything else frozenset(told.code_set)
+
+
+def _wanted_by_header(broker: Broker, header: PullMessageRequestHeader) -> Wanted:
+    """The standard lets everything pass where an expression cannot be read; here the pull is refused."""
+    by_tags = is_tag_type(header.expression_type)
+    try:
+        given = compile_subscription(
+            header.topic,
+            header.subscription,
+            header.expression_type,
+            header.sub_version,
+            broker.options.max_tags_per_subscription,
+        )
+        if by_tags:
+            return given.accepted_codes
+        _check_expressions(broker, header.expression_type)
+        expression = compile_expression(header.subscription, header.expression_type)
+    except FilterError as error:
+        raise RequestError(
+            ResponseCode.SUBSCRIPTION_PARSE_FAILED,
+            f"parse the consumer's subscription failed{'' if by_tags else f': {error}'}",
+        ) from None
+    return _chosen(broker, header, expression)
+
+
+def _wanted_by_group(broker: Broker, header: PullMessageRequestHeader, told: SubscriptionData) -> Wanted:
+    data = broker.filters.get(header.topic, header.consumer_group)
+    if data is None:
+        reason = broker.filters.refusal(header.topic, header.consumer_group)
+        raise RequestError(
+            ResponseCode.FILTER_DATA_NOT_EXIST,
+            f"The broker's consumer filter data is not exist!Your expression may be wrong! {reason}".rstrip(),
+        )
+    if data.client_version < header.sub_version:
+        raise RequestError(
+            ResponseCode.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest"
+        )
+    _check_expressions(broker, told.expression_type)
+    return None if told.class_filter_mode else _chosen(broker, header, data.expression)
+
+
+def _check_expressions(broker: Broker, expression_type: str | None) -> None:
+    if not broker.options.enable_property_filter:
         raise RequestError(
             ResponseCode.SYSTEM_ERROR,
             f"The broker does not support consumer to filter message by {expression_type}",
         )
-    return tags
+
+
+def _chosen(broker: Broker, header: PullMessageRequestHeader, expression: Expression) -> ExpressionFilter:
+    """By the expression; retried messages by that for the topic they came from, if so configured."""
+    if broker.options.filter_support_retry and header.topic.startswith(RETRY_PREFIX):
+        return ExpressionFilter(partial(broker.filters.matches_retried, header.consumer_group))
+    return ExpressionFilter(expression.matches)
 
 
 def _subscription(
@@ -200,7 +254,7 @@ def _check_pull_consumer(broker: Broker, call: Call, header: PullMessageRequestH
         )
 
 
-def _read(broker: Broker, header: PullMessageRequestHeader, tags: Tags) -> GetResult:
+def _read(broker: Broker, header: PullMessageRequestHeader, wanted: Wanted, may_wait: bool) -> GetResult:
     """What the store has, or where an administrator has reset the group to."""
     topic, queue_id = header.topic, header.queue_id
     reset = broker.offsets.take_reset(header.consumer_group, topic, queue_id)
@@ -212,10 +266,14 @@ def _read(broker: Broker, header: PullMessageRequestHeader, tags: Tags) -> GetRe
             store.min_offset(topic, queue_id),
             store.max_offset(topic, queue_id),
         )
-    return broker.store.get(topic, queue_id, header.queue_offset, header.max_msg_nums, accept=tags)
+    return broker.store.get(
+        topic, queue_id, header.queue_offset, header.max_msg_nums, accept=wanted, may_wait=may_wait
+    )
 
 
-def _wait(broker: Broker, call: Call, header: PullMessageRequestHeader, tags: Tags) -> Deferred[Reply] | None:
+def _wait(
+    broker: Broker, call: Call, header: PullMessageRequestHeader, wanted: Wanted
+) -> Deferred[Reply] | None:
     """Park the pull; None when there is no room, and it must be answered now."""
     options = broker.options
     wait = header.suspend_timeout_millis if options.long_polling_enable else options.short_polling_time_mills
@@ -234,7 +292,7 @@ def _wait(broker: Broker, call: Call, header: PullMessageRequestHeader, tags: Ta
         header.topic,
         header.queue_id,
         header.queue_offset,
-        tags,
+        wanted,
         monotonic_millis(broker.clock) + wait,
         resume,
     )

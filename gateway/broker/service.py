@@ -151,7 +151,7 @@ class BrokerService:
         broker, bind = self.broker, self._remoting.bind_address
         try:
             broker.store.start()
-            for table in (broker.groups, broker.offsets, broker.filters, broker.delays, broker.transactions):
+            for table in (broker.topics, broker.groups, broker.offsets, broker.filters, broker.delays):
                 table.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
@@ -177,6 +177,7 @@ class BrokerService:
                 one.cancel()
         self.broker.offsets.persist()
         self.broker.delays.persist()
+        self.broker.filters.persist()
         # A table that changes while it is written is written again then: the second round is for those.
         return self._worker_round().addCallback(lambda _: self._worker_round()).addCallback(self._close_store)
 
@@ -185,7 +186,6 @@ class BrokerService:
         done: Deferred[object] = Deferred()
         self._worker.run(lambda: None, done.callback)
         return done
-        self.broker.filters.persist()
 
     def _close_store(self, _: object) -> None:
         for threads in self._threads:
@@ -243,6 +243,7 @@ class BrokerService:
         broker.stats.tick(now)
         broker.topics.retry()
         broker.groups.retry()
+        broker.filters.persist()
 
     def _tell_topics(self, configs: Sequence[TopicConfig]) -> None:
         for config in configs:
@@ -253,7 +254,6 @@ class BrokerService:
         delay = LAZY_NOTICE_SECONDS if is_lazy else NOTICE_SECONDS
         self._notice_timer = self._reactor.callLater(delay, self._tell_clients)
 
-        broker.filters.persist()
     def _tell_clients(self) -> None:
         """40 NOTIFY_CONSUMER_IDS_CHANGED: the members share the queues anew."""
         for peer, group in self.broker.clients.take_notices():

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from engine.clock import ManualClock
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.filters import ConsumerFilters, FilterData
 from engine.lenient_json import loads
 from engine.options import BrokerOptions
+from engine.testing.crash_disk import CrashDisk
 
 PATH = "/store/config/consumerFilter.json"
 DAY = 86_400_000
@@ -31,7 +31,7 @@ class World:
 
     def __init__(self, **options: Any) -> None:
         self.clock = ManualClock()
-        self.disk = MemoryDisk(millis=self.clock.millis)
+        self.disk = CrashDisk(millis=self.clock.millis)
         self.options = BrokerOptions(**options)
         self.filters = self.again()
 

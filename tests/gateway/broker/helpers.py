@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from engine.clock import ManualClock
 from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
-from engine.disk import Disk
+from engine.disk import Disk, MemoryDisk
 from engine.filters import ConsumerFilters, compile_subscription
 from engine.groups import GroupTable
 from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
@@ -204,19 +204,15 @@ class MemoryBroker:
         )
         levels = DelayLevels(store_options.message_delay_level)
         config = "/store/config/"
+        filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
         return Broker(
             options=options,
             store_options=store_options,
             clock=clock,
             store=store,
-        filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
-        topics = TopicTable(options, disk, config + "topics.json", clock)
-        offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
-        unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
-        counts = TransactionCounts(disk, config + "transactionMetrics", clock)
             topics=TopicTable(options, disk, config + "topics.json", clock),
             groups=GroupTable(options, disk, config + "subscriptionGroup.json", clock),
-            offsets=offsets,
+            offsets=ConsumerOffsets(options, disk, config + "consumerOffset.json", clock),
             filters=filters,
             clients=ClientTable(options, clock, on_group_gone=filters.unregister),
             locks=QueueLocks(options),
@@ -256,19 +252,19 @@ class MemoryBroker:
             "subscription_data_set": [subscription(topic, expression)],
         }
         member = peer or self.consumer
+        consumer = ConsumerData(**told | data)
         self.broker.clients.register_consumer(
             consumer, Client(member, member.address, "JAVA", CURRENT_VERSION)
         )
+        self.broker.filters.register(group, consumer.subscription_data_set)
 
     def ask(
         self,
         code: int,
         header: Header | None = None,
-        consumer = ConsumerData(**told | data)
         body: bytes = b"",
         *,
         peer: FakePeer | None = None,
-        self.broker.filters.register(group, consumer.subscription_data_set)
         version: int = CURRENT_VERSION,
         ext: dict[str, str] | None = None,
         oneway: bool = False,

@@ -40,7 +40,8 @@ class Tables:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.options = BrokerOptions()
-        self.table = ClientTable(self.options, self.clock)
+        self.gone: list[str] = []
+        self.table = ClientTable(self.options, self.clock, on_group_gone=self.gone.append)
 
     def consumer(self, peer: FakePeer, told: ConsumerData, **how: object) -> bool:
         return self.table.register_consumer(told, client(peer), **how)  # type: ignore[arg-type]
@@ -165,9 +166,14 @@ def test_the_rest_of_a_group_is_told_of_a_lost_channel(tables: Tables) -> None:
 
 
 def test_the_last_member_takes_the_group_with_it(tables: Tables) -> None:
-    (peer,) = peers(1)
-    tables.consumer(peer, data("g", "t"))
+    peer, other = peers(2)
+    for member in (peer, other):
+        tables.consumer(member, data("g", "t"))
+    tables.table.lost(other)
+    assert tables.gone == []
+    tables.notices()
     assert tables.table.unregister_consumer("g", peer)
+    assert tables.gone == ["g"]
     assert tables.table.consumer_group("g") is None
     assert tables.notices() == []
     assert not tables.table.unregister_consumer("g", peer)

@@ -158,5 +158,45 @@ def test_other_expressions_are_not(broker: AdminBroker) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("expression", "kind", "remark"),
+    [
+        ("a > 1", "SQL92", None),
+        ("a >", "SQL92", 'org.apache.rocketmq.filter.parser.ParseException: Encountered "<EOF>" at line 1, '),
+        ("a > 1", "XPATH", "expressions of type XPATH are not known"),
+        (None, "SQL92", "there is no expression"),
+    ],
+)
+def test_an_expression_is_tried_where_they_are_allowed(
+    expression: str | None, kind: str, remark: str | None
+) -> None:
+    broker = AdminBroker(options={"enable_property_filter": True})
+    wanted = SubscriptionData(topic="t", sub_string=expression, expression_type=kind)
+    body = CheckClientRequestBody(client_id="me", group="g", subscription_data=wanted).encode()
+    answer = broker.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body)
+    assert answer.code == (ResponseCode.SUBSCRIPTION_PARSE_FAILED if remark else 0)
+    assert (answer.remark or "").startswith(remark or "")
+
+
+def test_expressions_live_and_die_with_their_group(broker: AdminBroker) -> None:
+    peer = FakePeer(ONE)
+    by_expression = consumer("g", subscription_data_set=[subscription("t", "a > 1", 1, "SQL92")])
+    broker.heart_beat(peer, by_expression, heartbeat_fingerprint=7)
+    data = broker.broker.filters.get("t", "g")
+    assert data is not None
+    assert (data.expression.text, data.is_dead) == ("a > 1", False)
+    broker.heart_beat(peer, consumer("g"), heartbeat_fingerprint=7, without_sub=True)
+    assert not data.is_dead
+    peer.lose()
+    assert data.is_dead
+
+
+def test_a_bad_expression_does_not_spoil_the_rest_of_a_heartbeat(broker: AdminBroker) -> None:
+    bad = consumer("g", subscription_data_set=[subscription("t", "a >", 1, "SQL92")])
+    assert broker.heart_beat(FakePeer(ONE), bad, consumer("h", "t"), producers=("p",)).code == 0
+    assert broker.broker.filters.get("t", "g") is None
+    assert members(broker, "g") and members(broker, "h")
+
+
 def test_a_heartbeat_of_a_client_in_no_group_is_fine(broker: AdminBroker) -> None:
     assert broker.ask(RequestCode.HEART_BEAT, body=HeartbeatData(client_id="me").encode()).code == 0

@@ -7,9 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.clock import ManualClock
+from engine.filters import ExpressionFilter, compile_expression
 from engine.options import BrokerOptions
 from engine.store.message_store import Arrival
-from gateway.broker.longpoll import CHECK_INTERVAL_MILLIS, HeldPull, PullHolds, monotonic_millis, resume_all
+from gateway.broker.longpoll import (
+    CHECK_INTERVAL_MILLIS,
+    HeldPull,
+    PullHolds,
+    Wanted,
+    monotonic_millis,
+    resume_all,
+)
 from tests.gateway.broker.helpers import FakePeer
 
 NOW = 1_000_000
@@ -25,11 +33,11 @@ def held(
     topic: str = "T",
     queue_id: int = 0,
     offset: int = 5,
-    tags: frozenset[int] | None = None,
+    wanted: Wanted = None,
     deadline: int = NOW + 20_000,
     resume: Callable[[], None] = lambda: None,
 ) -> HeldPull:
-    return HeldPull(peer or FakePeer(), topic, queue_id, offset, tags, deadline, resume)
+    return HeldPull(peer or FakePeer(), topic, queue_id, offset, wanted, deadline, resume)
 
 
 def arrival(topic: str = "T", queue_id: int = 0, next_offset: int = 6, tags_code: int = 0) -> Arrival:
@@ -43,9 +51,9 @@ def arrival(topic: str = "T", queue_id: int = 0, next_offset: int = 6, tags_code
         pytest.param({}, {"queue_id": 1}, False, id="another queue"),
         pytest.param({}, {"topic": "U"}, False, id="another topic"),
         pytest.param({}, {"next_offset": 5}, False, id="a message before its offset"),
-        pytest.param({"tags": frozenset({7})}, {"tags_code": 7}, True, id="its tag"),
-        pytest.param({"tags": frozenset({7})}, {"tags_code": 8}, False, id="another tag"),
-        pytest.param({"tags": frozenset({7})}, {}, False, id="no tag"),
+        pytest.param({"wanted": frozenset({7})}, {"tags_code": 7}, True, id="its tag"),
+        pytest.param({"wanted": frozenset({7})}, {"tags_code": 8}, False, id="another tag"),
+        pytest.param({"wanted": frozenset({7})}, {}, False, id="no tag"),
     ],
 )
 def test_an_arrival_wakes_whom_it_concerns(
@@ -58,10 +66,22 @@ def test_an_arrival_wakes_whom_it_concerns(
     assert len(holds) == (0 if woken else 1)
 
 
+def test_an_expression_is_asked_of_what_arrived() -> None:
+    """Of each message by itself; one whose properties are not known may be wanted."""
+    holds = PullHolds(BrokerOptions())
+    one = held(wanted=ExpressionFilter(compile_expression("a > 5 AND b > 5").matches))
+    holds.hold(one)
+    half, other = Arrival("T", 0, 6, 0, NOW, {"a": "6"}), Arrival("T", 0, 7, 0, NOW, {"b": "6"})
+    assert holds.arrived([half, other]) == []
+    assert holds.arrived([half, Arrival("T", 0, 8, 0, NOW, {"a": "6", "b": "6"})]) == [one]
+    holds.hold(one)
+    assert holds.arrived([arrival()]) == [one]
+
+
 def test_one_of_many_arrivals_is_enough() -> None:
     """Messages that arrive together are looked at together, each by its own tag."""
     holds = PullHolds(BrokerOptions())
-    wants_7, wants_9 = held(tags=frozenset({7})), held(tags=frozenset({9}))
+    wants_7, wants_9 = held(wanted=frozenset({7})), held(wanted=frozenset({9}))
     holds.hold(wants_7)
     holds.hold(wants_9)
     assert holds.arrived([arrival(tags_code=6), arrival(next_offset=7, tags_code=7)]) == [wants_7]
@@ -89,7 +109,7 @@ def test_a_queue_that_grew_unseen_is_found_by_the_check() -> None:
     """Every 5 seconds the offsets are compared, whatever the tags."""
     holds = PullHolds(BrokerOptions())
     assert holds.due(NOW, nothing_new) == []
-    one = held(tags=frozenset({7}))
+    one = held(wanted=frozenset({7}))
     holds.hold(one)
     assert holds.due(NOW + CHECK_INTERVAL_MILLIS - 1, lambda topic, queue_id: 6) == []
     assert holds.due(NOW + CHECK_INTERVAL_MILLIS, lambda topic, queue_id: 5) == []

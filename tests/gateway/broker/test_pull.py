@@ -8,7 +8,14 @@ from engine.message import java_hash
 from engine.store.message_store import GetResult, GetStatus
 from gateway.broker.broker import FAQ
 from gateway.codec.codes import RequestCode
-from tests.gateway.broker.helpers import FakePeer, MemoryBroker, pull_header
+from tests.gateway.broker.helpers import (
+    Answer,
+    FakePeer,
+    MemoryBroker,
+    plain_message,
+    pull_header,
+    subscription,
+)
 
 COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER = 1, 2, 4, 8
 
@@ -249,12 +256,137 @@ def test_a_group_may_be_kept_from_a_topic(memory: MemoryBroker) -> None:
 
 
 def test_a_subscription_by_sql_is_refused(memory: MemoryBroker) -> None:
-    subscription = memory.broker.clients.subscription("G", "T")
-    assert subscription is not None
-    subscription.expression_type = "SQL92"
+    memory.subscribe("G", "T", subscription_data_set=[subscription("T", "a > 5", 2, "SQL92")])
     answer = memory.pull()
     assert answer.code == 1
     assert answer.remark == "The broker does not support consumer to filter message by SQL92"
+
+
+def by_expression(expression: str, *, enabled: bool = True, version: int = 1, **more: Any) -> MemoryBroker:
+    """A broker with a group that wants of T, and of its retry topic, what an expression says."""
+    broker = MemoryBroker(options={"enable_property_filter": enabled, **more})
+    for topic in ("T", "%RETRY%G"):
+        broker.add_topic(topic)
+    broker.subscribe(
+        "G",
+        "T",
+        subscription_data_set=[
+            subscription(topic, expression, version, "SQL92") for topic in ("T", "%RETRY%G")
+        ],
+    )
+    return broker
+
+
+def bodies(answer: Answer) -> list[bytes]:
+    return [message.body for message in answer.messages]
+
+
+def send_numbers(broker: MemoryBroker, *numbers: int, **more: str) -> None:
+    for number in numbers:
+        broker.send(body=b"%d" % number, properties={"n": str(number), **more})
+
+
+def test_an_expression_chooses() -> None:
+    broker = by_expression("n BETWEEN 2 AND 3")
+    send_numbers(broker, 1, 2, 3, 4)
+    answer = broker.pull()
+    assert (answer.code, bodies(answer), answer.ext["nextBeginOffset"]) == (0, [b"2", b"3"], "4")
+
+
+def test_where_an_expression_chooses_nothing_the_reader_goes_on() -> None:
+    broker = by_expression("n > 5")
+    send_numbers(broker, 1, 2)
+    answer = broker.pull(sys_flag=SUSPEND)
+    assert (answer.code, answer.ext["nextBeginOffset"]) == (20, "2")
+
+
+@pytest.mark.parametrize(
+    ("version", "expression", "code", "remark"),
+    [
+        (
+            1,
+            "n >",
+            27,
+            "The broker's consumer filter data is not exist!Your expression may be wrong! org.apache",
+        ),
+        (7, "n > 5", 28, "the consumer's consumer filter data not latest"),
+    ],
+)
+def test_an_expression_must_be_there_and_new(version: int, expression: str, code: int, remark: str) -> None:
+    broker = by_expression(expression)
+    told = broker.broker.clients.subscription("G", "T")
+    assert told is not None
+    told.sub_version = version
+    answer = broker.pull(sub_version=version)
+    assert answer.code == code
+    assert (answer.remark or "").startswith(remark)
+
+
+def test_expressions_must_be_allowed() -> None:
+    refused = "The broker does not support consumer to filter message by SQL92"
+    broker = by_expression("n > 5", enabled=False)
+    answer = broker.pull()
+    assert (answer.code, answer.remark) == (1, refused)
+    answer = broker.pull(sys_flag=SUBSCRIPTION, subscription="n > 5", expression_type="SQL92")
+    assert (answer.code, answer.remark) == (1, refused)
+
+
+def test_an_expression_may_come_in_the_header() -> None:
+    """From a group that nobody knows, too."""
+    broker = by_expression("n > 5")
+    send_numbers(broker, 1, 2)
+    answer = broker.pull(group="H", sys_flag=SUBSCRIPTION, subscription="n = 2", expression_type="SQL92")
+    assert (answer.code, bodies(answer)) == (0, [b"2"])
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "reason"),
+    [
+        ("n >", "SQL92", "Encountered"),
+        ("", "SQL92", "Expression can't be null! SQL92"),
+        ("n > 5", "XPATH", "not known"),
+    ],
+)
+def test_an_expression_in_the_header_that_cannot_be_read_is_refused(
+    expression: str, kind: str, reason: str
+) -> None:
+    broker = by_expression("n > 5")
+    answer = broker.pull(sys_flag=SUBSCRIPTION, subscription=expression, expression_type=kind)
+    assert answer.code == 23
+    assert (answer.remark or "").startswith("parse the consumer's subscription failed: ")
+    assert reason in (answer.remark or "")
+
+
+def test_a_class_filter_lets_everything_pass() -> None:
+    broker = by_expression("n > 5")
+    told = broker.broker.clients.subscription("G", "T")
+    assert told is not None
+    told.class_filter_mode = True
+    send_numbers(broker, 1)
+    assert bodies(broker.pull()) == [b"1"]
+
+
+def test_a_pull_by_expression_waits_for_what_it_wants() -> None:
+    broker = by_expression("n > 5")
+    waiting = broker.pull(sys_flag=SUSPEND)
+    send_numbers(broker, 1)
+    assert waiting.waits
+    send_numbers(broker, 6)
+    assert bodies(waiting) == [b"6"]
+
+
+@pytest.mark.parametrize(("support", "expected"), [(True, [b"kept", b"other"]), (False, [b"kept"])])
+def test_retried_messages_are_chosen_as_configured(support: bool, expected: list[bytes]) -> None:
+    """By the expression for the topic they came from, or by that for the retry topic alone."""
+    broker = by_expression("n > 5 AND RETRY_TOPIC = 'T'", filter_support_retry=support)
+    for body, properties in (
+        (b"kept", {"n": "6", "RETRY_TOPIC": "T"}),
+        (b"left", {"n": "5", "RETRY_TOPIC": "T"}),
+        (b"other", {"n": "5", "RETRY_TOPIC": "U"}),
+    ):
+        broker.broker.store.put(plain_message("%RETRY%G", body=body, **properties))
+    broker.broker.store.dispatch()
+    assert bodies(broker.pull("%RETRY%G")) == expected
 
 
 def test_a_member_may_pull_by_itself_where_strangers_may_not(memory: MemoryBroker) -> None:
