@@ -73,6 +73,11 @@ class TopicConfig:
             f"order={'true' if self.order else 'false'}, attributes={{{attributes}}}]"
         )
 
+    @property
+    def has_batch_queues(self) -> bool:
+        """Whether its messages are kept in batch consume queues."""
+        return self.attributes.get("queue.type") == "BatchCQ"
+
     def to_json(self) -> dict[str, Any]:
         """The fields under the standard's names."""
         return {
@@ -132,6 +137,11 @@ class TopicTable:
     def get(self, name: str) -> TopicConfig | None:
         """The topic of this name."""
         return self._table.get(name)
+
+    def has_batch_queues(self, name: str) -> bool:
+        """Whether the topic of this name is kept in batch consume queues."""
+        config = self._table.get(name)
+        return config is not None and config.has_batch_queues
 
     def all(self) -> Collection[TopicConfig]:
         """Every topic."""

@@ -45,6 +45,7 @@ def build_broker(
     store_host = _store_host(options.broker_ip1, port)
     folder = os.path.join(store_options.store_path_root_dir, "config")
     holds = PullHolds(options)
+    topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
     store = MessageStore(
         store_options,
         disk=disk,
@@ -52,6 +53,7 @@ def build_broker(
         worker=worker,
         store_host=store_host,
         on_arrivals=lambda arrivals: resume_all(holds.arrived(arrivals)),
+        is_batch_topic=topics.has_batch_queues,
         aside=aside,
     )
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
@@ -62,7 +64,7 @@ def build_broker(
         store_options=store_options,
         clock=clock,
         store=store,
-        topics=TopicTable(options, disk, f"{folder}/topics.json", clock, worker),
+        topics=topics,
         groups=GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker),
         offsets=ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker),
         filters=filters,

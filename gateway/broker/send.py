@@ -109,10 +109,13 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         header.reconsume_times or 0,
     )
     if sys_flag & SysFlag.INNER_BATCH or PROPERTY_INNER_NUM in message.properties:
-        raise _illegal(broker)
-    if header.batch:
+        _check_inner_batch(broker, topic_config, message)
+    if header.batch or sys_flag & SysFlag.INNER_BATCH:
         _check_batch(broker, message)
-        return _put(broker, message, queue_id, call.body)
+        if header.batch:
+            # The messages are counted; only of what a client put together itself it must say the number.
+            message.properties.pop(PROPERTY_INNER_NUM, None)
+        return _put_together(broker, topic_config, message, queue_id)
     properties = message.properties
     if header.topic.startswith(RETRY_PREFIX):
         _redirect_retry(broker, call, header, message)
@@ -203,6 +206,37 @@ def _check_batch(broker: Broker, message: Message) -> None:
         raise RequestError(ResponseCode.MESSAGE_ILLEGAL, f"message topic length too long {len(topic)}")
     if message.sys_flag & SysFlag.TRANSACTION_MASK or _delay_level(message.properties) > 0:
         raise _illegal(broker)
+
+
+def _check_inner_batch(broker: Broker, topic_config: TopicConfig, message: Message) -> None:
+    """Refuse what says that it is a batch in one record where there can be none.
+
+    Standard: `HookUtils.checkInnerBatch`.
+    """
+    if not (message.sys_flag & SysFlag.INNER_BATCH and topic_config.has_batch_queues):
+        raise _illegal(broker)
+
+
+def _put_together(
+    broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int
+) -> Reply | Deferred[Reply]:
+    """Store a batch: its messages one by one, or as one record where the topic has queues of batches.
+
+    For the latter the client must have named the batch, as it looks for that name in the answer.
+    """
+    name = message.properties.get(PROPERTY_UNIQ_KEY)
+    if not message.sys_flag & SysFlag.INNER_BATCH:
+        if name is None or not topic_config.has_batch_queues:
+            return _put(broker, message, queue_id, message.body)
+        message.sys_flag |= SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH
+
+    def named(reply: Reply) -> Reply:
+        if reply.ext is not None and name is not None:
+            reply.ext["batchUniqId"] = name
+        return reply
+
+    reply = _put(broker, message, queue_id, message.body)
+    return reply.addCallback(named) if isinstance(reply, Deferred) else named(reply)
 
 
 def _redirect_retry(broker: Broker, call: Call, header: SendMessageRequestHeader, message: Message) -> None:
@@ -312,19 +346,24 @@ def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -
     """Store and answer. `queue_id` is what the producer is told, delayed or not."""
     if broker.durable.is_awaited:
         return _put_durably(broker, message, queue_id, batch)
-    store = broker.store
-    result = store.put(message) if batch is None else store.put_batch(message, batch)
+    result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     return _answer(broker, message, queue_id, result, result.status)
+
+
+def _put_batch(broker: Broker, message: Message, batch: bytes) -> PutResult:
+    if message.sys_flag & SysFlag.INNER_BATCH:
+        return broker.store.put_inner_batch(message)
+    return broker.store.put_batch(message, batch)
 
 
 def _put_durably(
     broker: Broker, message: Message, queue_id: int, batch: bytes | None
 ) -> Reply | Deferred[Reply]:
     """Store, wait until that is safe, answer."""
-    durable, store = broker.durable, broker.store
+    durable = broker.durable
     if durable.is_full:
         raise RequestError(ResponseCode.SYSTEM_BUSY, BUSY)
-    result = store.put(message) if batch is None else store.put_batch(message, batch)
+    result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     if result.status is not _PUT_OK or not durable.awaits(message.properties):
         return _answer(broker, message, queue_id, result, result.status)
     return durable.wait(result).addCallback(lambda status: _answer(broker, message, queue_id, result, status))

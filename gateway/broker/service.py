@@ -150,8 +150,10 @@ class BrokerService:
     def _start(self) -> Deferred[None]:
         broker, bind = self.broker, self._remoting.bind_address
         try:
+            # What is rebuilt of the queues depends on the kind of the topic.
+            broker.topics.load()
             broker.store.start()
-            for table in (broker.topics, broker.groups, broker.offsets, broker.filters, broker.delays):
+            for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
                 table.load()
             self._server.listen(bind, self.port)
             if self.fast_port:

@@ -201,6 +201,7 @@ class MemoryBroker:
             worker=worker,
             store_host=STORE_HOST,
             on_arrivals=self._on_arrivals,
+            is_batch_topic=lambda topic: self.broker.topics.has_batch_queues(topic),
         )
         levels = DelayLevels(store_options.message_delay_level)
         config = "/store/config/"

@@ -204,6 +204,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], int, str]] = [
     ("large body", {}, {"body": bytes(4 * 1024 * 1024 + 1)}, 13, ILLEGAL),
     ("many properties", {}, {"properties": {"a": "b" * 32768}}, 13, ILLEGAL),
     ("inner batch", {}, {"sys_flag": 128}, 13, ILLEGAL),
+    ("number of an inner batch", {}, {"properties": {"INNER_NUM": "2"}}, 13, ILLEGAL),
 ]
 
 
@@ -381,6 +382,64 @@ def test_a_batch_becomes_a_message_each(memory: MemoryBroker) -> None:
     nums = memory.broker.stats.item("TOPIC_PUT_NUMS", "T")
     assert nums is not None
     assert (nums.value, nums.times) == (2, 1)
+
+
+TWO = batch_body((b"one", {"UNIQ_KEY": "A"}), (b"two", {"UNIQ_KEY": "B"}))
+
+
+def with_batches() -> MemoryBroker:
+    """A broker with a topic B that has queues of batches."""
+    broker = MemoryBroker()
+    broker.add_topic("B", attributes={"queue.type": "BatchCQ"})
+    return broker
+
+
+def test_a_named_batch_is_stored_as_one_where_the_topic_has_queues_of_batches() -> None:
+    memory = with_batches()
+    first = memory.send("B", TWO, properties={"UNIQ_KEY": "N", "INNER_NUM": "9"}, batch=True, sys_flag=128)
+    answer = memory.send("B", TWO, properties={"UNIQ_KEY": "M"}, batch=True)
+    one, two = memory.stored("B", 0)
+    assert (one.queue_offset, two.queue_offset, two.body) == (0, 2, TWO)
+    assert two.sys_flag & 0xC0 == 0xC0
+    assert (two.properties["INNER_NUM"], two.properties["INNER_BASE"]) == ("2", "2")
+    assert answer.ext == {
+        "msgId": two.message_id,
+        "queueId": "0",
+        "queueOffset": "2",
+        "transactionId": "M",
+        "batchUniqId": "M",
+        "MSG_REGION": "DefaultRegion",
+        "TRACE_ON": "true",
+    }
+    assert first.ext["queueOffset"] == "0"
+    assert memory.broker.store.max_offset("B", 0) == 4
+    nums = memory.broker.stats.item("TOPIC_PUT_NUMS", "B")
+    assert nums is not None
+    assert (nums.value, nums.times) == (4, 2)
+
+
+def test_a_batch_without_a_name_is_stored_one_by_one_everywhere() -> None:
+    """As clients before 5.0 send it."""
+    memory = with_batches()
+    answer = memory.send("B", TWO, properties={}, batch=True)
+    assert "batchUniqId" not in answer.ext
+    assert [one.body for one in memory.stored("B", 0)] == [b"one", b"two"]
+
+
+def test_a_batch_that_a_client_made_one_record_of_is_taken_as_it_is() -> None:
+    memory = with_batches()
+    answer = memory.send("B", b"zipped", properties={"UNIQ_KEY": "N", "INNER_NUM": "7"}, sys_flag=193)
+    (stored,) = memory.stored("B", 0)
+    assert (answer.code, stored.body, memory.broker.store.max_offset("B", 0)) == (0, b"zipped", 7)
+    refused = memory.send("B", b"zipped", properties={"UNIQ_KEY": "N", "INNER_NUM": "0"}, sys_flag=128)
+    assert (refused.code, refused.remark) == (13, ILLEGAL)
+
+
+def test_a_durable_batch_is_named_when_it_is_answered() -> None:
+    memory = MemoryBroker(store_options={"flush_disk_type": "SYNC_FLUSH"})
+    memory.add_topic("B", attributes={"queue.type": "BatchCQ"})
+    answer = memory.send("B", TWO, properties={"UNIQ_KEY": "M", "WAIT": "true"}, batch=True)
+    assert (answer.code, answer.ext["batchUniqId"]) == (0, "M")
 
 
 STATUSES = [
