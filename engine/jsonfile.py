@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from engine.disk import Disk
+from engine.disk import Disk, make_directories
 from engine.errors import ConfigError
 from engine.lenient_json import JsonError, dumps, loads
 from engine.worker import Worker
@@ -58,7 +58,7 @@ def write_table(disk: Disk, path: str, text: bytes) -> None:
     """As `save_table`, for a table that is text already."""
     aside = path + ".tmp"
     directory = os.path.dirname(path)
-    disk.makedirs(directory)
+    make_directories(disk, directory)
     file = disk.open(aside, create=True)
     try:
         file.truncate(0)

@@ -4,10 +4,10 @@ import pytest
 
 from engine.clock import ManualClock
 from engine.configuration import ChangeForbidden, Configuration, changed_text
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.jsonfile import write_table
 from engine.options import BrokerOptions, OptionSet, Setting, StoreOptions
+from engine.testing.crash_disk import CrashDisk
 
 PATH = "/conf/broker.conf"
 TEXT = """# our broker
@@ -23,7 +23,7 @@ class World:
 
     def __init__(self, path: str = PATH, text: str | None = TEXT) -> None:
         self.clock = ManualClock()
-        self.disk = MemoryDisk(millis=self.clock.millis)
+        self.disk = CrashDisk(millis=self.clock.millis)
         if text is not None:
             write_table(self.disk, PATH, text.encode())
         self.options = BrokerOptions()

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from engine.clock import ManualClock
 from engine.delays import ATTEMPTS_MAX, PAUSE_MILLIS, DelayLevels, DelaySchedule, restored
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError, MessageIllegal
 from engine.jsonfile import load_table, write_table
 from engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack_host, tags_code
 from engine.options import StoreOptions
 from engine.store.message_store import MessageStore
 from engine.store.record import decode
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, MemoryWorker
 
 PATH = "/store/config/delayOffset.json"
@@ -34,9 +34,9 @@ def message(level: int | str | None, topic: str = "orders", queue_id: int = 2, *
 class Bench:
     """A store on a disk in memory, its schedule, and a clock moved by hand."""
 
-    def __init__(self, disk: MemoryDisk | None = None, millis: int = START, **given: Any) -> None:
+    def __init__(self, disk: CrashDisk | None = None, millis: int = START, **given: Any) -> None:
         self.clock = ManualClock(millis)
-        self.disk = disk or MemoryDisk()
+        self.disk = disk or CrashDisk()
         self.options = StoreOptions(
             store_path_root_dir="/store",
             mapped_file_size_commit_log=1 << 20,
@@ -270,7 +270,7 @@ def test_the_file_waits_for_the_log() -> None:
 
 
 def test_the_file_is_the_standards_and_knows_other_levels() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     write_table(disk, PATH, b'{"dataVersion":{"counter":2,"timestamp":5},"offsetTable":{3:0,25:119}}')
     bench = Bench(disk)
     bench.send(message(1))
@@ -300,7 +300,7 @@ def test_the_version_grows_every_so_many_deliveries() -> None:
 
 def test_an_offset_beyond_the_queue_is_corrected() -> None:
     """After a crash took the end of the queue."""
-    disk = MemoryDisk()
+    disk = CrashDisk()
     write_table(disk, PATH, b'{"offsetTable":{1:100}}')
     bench = Bench(disk)
     bench.pass_time(0)

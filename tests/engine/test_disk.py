@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.disk import SECTOR, Disk, MemoryDisk, RealDisk, total_memory
+from engine.disk import Disk, RealDisk, make_directories, total_memory
+from engine.testing.crash_disk import SECTOR, CrashDisk
 
 
 @pytest.fixture(params=["real", "memory"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Disk, str]]:
     """A disk and an existing directory on it."""
-    disk: Disk = RealDisk() if request.param == "real" else MemoryDisk()
+    disk: Disk = RealDisk() if request.param == "real" else CrashDisk()
     disk.makedirs(str(tmp_path))
     yield disk, str(tmp_path)
 
@@ -94,7 +95,7 @@ def test_a_file_may_be_closed_twice(place: tuple[Disk, str]) -> None:
 
 
 def test_a_lock_is_held_until_its_file_is_closed() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     disk.makedirs("/d")
     held = disk.lock("/d/lock")
     with pytest.raises(BlockingIOError):
@@ -118,8 +119,8 @@ def test_a_real_lock_is_seen_by_another_process(tmp_path: Path) -> None:
 def test_a_crash_keeps_what_was_synced_and_may_lose_the_rest() -> None:
     outcomes = set()
     for seed in range(40):
-        disk = MemoryDisk()
-        disk.makedirs("/d")
+        disk = CrashDisk()
+        make_directories(disk, "/d")
         file = disk.open("/d/a", create=True)
         file.write(0, b"A" * SECTOR * 2)
         file.sync()
@@ -139,8 +140,8 @@ def test_a_crash_keeps_what_was_synced_and_may_lose_the_rest() -> None:
 def test_a_crash_may_lose_what_went_through_a_window() -> None:
     seen = set()
     for seed in range(20):
-        disk = MemoryDisk()
-        disk.makedirs("/d")
+        disk = CrashDisk()
+        make_directories(disk, "/d")
         file = disk.open("/d/a", create=True)
         file.truncate(SECTOR)
         window = file.window(SECTOR)
@@ -153,7 +154,7 @@ def test_a_crash_may_lose_what_went_through_a_window() -> None:
 
 
 def test_ordered_failures_happen_as_often_as_ordered() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     disk.makedirs("/d")
     file = disk.open("/d/a", create=True)
     disk.fail_next("write", "/d/a", errno.ENOSPC, times=2)

@@ -7,7 +7,6 @@ import pytest
 from engine.attributes import AttributeRefused
 from engine.clock import ManualClock
 from engine.data_version import DataVersion
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.groups import (
     BUILT_IN_GROUPS,
@@ -18,14 +17,15 @@ from engine.groups import (
 )
 from engine.jsonfile import load_table
 from engine.options import BrokerOptions
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import MemoryWorker
 
 PATH = "/store/config/subscriptionGroup.json"
 NOW = 1_700_000_000_000
 
 
-def table(disk: MemoryDisk | None = None, **given: Any) -> GroupTable:
-    made = GroupTable(BrokerOptions(**given), disk or MemoryDisk(), PATH, ManualClock(NOW))
+def table(disk: CrashDisk | None = None, **given: Any) -> GroupTable:
+    made = GroupTable(BrokerOptions(**given), disk or CrashDisk(), PATH, ManualClock(NOW))
     made.load()
     return made
 
@@ -125,7 +125,7 @@ def test_reading_is_forbidden_and_allowed_by_bits() -> None:
 
 
 def test_the_table_outlives_a_restart() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     first = table(disk)
     first.update(
         SubscriptionGroupConfig(
@@ -154,7 +154,7 @@ def test_the_table_outlives_a_restart() -> None:
 
 
 def test_the_file_is_the_standards() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     made = table(disk)
     made.find("g")
     written = load_table(disk, PATH)
@@ -219,7 +219,7 @@ def test_settings_without_end_are_refused() -> None:
 
 
 def test_a_full_disk_costs_the_write_not_the_group() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     made = table(disk)
     disk.fail_next("sync", PATH)
     made.find("g")
@@ -229,7 +229,7 @@ def test_a_full_disk_costs_the_write_not_the_group() -> None:
 
 
 def test_writes_can_be_left_to_a_worker() -> None:
-    disk, worker = MemoryDisk(), MemoryWorker()
+    disk, worker = CrashDisk(), MemoryWorker()
     made = GroupTable(BrokerOptions(), disk, PATH, ManualClock(NOW), worker)
     for number in range(20):
         made.find(f"g{number}")

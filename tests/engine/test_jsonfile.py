@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.jsonfile import TableFile, load_table, save_table, write_table
 from engine.lenient_json import dumps
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import MemoryWorker
 
 PATH = "/store/config/consumerOffset.json"
@@ -16,18 +16,18 @@ OLD = {"offsetTable": {"t@g": {0: 12}}}
 NEW = {"offsetTable": {"t@g": {0: 13, 1: 5}, "u@g": {0: 1}}}
 
 
-def put(disk: MemoryDisk, path: str, text: bytes) -> None:
+def put(disk: CrashDisk, path: str, text: bytes) -> None:
     file = disk.open(path, create=True)
     file.truncate(0)
     file.write(0, text)
 
 
 def test_nothing_is_no_table() -> None:
-    assert load_table(MemoryDisk(), PATH) is None
+    assert load_table(CrashDisk(), PATH) is None
 
 
 def test_a_table_is_read_as_written_and_the_one_before_kept() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     save_table(disk, PATH, OLD)
     save_table(disk, PATH, NEW)
     assert load_table(disk, PATH) == NEW
@@ -36,7 +36,7 @@ def test_a_table_is_read_as_written_and_the_one_before_kept() -> None:
 
 
 def test_a_shorter_table_leaves_nothing_of_an_unfinished_write() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     disk.makedirs("/store/config")
     put(disk, PATH + ".tmp", b"x" * 1000)
     save_table(disk, PATH, OLD)
@@ -44,7 +44,7 @@ def test_a_shorter_table_leaves_nothing_of_an_unfinished_write() -> None:
 
 
 def test_a_file_cut_anywhere_gives_way_to_its_backup(caplog: pytest.LogCaptureFixture) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     save_table(disk, PATH, OLD)
     save_table(disk, PATH, NEW)
     whole = disk.read_bytes(PATH)
@@ -55,7 +55,7 @@ def test_a_file_cut_anywhere_gives_way_to_its_backup(caplog: pytest.LogCaptureFi
 
 
 def test_a_broken_file_does_not_become_the_backup() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     save_table(disk, PATH, OLD)
     save_table(disk, PATH, OLD)
     put(disk, PATH, b"\0" * 100)
@@ -67,7 +67,7 @@ def test_a_broken_file_does_not_become_the_backup() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"3", b"{", b'{"a":1}}'])
 def test_without_a_backup_a_broken_file_is_an_error(text: bytes) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     disk.makedirs("/store/config")
     put(disk, PATH, text)
     with pytest.raises(ConfigError, match=r"consumerOffset\.json: "):
@@ -77,7 +77,7 @@ def test_without_a_backup_a_broken_file_is_an_error(text: bytes) -> None:
 @pytest.mark.parametrize("call", ["open", "truncate", "write", "sync", "rename"])
 @pytest.mark.parametrize("nth", [0, 1])
 def test_a_failure_at_any_step_leaves_a_table(call: str, nth: int) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     save_table(disk, PATH, OLD)
     disk.fail_next(call, "/store/config" if nth == 0 else ".tmp", errno.ENOSPC)
     with pytest.raises(OSError, match="No space left"):
@@ -90,7 +90,7 @@ def test_a_power_cut_at_any_moment_leaves_a_table() -> None:
     left = set()
     for step in ("truncate", "write", "sync", "rename", "none"):
         for seed in range(60):
-            disk = MemoryDisk()
+            disk = CrashDisk()
             save_table(disk, PATH, OLD)
             if step != "none":
                 disk.fail_next(step, "/store/config", errno.EIO)
@@ -107,7 +107,7 @@ def test_a_power_cut_at_any_moment_leaves_a_table() -> None:
 
 
 def test_a_table_file_says_what_could_not_be_written(caplog: pytest.LogCaptureFixture) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     table = TableFile(disk, PATH)
     disk.fail_next("write", PATH, errno.ENOSPC)
     table.save(lambda: dumps(NEW))
@@ -119,7 +119,7 @@ def test_a_table_file_says_what_could_not_be_written(caplog: pytest.LogCaptureFi
 
 
 def test_a_table_file_writes_on_the_worker_one_at_a_time_and_the_newest_last() -> None:
-    disk, worker = MemoryDisk(), MemoryWorker()
+    disk, worker = CrashDisk(), MemoryWorker()
     table = TableFile(disk, PATH, worker)
     made: list[int] = []
 
@@ -139,7 +139,7 @@ def test_a_table_file_writes_on_the_worker_one_at_a_time_and_the_newest_last() -
 
 
 def test_a_failure_on_the_worker_is_known_when_it_is_done() -> None:
-    disk, worker = MemoryDisk(), MemoryWorker()
+    disk, worker = CrashDisk(), MemoryWorker()
     table = TableFile(disk, PATH, worker)
     disk.fail_next("sync", PATH)
     table.save(lambda: dumps(NEW))
@@ -149,7 +149,7 @@ def test_a_failure_on_the_worker_is_known_when_it_is_done() -> None:
 
 
 def test_the_last_write_does_not_need_the_worker() -> None:
-    disk, worker = MemoryDisk(), MemoryWorker()
+    disk, worker = CrashDisk(), MemoryWorker()
     table = TableFile(disk, PATH, worker)
     table.save(lambda: dumps(OLD))
     worker.perform_all()
@@ -159,7 +159,7 @@ def test_the_last_write_does_not_need_the_worker() -> None:
 
 
 def test_text_is_written_as_it_is() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     write_table(disk, PATH, b"{0:1}")
     assert disk.read_bytes(PATH) == b"{0:1}"
     assert load_table(disk, PATH) == {0: 1}

@@ -9,18 +9,18 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from engine.clock import ManualClock
 from engine.data_version import DataVersion
-from engine.disk import MemoryDisk
 from engine.jsonfile import load_table, write_table
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import MemoryWorker
 
 PATH = "/store/config/consumerOffset.json"
 NOW = 1_700_000_000_000
 
 
-def table(disk: MemoryDisk | None = None, **given: Any) -> ConsumerOffsets:
-    made = ConsumerOffsets(BrokerOptions(**given), disk or MemoryDisk(), PATH, ManualClock(NOW))
+def table(disk: CrashDisk | None = None, **given: Any) -> ConsumerOffsets:
+    made = ConsumerOffsets(BrokerOptions(**given), disk or CrashDisk(), PATH, ManualClock(NOW))
     made.load()
     return made
 
@@ -105,7 +105,7 @@ def test_a_group_goes_on_where_another_is() -> None:
 
 @pytest.mark.parametrize("what", ["group", "topic"])
 def test_removal_takes_everything(what: str) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     offsets = table(disk)
     for group, topic in (("g", "t"), ("h", "u")):
         offsets.commit(group, topic, 0, 1)
@@ -157,7 +157,7 @@ def test_the_version_grows_every_so_many_commits() -> None:
 
 
 def test_the_table_outlives_a_restart() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     first = table(disk)
     first.commit("g", "t", 0, 12)
     first.commit("g", "t", 1, 2**60)
@@ -171,7 +171,7 @@ def test_the_table_outlives_a_restart() -> None:
 
 
 def test_the_file_is_the_standards() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     offsets = table(disk)
     offsets.commit("gA", "orders", 1, 20)
     offsets.commit("gA", "orders", 0, 17)
@@ -188,7 +188,7 @@ def test_the_file_is_the_standards() -> None:
 )
 def test_a_file_of_version_4_is_read(text: bytes) -> None:
     """Only the offsets; keys bare or in quotes."""
-    disk = MemoryDisk()
+    disk = CrashDisk()
     write_table(disk, PATH, text)
     offsets = table(disk)
     assert offsets.queues_of("g", "t") == {0: 17, 1: 20}
@@ -196,7 +196,7 @@ def test_a_file_of_version_4_is_read(text: bytes) -> None:
 
 
 def test_foreign_keys_are_kept() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     write_table(disk, PATH, b'{"offsetTable":{"a@b@c":{0:1},"plain":{0:2}}}')
     offsets = table(disk)
     assert offsets.group_topics() == {}
@@ -208,7 +208,7 @@ def test_foreign_keys_are_kept() -> None:
 
 
 def test_nothing_is_written_when_nothing_has_changed() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     offsets = table(disk)
     offsets.persist()
     assert not disk.exists(PATH)
@@ -220,7 +220,7 @@ def test_nothing_is_written_when_nothing_has_changed() -> None:
 
 
 def test_a_failed_write_is_tried_again() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     offsets = table(disk)
     offsets.commit("g", "t", 0, 1)
     disk.fail_next("write", PATH)
@@ -231,7 +231,7 @@ def test_a_failed_write_is_tried_again() -> None:
 
 
 def test_commits_during_a_write_are_in_the_next() -> None:
-    disk, worker = MemoryDisk(), MemoryWorker()
+    disk, worker = CrashDisk(), MemoryWorker()
     offsets = ConsumerOffsets(BrokerOptions(), disk, PATH, ManualClock(NOW), worker)
     offsets.commit("g", "t", 0, 1)
     offsets.persist()
@@ -255,7 +255,7 @@ class OffsetsAgainstAModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.disk = MemoryDisk()
+        self.disk = CrashDisk()
         self.offsets = table(self.disk, max_offsets=5)
         self.model: dict[tuple[str, str, int], int] = {}
         self.written: dict[tuple[str, str, int], int] = {}

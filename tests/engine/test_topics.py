@@ -7,10 +7,10 @@ import pytest
 from engine.attributes import AttributeRefused
 from engine.clock import ManualClock
 from engine.data_version import DataVersion
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.jsonfile import load_table
 from engine.options import BrokerOptions
+from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
 from engine.worker import MemoryWorker
 
@@ -22,8 +22,8 @@ def options(**given: Any) -> BrokerOptions:
     return BrokerOptions(broker_name="b0", broker_cluster_name="c0", **given)
 
 
-def table(disk: MemoryDisk | None = None, **given: Any) -> TopicTable:
-    made = TopicTable(options(**given), disk or MemoryDisk(), PATH, ManualClock(NOW))
+def table(disk: CrashDisk | None = None, **given: Any) -> TopicTable:
+    made = TopicTable(options(**given), disk or CrashDisk(), PATH, ManualClock(NOW))
     made.load()
     return made
 
@@ -95,7 +95,7 @@ def test_a_send_makes_nothing_after_what_may_not_be_inherited() -> None:
 
 def test_a_send_makes_nothing_when_that_is_switched_off() -> None:
     """The default topic may still be there, from the file of a time when it was allowed."""
-    disk = MemoryDisk()
+    disk = CrashDisk()
     table(disk).persist()
     made = table(disk, auto_create_topic_enable=False)
     assert "TBW102" in made
@@ -198,7 +198,7 @@ def test_ordered_topics_follow_the_name_server() -> None:
 
 
 def test_the_table_outlives_a_restart() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     first = table(disk)
     first.update(TopicConfig("orders", 4, 2, 4, "MULTI_TAG", 3, True, {"+message.type": "FIFO"}))
     first.delete("BenchmarkTest")
@@ -209,7 +209,7 @@ def test_the_table_outlives_a_restart() -> None:
 
 
 def test_the_file_is_the_standards() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     table(disk).put(TopicConfig("orders", 4, 4, attributes={"message.type": "FIFO"}))
     text = disk.read_bytes(PATH).decode()
     assert text.startswith(
@@ -252,7 +252,7 @@ def test_fields_of_wrong_types_are_refused(entry: Any) -> None:
 
 
 def test_what_is_told_is_what_is_written() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     made = table(disk)
     made.put(TopicConfig("orders"))
     made.put(TopicConfig("orders", 2, 2))
@@ -260,7 +260,7 @@ def test_what_is_told_is_what_is_written() -> None:
 
 
 def test_a_full_disk_costs_the_write_not_the_topic() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     made = table(disk)
     disk.fail_next("write", PATH)
     made.put(TopicConfig("orders"))
@@ -274,7 +274,7 @@ def test_a_full_disk_costs_the_write_not_the_topic() -> None:
 
 
 def test_writes_can_be_left_to_a_worker() -> None:
-    disk, worker = MemoryDisk(), MemoryWorker()
+    disk, worker = CrashDisk(), MemoryWorker()
     made = TopicTable(options(), disk, PATH, ManualClock(NOW), worker)
     for number in range(50):
         made.put(TopicConfig(f"t{number}"))

@@ -15,8 +15,8 @@ from typing import Any
 from twisted.internet.address import IPv4Address
 from twisted.python import log as twisted_log
 
-from engine.disk import MemoryDisk
 from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import MemoryWorker
 from gateway.broker.broker import Broker
 from gateway.broker.service import BrokerService
@@ -68,7 +68,7 @@ class World:
         self.net = Net()
         self.clock = NetClock(self.net)
         self.worker = MemoryWorker()
-        self.disk = MemoryDisk(millis=self.clock.millis)
+        self.disk = CrashDisk(millis=self.clock.millis)
         self.namesrv_options = NamesrvOptions(
             kv_config_path="/ns/kvConfig.json", config_store_path="/ns/namesrv.properties"
         )

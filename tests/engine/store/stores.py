@@ -3,12 +3,12 @@
 from typing import Any
 
 from engine.clock import ManualClock
-from engine.disk import MemoryDisk
 from engine.message import Message, StoredMessage, pack_host
 from engine.options import StoreOptions
 from engine.store import schema
 from engine.store.message_store import Arrival, GetResult, MessageStore
 from engine.store.record import decode
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, Worker
 
 ROOT = "/store"
@@ -43,13 +43,13 @@ class Bench:
 
     def __init__(
         self,
-        disk: MemoryDisk | None = None,
+        disk: CrashDisk | None = None,
         clock: ManualClock | None = None,
         worker: Worker | None = None,
         **changes: Any,
     ) -> None:
         self.clock = clock or ManualClock()
-        self.disk = disk or MemoryDisk(millis=self.clock.millis)
+        self.disk = disk or CrashDisk(millis=self.clock.millis)
         self.changes = changes
         self.arrivals: list[Arrival] = []
         self.store = MessageStore(
@@ -71,7 +71,7 @@ class Bench:
         assert all(result.status.name == "PUT_OK" for result in results), results
         return [result.queue_offset for result in results]
 
-    def again(self, disk: MemoryDisk | None = None) -> "Bench":
+    def again(self, disk: CrashDisk | None = None) -> "Bench":
         """A new store on the same disk, or another."""
         return Bench(disk or self.disk, self.clock, **self.changes)
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.disk import MemoryDisk
 from engine.message import SysFlag
 from engine.store import schema
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from engine.store.file_queue import FilePool, file_name
 from engine.store.message_store import GetStatus, PutStatus
+from engine.testing.crash_disk import CrashDisk
 from tests.engine.store.stores import Bench, batch, message, records
 
 PER_FILE = 4
@@ -20,7 +20,7 @@ UNIQ = {"UNIQ_KEY": "1"}
 
 def queue_of(counts: list[int], gap: int = 0) -> BatchConsumeQueue:
     """A queue of batches of these sizes, `gap` offsets apart; batch n is at 100 n, stored at 1000 + 10 n."""
-    disk = FilePool(MemoryDisk())
+    disk = FilePool(CrashDisk())
     queue = BatchConsumeQueue(disk, "/s/batchconsumequeue/t/0", PER_FILE * BATCH_UNIT_SIZE, "t", 0)
     base = 0
     for number, count in enumerate(counts):
@@ -45,7 +45,7 @@ def put_batch(bench: Bench, *bodies: bytes) -> tuple[int, int]:
 
 
 def test_the_schema_reads_a_unit() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     queue = BatchConsumeQueue(FilePool(disk), "/b/t/0", 46, "t", 0)
     queue.append(7, 12345678901, 99, -5, 1_700_000_000_000, 3)
     queue.write_out()

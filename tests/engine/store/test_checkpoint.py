@@ -1,12 +1,12 @@
 """The checkpoint file."""
 
-from engine.disk import MemoryDisk
 from engine.store import schema
 from engine.store.checkpoint import Checkpoint
+from engine.testing.crash_disk import CrashDisk
 
 
 def test_the_schema_reads_what_was_saved() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     disk.makedirs("/s")
     checkpoint = Checkpoint(disk, "/s/checkpoint")
     checkpoint.load()

@@ -4,13 +4,13 @@ import errno
 
 import pytest
 
-from engine.disk import MemoryDisk
 from engine.store import schema
 from engine.store.commit_log import CommitLog
 from engine.store.file_queue import FilePool, file_name
+from engine.testing.crash_disk import CrashDisk
 
 
-def commit_log(disk: MemoryDisk) -> CommitLog:
+def commit_log(disk: CrashDisk) -> CommitLog:
     log = CommitLog(FilePool(disk), "/s/log", 100)
     log.open_at(0)
     return log
@@ -23,7 +23,7 @@ def append(log: CommitLog, data: bytes) -> int:
 
 
 def test_what_fits_with_eight_bytes_to_spare_stays_in_the_file() -> None:
-    log = commit_log(MemoryDisk())
+    log = commit_log(CrashDisk())
     assert append(log, b"a" * 50) == 0
     assert append(log, b"b" * 42) == 50
     assert log.position == 92
@@ -31,7 +31,7 @@ def test_what_fits_with_eight_bytes_to_spare_stays_in_the_file() -> None:
 
 
 def test_a_file_ends_with_a_blank_that_says_what_was_left() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     log = commit_log(disk)
     append(log, b"a" * 50)
     assert append(log, b"b" * 43) == 100
@@ -42,7 +42,7 @@ def test_a_file_ends_with_a_blank_that_says_what_was_left() -> None:
 
 
 def test_reads_stay_inside_the_log_and_inside_a_file() -> None:
-    log = commit_log(MemoryDisk())
+    log = commit_log(CrashDisk())
     append(log, b"a" * 60)
     append(log, b"b" * 60)
     assert log.read(10, 50) == b"a" * 50
@@ -55,7 +55,7 @@ def test_reads_stay_inside_the_log_and_inside_a_file() -> None:
 
 
 def test_records_apart_are_read_one_by_one() -> None:
-    log = commit_log(MemoryDisk())
+    log = commit_log(CrashDisk())
     append(log, b"a" * 60)
     append(log, b"b" * 60)
     places = [(0, 10, 5), (1, 20, 40), (2, 90, 20), (3, 100, 60), (4, 150, 11), (5, 300, 4), (6, 0, 60)]
@@ -64,7 +64,7 @@ def test_records_apart_are_read_one_by_one() -> None:
 
 
 def test_a_failed_write_moves_nothing_and_leaves_zeros() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     log = commit_log(disk)
     append(log, b"a" * 10)
     disk.fail_next("write", "/s/log", errno.ENOSPC)
@@ -78,7 +78,7 @@ def test_a_failed_write_moves_nothing_and_leaves_zeros() -> None:
 
 @pytest.mark.parametrize("call", ["open", "truncate", "write"])
 def test_a_failed_roll_moves_nothing_and_can_be_tried_again(call: str) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     log = commit_log(disk)
     append(log, b"a" * 60)
     disk.fail_next(call, "/s/log", errno.ENOSPC)
@@ -91,7 +91,7 @@ def test_a_failed_roll_moves_nothing_and_can_be_tried_again(call: str) -> None:
 
 
 def test_opening_at_a_position_forgets_what_lies_after() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     log = commit_log(disk)
     for _ in range(4):
         append(log, b"a" * 60)
@@ -105,7 +105,7 @@ def test_opening_at_a_position_forgets_what_lies_after() -> None:
 
 
 def test_opening_at_a_file_border_makes_the_file_when_it_is_needed() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     log = commit_log(disk)
     append(log, b"a" * 60)
     log.open_at(100)

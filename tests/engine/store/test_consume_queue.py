@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.disk import MemoryDisk
 from engine.errors import MessageIllegal
 from engine.store import schema
 from engine.store.consume_queue import BLANK_UNIT, UNIT, ConsumeQueue, ConsumeQueues
 from engine.store.file_queue import FilePool, file_name
+from engine.testing.crash_disk import CrashDisk
 
 PER_FILE = 10
 
 
-def queues(disk: MemoryDisk, limit: int = 100) -> ConsumeQueues:
+def queues(disk: CrashDisk, limit: int = 100) -> ConsumeQueues:
     return ConsumeQueues(FilePool(disk), "/s/cq", 20 * PER_FILE, limit)
 
 
@@ -26,7 +26,7 @@ def fill(queue: ConsumeQueue, count: int, step: int = 100) -> None:
 
 
 def test_the_schema_reads_a_unit() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     queue = queues(disk).open("t", 3)
     queue.append(0, 12345678901, 99, -5)
     queue.write_out()
@@ -36,7 +36,7 @@ def test_the_schema_reads_a_unit() -> None:
 
 @given(st.lists(st.sampled_from(["append", "write"]), max_size=60), st.integers(0, 40), st.integers(1, 50))
 def test_units_are_the_same_in_memory_and_in_files(steps: list[str], offset: int, count: int) -> None:
-    queue = queues(MemoryDisk()).open("t", 0)
+    queue = queues(CrashDisk()).open("t", 0)
     for step in steps:
         fill(queue, 1) if step == "append" else queue.write_out()
     total = steps.count("append")
@@ -46,7 +46,7 @@ def test_units_are_the_same_in_memory_and_in_files(steps: list[str], offset: int
 
 
 def test_a_unit_that_is_there_is_left_alone_and_a_gap_is_filled_with_blanks() -> None:
-    queue = queues(MemoryDisk()).open("t", 0)
+    queue = queues(CrashDisk()).open("t", 0)
     fill(queue, 3)
     queue.append(1, 999, 9, 9)
     assert queue.unit(1) == (100, 100, 2)
@@ -58,7 +58,7 @@ def test_a_unit_that_is_there_is_left_alone_and_a_gap_is_filled_with_blanks() ->
 
 
 def test_a_queue_that_starts_late_begins_with_blank_units() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     queue = queues(disk).open("t", 0)
     queue.append(13, 700, 50, 1)
     assert (queue.min_offset, queue.max_offset) == (13, 14)
@@ -74,7 +74,7 @@ def test_a_queue_that_starts_late_begins_with_blank_units() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 25, 30])
 def test_the_end_is_found_when_loading(count: int) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     table = queues(disk)
     fill(table.open("t", 0), count)
     table.open("t", 0).write_out()
@@ -89,7 +89,7 @@ def test_the_end_is_found_when_loading(count: int) -> None:
 @given(st.integers(1, 35), st.integers(0, 3600), st.booleans())
 def test_units_from_an_offset_of_the_log_on_are_cut(count: int, below: int, hole: bool) -> None:
     """Whatever of the units after the border reached the disk."""
-    disk = MemoryDisk()
+    disk = CrashDisk()
     table = queues(disk)
     queue = table.open("t", 0)
     fill(queue, count)
@@ -109,7 +109,7 @@ def test_units_from_an_offset_of_the_log_on_are_cut(count: int, below: int, hole
 
 
 def test_old_files_go_with_the_log() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     queue = queues(disk).open("t", 0)
     fill(queue, 25)
     queue.write_out()
@@ -122,7 +122,7 @@ def test_old_files_go_with_the_log() -> None:
 
 
 def test_a_failed_write_keeps_the_tail() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     table = queues(disk)
     queue = table.open("t", 0)
     fill(queue, 3)
@@ -140,11 +140,11 @@ def test_a_failed_write_keeps_the_tail() -> None:
 @pytest.mark.parametrize("topic", ["", ".", "..", "a/b", "a\0b"])
 def test_a_topic_that_is_no_directory_name_is_illegal(topic: str) -> None:
     with pytest.raises(MessageIllegal):
-        queues(MemoryDisk()).open(topic, 0)
+        queues(CrashDisk()).open(topic, 0)
 
 
 def test_there_are_only_so_many_queues() -> None:
-    table = queues(MemoryDisk(), limit=2)
+    table = queues(CrashDisk(), limit=2)
     table.open("t", 0)
     table.open("t", 1)
     with pytest.raises(MessageIllegal, match="maxQueues"):
@@ -156,7 +156,7 @@ def test_there_are_only_so_many_queues() -> None:
 
 
 def test_deleting_a_topic_leaves_nothing() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     table = queues(disk)
     fill(table.open("t", 0), 3)
     table.mark(table.open("t", 0))
@@ -171,7 +171,7 @@ def test_deleting_a_topic_leaves_nothing() -> None:
 
 
 def test_what_is_dirty_is_marked_once() -> None:
-    table = queues(MemoryDisk())
+    table = queues(CrashDisk())
     queue = table.open("t", 0)
     table.mark(queue)
     table.mark(queue)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from engine.disk import MemoryDisk
 from engine.errors import CorruptFile
 from engine.store.file_queue import FilePool, FileQueue, file_name
+from engine.testing.crash_disk import CrashDisk
 
 
-def queue(disk: MemoryDisk, limit: int = 4) -> FileQueue:
+def queue(disk: CrashDisk, limit: int = 4) -> FileQueue:
     return FileQueue(FilePool(disk, limit), "/s/q", 10)
 
 
@@ -16,7 +16,7 @@ def test_names_have_twenty_digits() -> None:
 
 
 def test_writes_cross_file_borders_and_files_have_full_length() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     files = queue(disk)
     files.write(0, b"0123456789abcdefghijKLM")
     assert disk.listdir("/s/q") == [file_name(0), file_name(10), file_name(20)]
@@ -30,7 +30,7 @@ def test_writes_cross_file_borders_and_files_have_full_length() -> None:
 
 
 def test_cutting_removes_later_files_and_leaves_zeros() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     files = queue(disk)
     files.write(0, b"0123456789abcdefghijKLM")
     files.cut(13)
@@ -39,7 +39,7 @@ def test_cutting_removes_later_files_and_leaves_zeros() -> None:
 
 
 def test_an_empty_last_file_is_removed_and_a_wrong_length_is_refused() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     files = queue(disk)
     files.write(0, b"0123456789a")
     disk.open("/s/q/" + file_name(20), create=True)
@@ -53,7 +53,7 @@ def test_an_empty_last_file_is_removed_and_a_wrong_length_is_refused() -> None:
 
 
 def test_a_missing_file_is_refused_unless_the_log_is_repaired() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     files = queue(disk)
     files.write(0, bytes(40))
     disk.unlink("/s/q/" + file_name(10))
@@ -66,7 +66,7 @@ def test_a_missing_file_is_refused_unless_the_log_is_repaired() -> None:
 
 
 def test_an_empty_file_in_the_middle_ends_a_log_that_is_repaired() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     files = queue(disk)
     files.write(0, bytes(30))
     disk.open("/s/q/" + file_name(10)).truncate(0)
@@ -78,7 +78,7 @@ def test_an_empty_file_in_the_middle_ends_a_log_that_is_repaired() -> None:
 
 
 def test_the_pool_holds_few_files_and_opens_them_again() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     files = queue(disk, limit=2)
     files.write(0, bytes(range(60)))
     assert [files.read(i, 1)[0] for i in range(0, 60, 7)] == list(range(0, 60, 7))
@@ -90,13 +90,13 @@ def test_the_pool_holds_few_files_and_opens_them_again() -> None:
 
 
 def test_directories_with_new_files_are_noted() -> None:
-    files = queue(MemoryDisk())
+    files = queue(CrashDisk())
     files.write(0, b"x")
     assert files.pool.unsynced == {"/s/q", "/s"}
 
 
 def test_expired_files_never_include_the_last() -> None:
-    files = queue(MemoryDisk())
+    files = queue(CrashDisk())
     files.write(0, bytes(30))
     assert files.count_while(lambda start: True) == 2
     assert files.count_while(lambda start: start < 10) == 1

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.disk import MemoryDisk
 from engine.message import java_hash
 from engine.store import schema
 from engine.store.index_file import Index, KeyHashes
+from engine.testing.crash_disk import CrashDisk
 
 NOW = 1_700_000_000_000
 SLOTS, ENTRIES = 7, 20
 
 
-def index(disk: MemoryDisk, entries: int = ENTRIES) -> Index:
+def index(disk: CrashDisk, entries: int = ENTRIES) -> Index:
     return Index(disk, "/s/index", SLOTS, entries)
 
 
@@ -42,7 +42,7 @@ def test_the_most_negative_hash_becomes_zero() -> None:
 
 
 def test_the_schema_reads_the_file() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     target = index(disk)
     add(target, "k1 k2", 100, NOW, UNIQ_KEY="u", TAGS="x")
     add(target, "k1", 200, NOW + 2500)
@@ -69,7 +69,7 @@ def test_the_schema_reads_the_file() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.booleans()), max_size=90), st.integers(1, 70))
 def test_it_finds_what_a_list_would_find(steps: list[tuple[str, bool]], limit: int) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     target = index(disk)
     model: dict[str, list[int]] = {}
     for number, (key, apply) in enumerate(steps):
@@ -89,7 +89,7 @@ def test_it_finds_what_a_list_would_find(steps: list[tuple[str, bool]], limit: i
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=90), st.integers(0, 900))
 def test_after_an_unclean_stop_slots_come_from_the_entries(keys: list[str], below: int) -> None:
     """The entries below the border stay, those after it go, whatever slots and counts say."""
-    disk = MemoryDisk()
+    disk = CrashDisk()
     target = index(disk)
     for number, key in enumerate(keys):
         add(target, key, number * 10)
@@ -109,7 +109,7 @@ def test_after_an_unclean_stop_slots_come_from_the_entries(keys: list[str], belo
 
 
 def test_lost_entries_end_what_is_kept() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     target = index(disk)
     for number in range(10):
         add(target, "k", 100 + number)
@@ -122,7 +122,7 @@ def test_lost_entries_end_what_is_kept() -> None:
 
 
 def test_times_narrow_a_query_to_whole_seconds() -> None:
-    target = index(MemoryDisk())
+    target = index(CrashDisk())
     for number in range(5):
         add(target, "k", number, NOW + number * 1000)
     assert find(target, "k", NOW + 1000, NOW + 2999) == [2, 1]
@@ -130,7 +130,7 @@ def test_times_narrow_a_query_to_whole_seconds() -> None:
 
 
 def test_files_of_a_wrong_length_are_removed() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     disk.makedirs("/s/index")
     disk.open("/s/index/20240101000000000", create=True).write(0, b"short")
     target = index(disk)
@@ -139,7 +139,7 @@ def test_files_of_a_wrong_length_are_removed() -> None:
 
 
 def test_expired_files_go_but_never_the_last() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     target = index(disk, entries=5)
     for number in range(12):
         add(target, "k", number)
@@ -152,7 +152,7 @@ def test_expired_files_go_but_never_the_last() -> None:
 
 
 def test_a_failed_write_loses_nothing() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     target = index(disk)
     add(target, "k", 1)
     target.apply(NOW)
@@ -165,7 +165,7 @@ def test_a_failed_write_loses_nothing() -> None:
 
 
 def test_what_was_entered_before_is_not_entered_again() -> None:
-    target = index(MemoryDisk())
+    target = index(CrashDisk())
     for offset in (5, 7):
         add(target, "k", offset)
     target.apply(NOW)

@@ -2,18 +2,18 @@
 
 import pytest
 
-from engine.disk import MemoryDisk
 from engine.store.batch_consume_queue import BatchConsumeQueue
 from engine.store.consume_queue import ConsumeQueue
 from engine.store.file_queue import FilePool
 from engine.store.unit_queue import UnitQueue
+from engine.testing.crash_disk import CrashDisk
 
 PER_FILE = 10
 
 
-def filled(kind: type[UnitQueue], count: int, disk: MemoryDisk | None = None) -> UnitQueue:
+def filled(kind: type[UnitQueue], count: int, disk: CrashDisk | None = None) -> UnitQueue:
     """A queue with the record of unit n at 100 n, half of the units written out."""
-    queue = kind(FilePool(disk or MemoryDisk()), "/s/q/t/0", PER_FILE * kind.unit_size, "t", 0)
+    queue = kind(FilePool(disk or CrashDisk()), "/s/q/t/0", PER_FILE * kind.unit_size, "t", 0)
     for number in range(count):
         if isinstance(queue, ConsumeQueue):
             queue.append(number, number * 100, 100, 7)
@@ -62,7 +62,7 @@ def test_the_first_unit_in_the_log(kind: type[UnitQueue], oldest: int, number: i
 
 @KINDS
 def test_old_files_go(kind: type[UnitQueue]) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     queue = filled(kind, 25, disk)
     queue.write_out()
     assert queue.drop_before(1001) == 1
@@ -74,7 +74,7 @@ def test_old_files_go(kind: type[UnitQueue]) -> None:
 
 @KINDS
 def test_the_end_is_found_again(kind: type[UnitQueue]) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     queue = filled(kind, 25, disk)
     queue.write_out()
     for below, end in ((None, 25), (2400, 24), (1, 1), (0, 0)):

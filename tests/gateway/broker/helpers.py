@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from engine.clock import ManualClock
 from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
-from engine.disk import Disk, MemoryDisk
+from engine.disk import Disk
 from engine.filters import ConsumerFilters, compile_subscription
 from engine.groups import GroupTable
 from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
@@ -23,6 +23,7 @@ from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
 from engine.store.message_store import Arrival, MessageStore
 from engine.store.record import decode
+from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
 from engine.worker import InlineWorker, Worker
 from gateway.broker import locks, offsets, pull, query, send, send_back
@@ -179,7 +180,7 @@ class MemoryBroker:
         requests: dict[int, RequestFunction] | None = None,
     ) -> None:
         self.clock = ManualClock()
-        self.disk = disk or MemoryDisk(millis=self.clock.millis)
+        self.disk = disk or CrashDisk(millis=self.clock.millis)
         self.options = BrokerOptions(broker_ip1="127.0.0.1", broker_name="broker-a", **options or {})
         usual: dict[str, Any] = {"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
         self.store_options = StoreOptions(**usual | (store_options or {}))

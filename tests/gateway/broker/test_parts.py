@@ -3,15 +3,15 @@
 import pytest
 
 from engine.clock import ManualClock
-from engine.disk import MemoryDisk
 from engine.message import pack_host
 from engine.options import BrokerOptions, OptionSet, StoreOptions
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker
 from gateway.broker.broker import Broker
 from gateway.broker.parts import build_broker
 
 
-def build(disk: MemoryDisk, **options: str) -> Broker:
+def build(disk: CrashDisk, **options: str) -> Broker:
     broker_options = BrokerOptions(**{"broker_name": "b", "broker_ip1": "10.0.0.1"} | options)
     store_options = StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16)
     return build_broker(
@@ -27,26 +27,26 @@ def build(disk: MemoryDisk, **options: str) -> Broker:
 
 
 def test_nothing_is_written_yet() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     build(disk)
     assert disk.listdir("/") == []
 
 
 def test_messages_lie_at_the_address_clients_know() -> None:
-    assert build(MemoryDisk()).store_host == pack_host("10.0.0.1", 10911)
+    assert build(CrashDisk()).store_host == pack_host("10.0.0.1", 10911)
 
 
 def test_a_configured_name_is_looked_up() -> None:
-    assert build(MemoryDisk(), broker_ip1="localhost").store_host == pack_host("127.0.0.1", 10911)
+    assert build(CrashDisk(), broker_ip1="localhost").store_host == pack_host("127.0.0.1", 10911)
 
 
 def test_a_name_without_an_address_is_an_error() -> None:
     with pytest.raises(OSError):
-        build(MemoryDisk(), broker_ip1="no-such-host.invalid")
+        build(CrashDisk(), broker_ip1="no-such-host.invalid")
 
 
 def test_tables_are_kept_where_the_standard_keeps_them() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     broker = build(disk)
     broker.store.start()
     assert broker.groups.find("g") is not None
@@ -62,6 +62,6 @@ def test_tables_are_kept_where_the_standard_keeps_them() -> None:
 
 def test_what_arrives_wakes_who_waits() -> None:
     """Store and held pulls are joined."""
-    broker = build(MemoryDisk())
+    broker = build(CrashDisk())
     assert broker.store.on_arrivals is not None
     broker.store.on_arrivals([])

@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from engine.clock import ManualClock
-from engine.disk import MemoryDisk
 from engine.options import BrokerOptions
+from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
 from gateway.broker.registration import RETRY_SECONDS, Registration
 from gateway.codec.bodies import KVTable, RegisterBrokerBody
@@ -63,7 +63,7 @@ class World:
         self.wall = ManualClock()
         self.time = Clock()
         self.options = BrokerOptions(broker_name="b", namesrv_addr=servers, **options)
-        self.topics = TopicTable(self.options, MemoryDisk(millis=self.wall.millis), "/topics.json", self.wall)
+        self.topics = TopicTable(self.options, CrashDisk(millis=self.wall.millis), "/topics.json", self.wall)
         self.waiting: list[Asked] = []
         self.registration = Registration(
             self.options, self.topics, self, self.time, address="10.0.0.1:10911", ha_address="10.0.0.1:10912"

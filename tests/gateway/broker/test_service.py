@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from twisted.internet.error import CannotListenError
 
-from engine.disk import MemoryDisk
 from engine.lenient_json import loads
 from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, MemoryWorker, Worker
 from gateway.broker import service
 from gateway.broker.service import BrokerService
@@ -98,11 +98,11 @@ class World:
     """A name server and a broker on one net."""
 
     def __init__(
-        self, disk: MemoryDisk | None = None, worker: Worker | None = None, with_name_server: bool = True
+        self, disk: CrashDisk | None = None, worker: Worker | None = None, with_name_server: bool = True
     ) -> None:
         self.net = Net()
         self.clock = NetClock(self.net)
-        self.disk = disk or MemoryDisk(millis=self.clock.millis)
+        self.disk = disk or CrashDisk(millis=self.clock.millis)
         self.ports = 50_000
         if with_name_server:
             self.start_name_server()
@@ -433,7 +433,7 @@ def test_a_port_of_ones_own_is_found_with_the_fast_one_below_it() -> None:
         TlsOptions(),
         reactor=Net(),
         clock=NetClock(Net()),
-        disk=MemoryDisk(),
+        disk=CrashDisk(),
         worker=InlineWorker(),
     )
     assert service_with_any_port.port > 1024

@@ -4,20 +4,20 @@ import logging
 
 import pytest
 
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.jsonfile import load_table
 from engine.options import NamesrvOptions
+from engine.testing.crash_disk import CrashDisk
 from gateway.namesrv.kv import KvConfig, KvFull
 
 PATH = "/ns/kvConfig.json"
 
 
-def open_kv(disk: MemoryDisk, **options: int) -> KvConfig:
+def open_kv(disk: CrashDisk, **options: int) -> KvConfig:
     return KvConfig(NamesrvOptions(**options), disk, PATH)
 
 
-def write(disk: MemoryDisk, text: bytes) -> None:
+def write(disk: CrashDisk, text: bytes) -> None:
     disk.makedirs("/ns")
     file = disk.open(PATH, create=True)
     file.write(0, text)
@@ -25,7 +25,7 @@ def write(disk: MemoryDisk, text: bytes) -> None:
 
 
 def test_a_new_configuration_is_empty_and_writes_no_file() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     kv = open_kv(disk)
     assert kv.get("ns", "k") is None
     assert kv.values("ns") is None
@@ -33,7 +33,7 @@ def test_a_new_configuration_is_empty_and_writes_no_file() -> None:
 
 
 def test_every_change_is_in_the_file_at_once_and_survives_a_power_cut() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     kv = open_kv(disk)
     kv.put("ns", "k", "v")
     kv.put("ns", "l", "w")
@@ -44,27 +44,27 @@ def test_every_change_is_in_the_file_at_once_and_survives_a_power_cut() -> None:
 
 
 def test_the_file_has_the_standards_form() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     open_kv(disk).put("ORDER_TOPIC_CONFIG", "T1", "b1:4;b2:4")
     assert load_table(disk, PATH) == {"configTable": {"ORDER_TOPIC_CONFIG": {"T1": "b1:4;b2:4"}}}
 
 
 def test_a_file_of_the_standard_is_read() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     write(disk, b'{"configTable":{"ns":{"k":"v"}}}')
     assert open_kv(disk).get("ns", "k") == "v"
 
 
 @pytest.mark.parametrize("text", [b"[]", b'{"configTable":[]}', b'{"configTable":{"ns":7}}'])
 def test_a_file_of_another_form_is_an_error_that_names_it(text: bytes) -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     write(disk, text)
     with pytest.raises(ConfigError, match="kvConfig"):
         open_kv(disk)
 
 
 def test_a_change_that_cannot_be_written_does_not_happen() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     kv = open_kv(disk)
     kv.put("ns", "k", "v")
     for change in (lambda: kv.put("ns", "k", "w"), lambda: kv.delete("ns", "k")):
@@ -75,20 +75,20 @@ def test_a_change_that_cannot_be_written_does_not_happen() -> None:
 
 
 def test_deleting_what_is_not_there_writes_nothing() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     open_kv(disk).delete("ns", "k")
     assert not disk.exists(PATH)
 
 
 def test_a_namespace_stays_when_its_last_value_goes() -> None:
-    kv = open_kv(MemoryDisk())
+    kv = open_kv(CrashDisk())
     kv.put("ns", "k", "v")
     kv.delete("ns", "k")
     assert kv.values("ns") == {}
 
 
 def test_entries_are_limited_and_known_ones_can_still_be_changed() -> None:
-    kv = open_kv(MemoryDisk(), max_kv_entries=2)
+    kv = open_kv(CrashDisk(), max_kv_entries=2)
     kv.put("ns", "k", "v")
     kv.put("ns", "l", "v")
     kv.put("ns", "l", "w")
@@ -98,7 +98,7 @@ def test_entries_are_limited_and_known_ones_can_still_be_changed() -> None:
 
 def test_empty_namespaces_count_too() -> None:
     """Else putting and deleting under ever new namespaces would fill the memory."""
-    kv = open_kv(MemoryDisk(), max_kv_entries=2)
+    kv = open_kv(CrashDisk(), max_kv_entries=2)
     for namespace in ("a", "b"):
         kv.put(namespace, "k", "v")
         kv.delete(namespace, "k")
@@ -107,14 +107,14 @@ def test_empty_namespaces_count_too() -> None:
 
 
 def test_the_length_of_an_entry_is_limited() -> None:
-    kv = open_kv(MemoryDisk(), max_kv_entry_length=4)
+    kv = open_kv(CrashDisk(), max_kv_entry_length=4)
     kv.put("ns", "k", "v")
     with pytest.raises(KvFull, match="4 characters"):
         kv.put("ns", "k", "vv")
 
 
 def test_the_length_of_all_entries_is_limited() -> None:
-    kv = open_kv(MemoryDisk(), max_kv_size=20)
+    kv = open_kv(CrashDisk(), max_kv_size=20)
     kv.put("ns", "k", "x" * 10)
     with pytest.raises(KvFull, match="20 characters"):
         kv.put("ns", "l", "x" * 10)
@@ -123,7 +123,7 @@ def test_the_length_of_all_entries_is_limited() -> None:
 
 
 def test_everything_is_logged_on_demand(caplog: pytest.LogCaptureFixture) -> None:
-    kv = open_kv(MemoryDisk())
+    kv = open_kv(CrashDisk())
     kv.put("ns", "k", "v")
     caplog.clear()
     with caplog.at_level(logging.INFO):

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from engine.clock import ManualClock
-from engine.disk import MemoryDisk
 from engine.errors import ConfigError
 from engine.options import NamesrvOptions, OptionSet, Setting
+from engine.testing.crash_disk import CrashDisk
 from gateway.namesrv.name_server import NameServer
 from gateway.namesrv.registration import Leaving, Notice
 from tests.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says
@@ -21,7 +21,7 @@ class Bench:
         for name, value in options.items():
             setattr(self.options, name, value)
         self.clock = ManualClock(NOW)
-        self.disk = MemoryDisk()
+        self.disk = CrashDisk()
         self.later: list[Callable[[], None]] = []
         self.notices: list[Notice] = []
         self.namesrv = NameServer(

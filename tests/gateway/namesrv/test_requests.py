@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.disk import MemoryDisk
+from engine.testing.crash_disk import CrashDisk
 from gateway.codec import headers
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.command import RemotingCommand
@@ -540,7 +540,7 @@ def test_an_unknown_namespace_is_not_found(client: Client) -> None:
 
 
 def test_the_kv_configuration_outlives_the_name_server() -> None:
-    disk = MemoryDisk()
+    disk = CrashDisk()
     put_kv(World(disk=disk).connect(), "ns", "k", "v")
     assert get_kv(World(disk=disk.crash()).connect(), "ns", "k").ext_fields == {"value": "v"}
 

@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from engine.disk import MemoryDisk
 from engine.lenient_json import loads
 from engine.options import NamesrvOptions, RemotingOptions
+from engine.testing.crash_disk import CrashDisk
 from gateway.codec import headers
 from gateway.codec.codes import CURRENT_VERSION, RequestCode
 from gateway.codec.command import RemotingCommand, encode_command
@@ -96,10 +96,10 @@ class Client:
 class World:
     """A name server that listens on port 9876 of a net in memory."""
 
-    def __init__(self, options: NamesrvOptions | None = None, disk: MemoryDisk | None = None) -> None:
+    def __init__(self, options: NamesrvOptions | None = None, disk: CrashDisk | None = None) -> None:
         self.net = Net()
         self.clock = NetClock(self.net)
-        self.disk = disk or MemoryDisk()
+        self.disk = disk or CrashDisk()
         self.options = options or NamesrvOptions()
         self.options.kv_config_path = "/ns/kvConfig.json"
         self.options.config_store_path = "/ns/namesrv.properties"

@@ -1,0 +1,1 @@
+"""What tests of the engine are made with; nothing that runs in a server imports it."""

@@ -1,0 +1,452 @@
+"""A disk in memory that loses power, fails and rots as it is told.
+
+`CrashDisk` stands behind the face of `engine.disk.Disk`. It keeps, for everything since the last sync,
+what was there before:
+
+    file        the contents a sector had, oldest first; the lengths the file had
+    directory   the names that were made, removed and changed
+
+`crash(seed)` makes the disk that a power cut may leave: whatever was synced, and of the rest a part that
+the seed chooses, sector by sector and name by name: any of the contents a sector had, any of the lengths,
+any of the names. Sometimes names are kept in order, as journals of file systems do, sometimes not.
+
+Every call that changes the disk is an operation with a number. `watch` is called with each while it is
+under way (written but not synced, not yet synced for a sync), which is the moment to take a `crash`; or
+`cut_at` names the operation at which the power goes: `PowerCut` leaves the call and every later one.
+
+`fail_next` lets calls fail, at once or at the n-th, with any error, having written any part. A sync that
+failed loses what it should have written for good: a later sync that succeeds does not bring it to the
+disk, as with the kernel's page cache. `flip` changes a bit.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+from engine.disk import File, Window
+
+SECTOR = 512
+"""Bytes that a disk writes whole or not at all."""
+_VERSIONS_MAX = 8
+_ZEROS = bytes(SECTOR)
+_KEPT_OPERATIONS = 40
+
+
+class PowerCut(BaseException):
+    """The power went; not an `Exception`, so that nobody goes on."""
+
+
+class Operation(NamedTuple):
+    """One change of the disk: its number, from 1, what it was and on which path."""
+
+    number: int
+    call: str
+    path: str
+
+
+class _Fault:
+    """An ordered failure: it passes `skip` calls, then fails `times`."""
+
+    def __init__(self, call: str, path: str, error: int, skip: int, times: int, part: float) -> None:
+        self.call, self.path, self.error, self.part = call, path, error, part
+        self.skip, self.times = skip, times
+
+    def hits(self, call: str, path: str) -> bool:
+        if call != self.call and self.call != "any":
+            return False
+        if self.path not in path or self.times <= 0:
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        self.times -= 1
+        return True
+
+
+class _Inode:
+    """Content of a file, and what it was since the last sync.
+
+    `versions` are the earlier contents of sectors, `sizes` the earlier lengths; `doomed` is what a failed
+    sync left behind; `window_before` is the windowed part as it was synced, since writes through a window
+    are not seen.
+    """
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.size = 0
+        self.sizes: list[int] = []
+        self.versions: dict[int, list[bytes]] = {}
+        self.doomed: dict[int, list[bytes]] = {}
+        self.windowed = 0
+        self.window_before = b""
+        self.modified = 0
+
+    def sector(self, number: int) -> bytes:
+        part = bytes(self.data[number * SECTOR : (number + 1) * SECTOR])
+        return part if len(part) == SECTOR else part + _ZEROS[len(part) :]
+
+    def remember(self, start: int, end: int) -> None:
+        for number in range(start // SECTOR, -(-end // SECTOR)):
+            versions = self.versions.setdefault(number, [])
+            if len(versions) == _VERSIONS_MAX:
+                del versions[1]
+            versions.append(self.sector(number))
+
+    def reach(self, end: int) -> None:
+        if len(self.data) < end:
+            self.data.extend(bytes(end - len(self.data)))
+
+    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        end = offset + len(data)
+        self.remember(offset, end)
+        self.reach(end)
+        self.data[offset:end] = data
+        if end > self.size:
+            self.sizes.append(self.size)
+            self.size = end
+
+    def resize(self, size: int) -> None:
+        if size < len(self.data):
+            self.remember(size, len(self.data))
+            if self.windowed:
+                self.data[size:] = bytes(len(self.data) - size)
+            else:
+                del self.data[size:]
+        self.sizes.append(self.size)
+        self.size = size
+
+    def open_window(self, size: int) -> memoryview:
+        # All of it now: a buffer that is looked at cannot grow.
+        self.reach(self.size)
+        if size > self.windowed:
+            self.windowed = size
+            self.window_before = bytes(self.data[:size])
+        return memoryview(self.data)[:size]
+
+    def sync(self) -> None:
+        for number in self.versions:
+            self.doomed.pop(number, None)
+        self.versions.clear()
+        self.sizes.clear()
+        if self.windowed:
+            self.window_before = bytes(self.data[: self.windowed])
+
+    def lose_sync(self) -> None:
+        """The pages count as clean from now on, and are not on the disk."""
+        for number, versions in self.versions.items():
+            self.doomed[number] = self.doomed.get(number, []) + versions
+        self.versions.clear()
+
+    def after_crash(self, choose: random.Random) -> _Inode:
+        left = _Inode()
+        left.size = choose.choice([*self.sizes, self.size])
+        left.data = bytearray(self.data)
+        left.modified = self.modified
+        keep_all = choose.choice((0.0, 0.1, 0.5, 0.9, 1.0))
+        earlier = {number: list(versions) for number, versions in self.doomed.items()}
+        for number, versions in self.versions.items():
+            earlier.setdefault(number, []).extend(versions)
+        if self.windowed:
+            self._add_window(earlier)
+        for number, versions in earlier.items():
+            if choose.random() >= keep_all:
+                left.reach((number + 1) * SECTOR)
+                left.data[number * SECTOR : (number + 1) * SECTOR] = choose.choice(versions)
+        del left.data[left.size :]
+        return left
+
+    def _add_window(self, earlier: dict[int, list[bytes]]) -> None:
+        for number in range(-(-self.windowed // SECTOR)):
+            before = self.window_before[number * SECTOR : (number + 1) * SECTOR]
+            if before != self.data[number * SECTOR : number * SECTOR + len(before)]:
+                whole = before + bytes(self.data[number * SECTOR + len(before) : (number + 1) * SECTOR])
+                earlier.setdefault(number, []).append(whole.ljust(SECTOR, b"\0"))
+
+
+_DIRECTORY = _Inode()
+"""Stands for any directory in the table of names."""
+
+
+class _NameChange(NamedTuple):
+    """A name that went, one that came, or (a rename) both in one step."""
+
+    removed: str
+    added: str
+    inode: _Inode
+
+    def apply(self, names: dict[str, _Inode]) -> None:
+        if self.removed and names.get(self.removed) is self.inode:
+            del names[self.removed]
+        if self.added:
+            names[self.added] = self.inode
+
+
+class _CrashWindow:
+    def __init__(self, inode: _Inode, size: int) -> None:
+        self.buffer = inode.open_window(size)
+
+    def forget(self) -> None:
+        return
+
+    def close(self) -> None:
+        self.buffer.release()
+
+
+class CrashFile:
+    """A file of a `CrashDisk`."""
+
+    def __init__(self, disk: CrashDisk, path: str, inode: _Inode) -> None:
+        self._disk = disk
+        self._path = path
+        self._inode = inode
+
+    def read(self, offset: int, size: int) -> bytes:
+        self._disk.allow("read", self._path)
+        end = min(offset + size, self._inode.size)
+        return bytes(self._inode.data[offset:end]).ljust(max(0, end - offset), b"\0")
+
+    def read_ready(self, offset: int, size: int) -> bytes | None:
+        data = self.read(offset, size)
+        return data if len(data) == size else None
+
+    def read_ahead(self, offset: int, size: int) -> None:
+        return
+
+    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        inode, disk = self._inode, self._disk
+        fault = disk.fault("write", self._path)
+        inode.modified = disk.millis()
+        inode.write(offset, data if fault is None else data[: int(len(data) * fault.part)])
+        disk.step("write", self._path)
+        if fault is not None:
+            raise _error(fault.error, self._path)
+
+    def sync(self) -> None:
+        disk = self._disk
+        disk.syncs += 1
+        fault = disk.fault("sync", self._path)
+        disk.step("sync", self._path)
+        if fault is not None:
+            self._inode.lose_sync()
+            raise _error(fault.error, self._path)
+        self._inode.sync()
+
+    def size(self) -> int:
+        return self._inode.size
+
+    def truncate(self, size: int) -> None:
+        self._disk.allow("truncate", self._path)
+        self._inode.resize(size)
+        self._disk.step("truncate", self._path)
+
+    def window(self, size: int) -> Window:
+        self._disk.allow("window", self._path)
+        return _CrashWindow(self._inode, size)
+
+    def close(self) -> None:
+        self._disk.unlock(self._path, self)
+
+
+def _error(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)
+
+
+class CrashDisk:
+    """See the head of the file. `operations` counts changes, `syncs` calls of sync, `recent` names the last
+    operations; `used` (bytes), if set, is what `usage` says.
+    """
+
+    def __init__(self, total: int = 1 << 40, millis: Callable[[], int] = lambda: 0) -> None:
+        self.total = total
+        self.used: int | None = None
+        self.millis = millis
+        self.syncs = 0
+        self.operations = 0
+        self.recent: deque[Operation] = deque(maxlen=_KEPT_OPERATIONS)
+        self.watch: Callable[[Operation], None] | None = None
+        self.cut_at: int | None = None
+        self._dead = False
+        self._names: dict[str, _Inode] = {"": _DIRECTORY, "/": _DIRECTORY}
+        self._durable: dict[str, _Inode] = dict(self._names)
+        self._journal: dict[str, list[_NameChange]] = {}
+        self._locks: dict[str, CrashFile] = {}
+        self._faults: list[_Fault] = []
+
+    # What tests order.
+
+    def fail_next(
+        self,
+        call: str,
+        part_of_path: str = "",
+        error: int = errno.EIO,
+        times: int = 1,
+        *,
+        skip: int = 0,
+        part: float = 0.5,
+    ) -> None:
+        """Let `times` calls on such paths fail, after `skip` that do not.
+
+        `call` is read, write, sync, truncate, open, window, rename, unlink, sync_dir, or any of them
+        with "any". `part` of the data is written before a write fails.
+        """
+        self._faults.append(_Fault(call, part_of_path, error, skip, times, part))
+
+    def heal(self) -> None:
+        """Forget all ordered failures."""
+        self._faults.clear()
+
+    def flip(self, path: str, offset: int, bit: int = 0) -> None:
+        """Change a bit of a file behind everybody's back."""
+        inode = self._get(path)
+        inode.reach(offset + 1)
+        inode.data[offset] ^= 1 << bit
+
+    def crash(self, seed: int = 0) -> CrashDisk:
+        """A disk as a power cut now may leave this one, which goes on as if nothing had been."""
+        choose = random.Random(seed)
+        left = CrashDisk(self.total, self.millis)
+        left.used = self.used
+        names = dict(self._durable)
+        keep = choose.choice((0.0, 0.3, 0.7, 1.0))
+        in_order = choose.random() < 0.5
+        for changes in self._journal.values():
+            if in_order:
+                changes = changes[: choose.randint(0, len(changes))]
+            else:
+                changes = [change for change in changes if choose.random() < keep]
+            for change in changes:
+                change.apply(names)
+        copies: dict[int, _Inode] = {id(_DIRECTORY): _DIRECTORY}
+        for path in sorted(names):
+            inode = names[path]
+            if path in ("", "/") or os.path.dirname(path) in left._names:
+                if id(inode) not in copies:
+                    copies[id(inode)] = inode.after_crash(choose)
+                left._names[path] = copies[id(inode)]
+        left._durable = dict(left._names)
+        return left
+
+    def kill(self) -> CrashDisk:
+        """This disk after the process died but the machine did not: everything written is there."""
+        self._locks.clear()
+        return self
+
+    # What files ask.
+
+    def fault(self, call: str, path: str) -> _Fault | None:
+        """The failure ordered for this call."""
+        if self._dead:
+            raise PowerCut
+        return next((fault for fault in self._faults if fault.hits(call, path)), None)
+
+    def allow(self, call: str, path: str) -> None:
+        """Raise if a failure was ordered for this call."""
+        fault = self.fault(call, path)
+        if fault is not None:
+            raise _error(fault.error, path)
+
+    def step(self, call: str, path: str) -> None:
+        """Count an operation that is under way."""
+        self.operations += 1
+        operation = Operation(self.operations, call, path)
+        self.recent.append(operation)
+        if self.watch is not None:
+            self.watch(operation)
+        if self.operations == self.cut_at:
+            self._dead = True
+            raise PowerCut
+
+    def unlock(self, path: str, file: CrashFile) -> None:
+        """Release a lock when the file that holds it is closed."""
+        if self._locks.get(path) is file:
+            del self._locks[path]
+
+    # The face of a disk.
+
+    def _change(self, call: str, removed: str, added: str, inode: _Inode) -> None:
+        change = _NameChange(removed, added, inode)
+        change.apply(self._names)
+        self._journal.setdefault(os.path.dirname(added or removed), []).append(change)
+        self.step(call, added or removed)
+
+    def _get(self, path: str) -> _Inode:
+        inode = self._names.get(path)
+        if inode is None or inode is _DIRECTORY:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return inode
+
+    def open(self, path: str, create: bool = False) -> File:
+        self.allow("open", path)
+        if create and path not in self._names:
+            if not self.is_dir(os.path.dirname(path)):
+                raise _error(errno.ENOENT, os.path.dirname(path))
+            inode = _Inode()
+            inode.modified = self.millis()
+            self._change("create", "", path, inode)
+        return CrashFile(self, path, self._get(path))
+
+    def exists(self, path: str) -> bool:
+        return path in self._names
+
+    def is_dir(self, path: str) -> bool:
+        return self._names.get(path) is _DIRECTORY
+
+    def size(self, path: str) -> int:
+        return self._get(path).size
+
+    def modified(self, path: str) -> int:
+        return self._get(path).modified
+
+    def listdir(self, path: str) -> list[str]:
+        prefix = path.rstrip("/") + "/"
+        return sorted({p[len(prefix) :].split("/", 1)[0] for p in self._names if p.startswith(prefix)} - {""})
+
+    def makedirs(self, path: str) -> None:
+        missing = []
+        while path not in self._names:
+            missing.append(path)
+            path = os.path.dirname(path)
+        for each in reversed(missing):
+            self._change("mkdir", "", each, _DIRECTORY)
+
+    def rename(self, old: str, new: str) -> None:
+        self.allow("rename", old)
+        self._change("rename", old, new, self._get(old))
+
+    def unlink(self, path: str) -> None:
+        self.allow("unlink", path)
+        self._change("unlink", path, "", self._get(path))
+
+    def rmtree(self, path: str) -> None:
+        for name in sorted((name for name in self._names if f"{name}/".startswith(f"{path}/")), reverse=True):
+            self._change("unlink", name, "", self._names[name])
+
+    def sync_dir(self, path: str) -> None:
+        self.syncs += 1
+        self.allow("sync_dir", path)
+        if not self.is_dir(path):
+            raise _error(errno.ENOENT, path)
+        self.step("sync_dir", path)
+        for change in self._journal.pop(path, ()):
+            change.apply(self._durable)
+
+    def read_bytes(self, path: str) -> bytes:
+        return self.open(path).read(0, self._get(path).size)
+
+    def lock(self, path: str) -> File:
+        if path in self._locks:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
+        file = cast(CrashFile, self.open(path, create=True))
+        self._locks[path] = file
+        return file
+
+    def usage(self, path: str) -> tuple[int, int]:
+        used = self.used
+        if used is None:
+            used = sum(len(inode.data) for inode in self._names.values())
+        return self.total, self.total - used

@@ -1,0 +1,179 @@
+"""The simulated disk loses exactly what a real one may lose, and fails when it is told to."""
+
+import errno
+import random
+
+import pytest
+
+from engine.testing.crash_disk import SECTOR, CrashDisk, Operation, PowerCut
+
+SEEDS = range(60)
+
+
+def disk_with(path: str, data: bytes) -> CrashDisk:
+    """A disk with one file that is durable, name and content."""
+    disk = CrashDisk()
+    disk.makedirs("/d")
+    disk.sync_dir("/")
+    file = disk.open(path, create=True)
+    file.write(0, data)
+    file.sync()
+    disk.sync_dir("/d")
+    return disk
+
+
+def test_synced_bytes_stay_and_every_earlier_content_of_a_sector_may_come_back() -> None:
+    disk = disk_with("/d/a", b"1" * SECTOR * 2)
+    file = disk.open("/d/a")
+    file.write(SECTOR, b"2" * SECTOR)
+    file.write(SECTOR, b"3" * SECTOR)
+    seen = {disk.crash(seed).read_bytes("/d/a")[::SECTOR] for seed in SEEDS}
+    assert seen == {b"11", b"12", b"13"}
+    file.sync()
+    assert {disk.crash(seed).read_bytes("/d/a")[::SECTOR] for seed in SEEDS} == {b"13"}
+
+
+def test_lengths_and_what_was_cut_off_may_come_back() -> None:
+    disk = disk_with("/d/a", b"1" * SECTOR)
+    file = disk.open("/d/a")
+    file.truncate(10)
+    file.truncate(SECTOR)
+    seen = {disk.crash(seed).read_bytes("/d/a") for seed in SEEDS}
+    assert {len(content) for content in seen} == {10, SECTOR}
+    assert {content[-1:] for content in seen if len(content) == SECTOR} == {b"1", b"\0"}
+
+
+def test_names_are_durable_with_their_directory_only() -> None:
+    disk = disk_with("/d/a", b"a")
+    disk.open("/d/b", create=True).sync()
+    disk.unlink("/d/a")
+    seen = {tuple(disk.crash(seed).listdir("/d")) for seed in SEEDS}
+    assert seen == {("a",), ("a", "b"), ("b",), ()}
+    disk.sync_dir("/d")
+    assert {tuple(disk.crash(seed).listdir("/d")) for seed in SEEDS} == {("b",)}
+
+
+def test_a_name_is_changed_in_one_step() -> None:
+    disk = disk_with("/d/a", b"new")
+    disk.open("/d/b", create=True).write(0, b"old")
+    disk.sync_dir("/d")
+    disk.rename("/d/a", "/d/b")
+    seen = {tuple(disk.crash(seed).listdir("/d")) for seed in SEEDS}
+    assert seen == {("a", "b"), ("b",)}
+
+
+def test_a_directory_without_a_durable_name_takes_its_files_along() -> None:
+    disk = disk_with("/d/a", b"a")
+    disk.makedirs("/d/e")
+    disk.open("/d/e/f", create=True).sync()
+    disk.sync_dir("/d/e")
+    seen = {disk.crash(seed).exists("/d/e/f") for seed in SEEDS}
+    assert seen == {True, False}
+    disk.sync_dir("/d")
+    assert all(disk.crash(seed).exists("/d/e/f") for seed in SEEDS)
+
+
+def test_the_same_seed_gives_the_same_crash_and_the_disk_goes_on() -> None:
+    disk = disk_with("/d/a", b"1" * SECTOR * 40)
+    disk.open("/d/a").write(0, b"2" * SECTOR * 40)
+    first, second = disk.crash(7), disk.crash(7)
+    assert first.read_bytes("/d/a") == second.read_bytes("/d/a")
+    first.open("/d/a").write(0, b"9")
+    assert disk.read_bytes("/d/a") == b"2" * SECTOR * 40
+
+
+def test_a_window_is_lost_like_anything_else() -> None:
+    disk = disk_with("/d/a", bytes(3 * SECTOR))
+    window = disk.open("/d/a").window(2 * SECTOR)
+    window.buffer[SECTOR - 1 : SECTOR + 1] = b"xy"
+    seen = {disk.crash(seed).read_bytes("/d/a")[SECTOR - 1 : SECTOR + 1] for seed in SEEDS}
+    assert seen == {b"xy", b"x\0", b"\0y", b"\0\0"}
+    window.close()
+
+
+def test_what_a_failed_sync_lost_is_not_brought_back_by_one_that_succeeds() -> None:
+    disk = disk_with("/d/a", b"1" * SECTOR)
+    file = disk.open("/d/a")
+    file.write(0, b"2" * SECTOR)
+    disk.fail_next("sync", "/d/a")
+    with pytest.raises(OSError, match="Input/output"):
+        file.sync()
+    file.sync()
+    assert file.read(0, 1) == b"2"
+    assert {disk.crash(seed).read_bytes("/d/a")[:1] for seed in SEEDS} == {b"1", b"2"}
+    file.write(0, b"3")
+    file.sync()
+    assert {disk.crash(seed).read_bytes("/d/a")[:1] for seed in SEEDS} == {b"3"}
+
+
+def test_the_power_goes_at_the_operation_asked_for_and_stays_away() -> None:
+    disk = disk_with("/d/a", b"1")
+    seen: list[Operation] = []
+    disk.watch = seen.append
+    disk.cut_at = disk.operations + 2
+    file = disk.open("/d/a")
+    file.write(0, b"2")
+    with pytest.raises(PowerCut):
+        file.sync()
+    with pytest.raises(PowerCut):
+        file.read(0, 1)
+    assert [operation.call for operation in seen] == ["write", "sync"]
+    assert list(disk.recent)[-2:] == seen
+    assert {disk.crash(seed).read_bytes("/d/a") for seed in SEEDS} == {b"1", b"2"}
+
+
+def test_the_nth_call_fails_as_often_as_ordered_and_may_write_a_part() -> None:
+    disk = disk_with("/d/a", b"....")
+    file = disk.open("/d/a")
+    disk.fail_next("write", "/d/a", errno.ENOSPC, times=2, skip=1, part=0.25)
+    file.write(0, b"abcd")
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            file.write(0, b"wxyz")
+    assert file.read(0, 4) == b"wbcd"
+    file.write(0, b"efgh")
+    disk.fail_next("any", times=99)
+    for call in (
+        file.sync,
+        lambda: disk.sync_dir("/d"),
+        lambda: disk.unlink("/d/a"),
+        lambda: file.truncate(0),
+    ):
+        with pytest.raises(OSError, match="Input/output"):
+            call()
+    disk.heal()
+    assert disk.read_bytes("/d/a") == b"efgh"
+
+
+def test_a_bit_is_changed_behind_everybodys_back() -> None:
+    disk = disk_with("/d/a", b"\0\0")
+    disk.flip("/d/a", 1, 3)
+    assert disk.read_bytes("/d/a") == b"\0\x08"
+    assert disk.crash().read_bytes("/d/a") == b"\0\x08"
+
+
+def test_a_crash_leaves_a_disk_that_works() -> None:
+    """Whatever was done, the disk that is left has whole paths and takes everything again."""
+    for seed in SEEDS:
+        choose = random.Random(seed)
+        disk = CrashDisk()
+        for _ in range(30):
+            folder = choose.choice(("/a", "/a/b", "/c"))
+            disk.makedirs(folder)
+            file = disk.open(f"{folder}/{choose.randrange(3)}", create=True)
+            file.write(choose.randrange(2000), bytes([choose.randrange(1, 256)]) * choose.randrange(1500))
+            if choose.random() < 0.3:
+                file.sync()
+            if choose.random() < 0.3:
+                disk.sync_dir(folder)
+            if choose.random() < 0.1:
+                disk.rmtree(folder)
+        left = disk.crash(seed)
+        for folder in ("/a", "/a/b", "/c"):
+            if left.is_dir(folder):
+                assert left.is_dir(folder.rpartition("/")[0] or "/")
+            for name in left.listdir(folder):
+                if not left.is_dir(f"{folder}/{name}"):
+                    assert len(left.read_bytes(f"{folder}/{name}")) == left.size(f"{folder}/{name}")
+            left.makedirs(folder)
+            left.open(f"{folder}/9", create=True).write(0, b"9")
