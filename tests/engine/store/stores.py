@@ -46,6 +46,7 @@ class Bench:
         disk: CrashDisk | None = None,
         clock: ManualClock | None = None,
         worker: Worker | None = None,
+        aside: Worker | None = None,
         **changes: Any,
     ) -> None:
         self.clock = clock or ManualClock()
@@ -61,6 +62,7 @@ class Bench:
             on_arrivals=self.arrivals.extend,
             is_batch_topic=lambda topic: topic == "batched",
             memory=GIB,
+            aside=aside,
         )
         self.report = self.store.start()
 

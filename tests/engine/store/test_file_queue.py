@@ -100,3 +100,28 @@ def test_expired_files_never_include_the_last() -> None:
     files.write(0, bytes(30))
     assert files.count_while(lambda start: True) == 2
     assert files.count_while(lambda start: start < 10) == 1
+
+
+def test_a_file_cut_short_gets_its_length_back_in_a_log_that_is_repaired() -> None:
+    disk = CrashDisk()
+    files = queue(disk)
+    files.write(0, b"0123456789abc")
+    disk.open("/s/q/" + file_name(10)).truncate(2)
+    with pytest.raises(CorruptFile, match="2 bytes"):
+        queue(disk).load()
+    repaired = queue(disk)
+    repaired.load(repair=True)
+    assert repaired.starts == [0, 10]
+    assert repaired.read(8, 12) == b"89ab" + bytes(8)
+
+
+def test_old_files_are_given_to_whoever_removes_them() -> None:
+    disk = CrashDisk()
+    files = queue(disk)
+    files.write(0, bytes(35))
+    given: list[str] = []
+    files.pool.remove = given.append
+    files.drop_first(2)
+    assert given == ["/s/q/" + file_name(0), "/s/q/" + file_name(10)]
+    assert files.starts == [20, 30]
+    assert files.read(5, 3) == b""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.message import StoredMessage, java_hash
-from engine.store.results import GetStatus
+from engine.store.results import GetResult, GetStatus
 from tests.engine.store.stores import Bench, message, records
 
 A, B = java_hash("a"), java_hash("b")
@@ -164,3 +164,34 @@ def test_the_offset_of_a_time_is_the_nearest(steps: list[int], time: int) -> Non
     upper = max((i for i, t in enumerate(times) if t <= time), default=0)
     assert bench.store.offset_by_time("orders", 0, begin + time) == lower
     assert bench.store.offset_by_time("orders", 0, begin + time, upper=True) == upper
+
+
+def test_readers_that_are_woken_together_share_one_answer() -> None:
+    bench = Bench()
+    answers: list[GetResult] = []
+
+    def woken(_arrivals: object) -> None:
+        for accept in (None, None, frozenset({A}), frozenset({A}), frozenset({B})):
+            answers.append(bench.store.get("orders", 0, 0, 32, accept=accept))
+
+    bench.store.on_arrivals = woken
+    bench.put(message(properties={"TAGS": "a"}))
+    assert answers[0] is answers[1] and answers[2] is answers[3]
+    assert [answer.count for answer in answers] == [1, 1, 1, 1, 0]
+    assert bench.store.get("orders", 0, 0, 32) is not answers[0]
+    bench.put(message(properties={"TAGS": "a"}))
+    assert answers[5].count == 2
+
+
+def test_only_few_answers_are_kept_for_sharing() -> None:
+    bench = Bench()
+    sizes: list[int] = []
+
+    def woken(_arrivals: object) -> None:
+        for queue_id in range(40):
+            bench.store.get("orders", queue_id, 0, 32)
+            sizes.append(len(bench.store._reader.shared or ()))
+
+    bench.store.on_arrivals = woken
+    bench.put(*[message(queue_id=queue_id) for queue_id in range(40)])
+    assert max(sizes) == 16

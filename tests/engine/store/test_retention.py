@@ -4,6 +4,7 @@ from datetime import datetime
 
 from engine.clock import ManualClock
 from engine.store.results import PutStatus
+from engine.worker import MemoryWorker
 from tests.engine.store.stores import Bench, drain, message
 
 HOUR = 3_600_000
@@ -71,24 +72,37 @@ def test_a_filling_disk_deletes_what_expired_at_any_hour() -> None:
 
 
 def test_a_nearly_full_disk_deletes_by_force_and_refuses_writes_until_there_is_room() -> None:
-    bench = filled(at_hour(10))
+    bench = filled(at_hour(10), disk_free_space_min=200 << 30)
     bench.disk.used = bench.disk.total * 92 // 100
     look(bench, 2)
     refused = bench.store.put(message())
     assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
-    assert "92.0 % full" in refused.remark and "/store/commitlog" in refused.remark
+    for part in ("/store/commitlog", "92.0 %", "diskSpaceWarningLevelRatio is 90 %", "diskFreeSpaceMin"):
+        assert part in refused.remark
+    assert "81.9 GiB are free" in refused.remark and "is 200.0 GiB" in refused.remark
     look(bench)
     assert files(bench) == 1
     bench.disk.used = bench.disk.total // 2
-    look(bench, 1)
+    bench.clock.advance(1000)
+    bench.store.tick()
     assert bench.store.put(message()).status is PutStatus.PUT_OK
 
 
-def test_free_bytes_can_be_asked_for_besides_the_ratio() -> None:
-    bench = filled(at_hour(10), min_free_disk_space=1 << 39)
-    bench.disk.used = bench.disk.total * 60 // 100
+def test_gigabytes_free_are_enough_however_full_the_disk_is() -> None:
+    bench = filled(at_hour(10))
+    bench.disk.used = bench.disk.total - (1 << 30)
     look(bench, 1)
-    assert "minFreeDiskSpace" in bench.store.put(message()).remark
+    assert bench.store.put(message()).status is PutStatus.PUT_OK
+    bench.disk.used += 1
+    look(bench, 1)
+    assert bench.store.put(message()).status is PutStatus.SERVICE_NOT_AVAILABLE
+
+
+def test_a_small_empty_disk_is_not_full() -> None:
+    bench = filled(at_hour(10))
+    bench.disk.total = 1 << 20
+    look(bench, 1)
+    assert bench.store.put(message()).status is PutStatus.PUT_OK
 
 
 def test_forced_deletion_can_be_switched_off() -> None:
@@ -98,11 +112,56 @@ def test_forced_deletion_can_be_switched_off() -> None:
     assert files(bench) == 5
 
 
-def test_a_file_that_cannot_be_looked_at_does_not_stop_the_clock() -> None:
+def test_a_file_that_somebody_removed_is_given_up() -> None:
     bench = filled(at_hour(23), file_reserved_time=3)
     bench.disk.unlink("/store/commitlog/" + bench.disk.listdir("/store/commitlog")[0])
-    look(bench, 2)
+    look(bench)
+    assert bench.store.min_physical_offset == 8192
     assert bench.store.put(message()).status is PutStatus.PUT_OK
+
+
+def test_files_go_some_time_apart_and_at_most_so_many_a_look() -> None:
+    bench = filled(at_hour(10), delete_commit_log_files_interval=300, delete_file_batch_max=3)
+    bench.disk.used = bench.disk.total * 88 // 100
+    counts = []
+    bench.clock.advance(10_000)
+    for _ in range(10):
+        bench.store.tick()
+        counts.append(files(bench))
+        bench.clock.advance(100)
+    assert counts == [4, 4, 4, 3, 3, 3, 2, 2, 2, 2]
+
+
+def test_files_are_removed_on_the_worker_and_reads_no_longer_see_them() -> None:
+    aside = MemoryWorker()
+    bench = filled(at_hour(23), file_reserved_time=3, aside=aside)
+    look(bench)
+    assert (files(bench), bench.store.min_offset("orders", 0)) == (5, 8)
+    aside.perform_all()
+    assert files(bench) == 3
+    bench.store.stop()
+
+
+def test_what_waits_to_be_removed_is_removed_when_the_store_stops() -> None:
+    aside = MemoryWorker()
+    bench = filled(at_hour(23), file_reserved_time=3, aside=aside)
+    look(bench)
+    assert files(bench) == 5
+    bench.store.stop()
+    aside.perform_all()
+    assert files(bench) == 3
+
+
+def test_nothing_goes_while_a_file_cannot_be_removed() -> None:
+    """The log must not get a gap."""
+    bench = filled(at_hour(10))
+    bench.disk.used = bench.disk.total * 88 // 100
+    bench.disk.fail_next("unlink", "/commitlog")
+    look(bench, 100)
+    assert (files(bench), bench.store.min_physical_offset) == (5, 4096)
+    bench.clock.advance(120_000)
+    look(bench)
+    assert files(bench) == 1
 
 
 def test_many_queues_are_swept_in_portions() -> None:

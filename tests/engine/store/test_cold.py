@@ -1,0 +1,166 @@
+"""Reads that would wait for the disk are told of, brought into memory by a worker, and tried again."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.disk import RealDisk
+from engine.message import StoredMessage
+from engine.store.cold import AHEAD, ColdRead
+from engine.store.results import GetResult, GetStatus
+from engine.testing.crash_disk import CrashDisk, CrashFile
+from engine.worker import MemoryWorker
+from tests.engine.store.stores import Bench, message, records
+
+PAGE = 512
+QUEUE = {"mapped_file_size_consume_queue": 2000}
+
+
+class ColdFile(CrashFile):
+    """A file whose pages are in memory once they were read or written."""
+
+    disk: "ColdDisk"
+    path: str
+
+    def _pages(self, offset: int, size: int) -> set[tuple[str, int]]:
+        return {(self.path, page) for page in range(offset // PAGE, -(-(offset + size) // PAGE))}
+
+    def read(self, offset: int, size: int) -> bytes:
+        self.disk.warm |= self._pages(offset, size)
+        return super().read(offset, size)
+
+    def read_ready(self, offset: int, size: int) -> bytes | None:
+        if self._pages(offset, size) <= self.disk.warm:
+            return super().read(offset, size)
+        return None
+
+    def read_ahead(self, offset: int, size: int) -> None:
+        self.disk.ahead.append((self.path.rpartition("/")[2], offset, size))
+
+
+class ColdDisk(CrashDisk):
+    """A disk that remembers which pages are in memory: nothing, at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.warm: set[tuple[str, int]] = set()
+        self.ahead: list[tuple[str, int, int]] = []
+
+    def open(self, path: str, create: bool = False) -> ColdFile:
+        super().open(path, create)
+        file = ColdFile(self, path, self._get(path))
+        file.disk, file.path = self, path
+        return file
+
+
+def cold_bench(count: int = 40, **changes: object) -> tuple[Bench, ColdDisk, MemoryWorker]:
+    """Messages in several log files, none of it in memory after a restart."""
+    disk, worker = ColdDisk(), MemoryWorker()
+    changes = {**QUEUE, **changes}
+    bench = Bench(disk, newest_log_bytes=0, **changes)  # type: ignore[arg-type]
+    bench.put(*[message(queue_id=i % 2, body=b"%d " % i + b"x" * 300) for i in range(count)])
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0, **changes)  # type: ignore[arg-type]
+    disk.warm.clear()
+    return bench, disk, worker
+
+
+def pull(bench: Bench, worker: MemoryWorker, offset: int, accept: object = None) -> tuple[GetResult, int]:
+    """Read without waiting until it works; how often a worker was asked."""
+    for rounds in range(100):
+        try:
+            return bench.store.get("orders", 0, offset, 32, accept=accept, may_wait=False), rounds  # type: ignore[arg-type]
+        except ColdRead as cold:
+            bench.store.bring(cold, lambda: None)
+            assert worker.perform()
+    raise AssertionError("it never gets warm")
+
+
+def test_who_may_wait_waits() -> None:
+    bench, _, worker = cold_bench()
+    assert bench.store.get("orders", 0, 0, 32).status is GetStatus.FOUND
+    assert worker.waiting == 0
+
+
+def test_who_may_not_wait_gets_the_same_after_a_worker_read_it() -> None:
+    bench, disk, worker = cold_bench()
+    found: list[bytes] = []
+    while len(found) < 20:
+        result, rounds = pull(bench, worker, len(found))
+        assert (result.status, rounds <= 2) == (GetStatus.FOUND, True)
+        found += [r.body.split()[0] for r in records(result)]
+    assert found == [b"%d" % i for i in range(0, 40, 2)]
+    assert disk.ahead and all(size == AHEAD for _, _, size in disk.ahead)
+
+
+def test_what_is_in_memory_asks_nobody() -> None:
+    bench, _, worker = cold_bench()
+    pull(bench, worker, 3)
+    assert pull(bench, worker, 3)[1] == 0
+
+
+def test_records_that_lie_apart_are_brought_together() -> None:
+    disk, worker = ColdDisk(), MemoryWorker()
+    bench = Bench(disk, newest_log_bytes=0, mapped_file_size_commit_log=1 << 20)
+    for _ in range(8):
+        bench.put(message(), *[message(queue_id=1, body=b"x" * 5000) for _ in range(2)])
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0, mapped_file_size_commit_log=1 << 20)
+    disk.warm.clear()
+    result, rounds = pull(bench, worker, 0)
+    assert (result.count, rounds) == (8, 2)
+
+
+def test_who_chooses_by_message_gets_many_at_a_time() -> None:
+    bench, _, worker = cold_bench()
+
+    def last(_code: int, get: object) -> bool:
+        found: StoredMessage = get()  # type: ignore[operator]
+        return found.body.startswith(b"38 ")
+
+    result, rounds = pull(bench, worker, 0, last)
+    assert (result.count, result.next_offset, rounds <= 2) == (1, 20, True)
+
+
+def test_batches_may_be_cold_too() -> None:
+    disk, worker = ColdDisk(), MemoryWorker()
+    bench = Bench(disk, newest_log_bytes=0)
+    bench.put(*[message("batched", body=b"x" * 300) for _ in range(9)])
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0)
+    disk.warm.clear()
+    with pytest.raises(ColdRead):
+        bench.store.get("batched", 0, 0, 32, may_wait=False)
+    assert bench.store.get("batched", 0, 0, 32).count == 9
+
+
+def test_the_newest_part_is_never_asked_about() -> None:
+    bench, disk, worker = cold_bench()
+    bench.put(message())
+    disk.warm.clear()
+    assert pull(bench, worker, 20)[1] == 0
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=1 << 20, **QUEUE)
+    disk.warm.clear()
+    assert pull(bench, worker, 0)[1] == 1, "only the units of the queue"
+
+
+def test_a_file_that_goes_meanwhile_is_passed_over() -> None:
+    bench, disk, worker = cold_bench()
+    pull(bench, worker, 0)
+    disk.warm = {page for page in disk.warm if "/commitlog" not in page[0]}
+    with pytest.raises(ColdRead) as raised:
+        bench.store.get("orders", 0, 8, 32, may_wait=False)
+    bench.store._log.files.drop_first(4)
+    worker.perform_all()
+    raised.value.bring()
+    assert pull(bench, worker, 0)[0].status is not GetStatus.FOUND
+
+
+def test_a_real_file_knows_what_is_in_memory(tmp_path: Path) -> None:
+    file = RealDisk().open(str(tmp_path / "f"), create=True)
+    file.write(0, b"0123456789")
+    assert file.read_ready(2, 5) == b"23456"
+    assert file.read_ready(8, 5) is None
+    file.read_ahead(0, 10)
+    ColdRead(0, [(file, 0, 10)]).bring()
