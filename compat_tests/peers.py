@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
-from compat_tests.driver import ClientError, Driver, LitePullConsumer, Producer, PullConsumer, PushConsumer
+from compat_tests.driver import (
+    ClientError,
+    Driver,
+    LitePullConsumer,
+    Producer,
+    PullConsumer,
+    PushConsumer,
+    Queue,
+)
 from compat_tests.processes import wait_until
 from compat_tests.runtime import Runtime
 from compat_tests.servers import MixedCluster, Server, Settings
@@ -32,6 +40,9 @@ VARIANTS = {
     "tls": Variant(CURRENT, {"tls.enable": "true"}),
 }
 """Every client JVM of a run: both versions, the binary header form, and TLS."""
+
+MODEL_TOPIC = "TBW102"
+"""Every broker has it; clients make topics on the brokers that its route names."""
 
 KINDS = ("apache", "ours")
 
@@ -70,6 +81,8 @@ class Peer:
         with self._lock:
             if self._maker is None:
                 self._maker = self.producer()
+        # Made on the brokers that have registered: Apache's may do so 10 seconds after it is up.
+        wait_until(lambda: self._broker_count(MODEL_TOPIC) == brokers, 30, "all brokers have registered")
         self._maker.create_topic(topic, queues)
         wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")
         return topic
@@ -97,12 +110,18 @@ class Peer:
         """A started lite pull consumer."""
         return LitePullConsumer(self.driver, self.namesrv_address, group, **options)
 
+    def _broker_count(self, topic: str) -> int:
+        return len({queue.broker_name for queue in self._queues(topic)})
+
     def _queue_count(self, topic: str) -> int:
+        return len(self._queues(topic))
+
+    def _queues(self, topic: str) -> list[Queue]:
         assert self._maker is not None
         try:
-            return len(self._maker.queues(topic))
+            return self._maker.queues(topic)
         except ClientError:
-            return 0
+            return []
 
 
 class Peers:

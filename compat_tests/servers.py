@@ -169,7 +169,8 @@ def _our_command(what: str, folder: Path, settings: Settings) -> list[str]:
 
 
 def _our_env() -> dict[str, str]:
-    return {"PYTHONPATH": str(ROOT)}
+    # Modules are compiled once, as on every machine that was not told otherwise.
+    return {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 class MixedCluster:
