@@ -55,6 +55,11 @@ class File(Protocol):
     def size(self) -> int:
         """Length in bytes."""
 
+    def used(self) -> int:
+        """An offset from which on there are only zeros, as near to the last other byte as can be told without
+        reading.
+        """
+
     def truncate(self, size: int) -> None:
         """Set the length; a longer one adds zeros without using room."""
 
@@ -82,6 +87,9 @@ class Disk(Protocol):
 
     def modified(self, path: str) -> int:
         """When the file was last written, in milliseconds since the epoch."""
+
+    def subdirs(self, path: str) -> list[str]:
+        """Names of the directories in a directory, sorted; an absent directory is an empty one."""
 
     def listdir(self, path: str) -> list[str]:
         """Names in a directory, sorted; an absent directory is an empty one."""
@@ -201,6 +209,21 @@ class RealFile:
     def size(self) -> int:
         return os.fstat(self._fd).st_size
 
+    def used(self) -> int:
+        size = self.size()
+        if not hasattr(os, "SEEK_HOLE"):
+            return size
+        hole = os.lseek(self._fd, 0, os.SEEK_HOLE) if size else 0
+        while hole < size:
+            try:
+                data = os.lseek(self._fd, hole, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno != errno.ENXIO:
+                    raise
+                return hole
+            hole = os.lseek(self._fd, data, os.SEEK_HOLE)
+        return size
+
     def truncate(self, size: int) -> None:
         os.ftruncate(self._fd, size)
 
@@ -236,6 +259,13 @@ class RealDisk:
 
     def modified(self, path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
+
+    def subdirs(self, path: str) -> list[str]:
+        try:
+            with os.scandir(path) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir())
+        except FileNotFoundError:
+            return []
 
     def listdir(self, path: str) -> list[str]:
         try:

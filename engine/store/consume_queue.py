@@ -136,9 +136,9 @@ class ConsumeQueues:
         disk = self.pool.disk
         for directory in filter(None, (self.directory, self.batch_directory)):
             is_batch = directory == self.batch_directory
-            for topic in disk.listdir(directory):
-                for name in disk.listdir(f"{directory}/{topic}"):
-                    if name.isdigit() and disk.is_dir(f"{directory}/{topic}/{name}"):
+            for topic in disk.subdirs(directory):
+                for name in disk.subdirs(f"{directory}/{topic}"):
+                    if name.isdigit():
                         self._load_one(topic, int(name), is_batch, below)
 
     def _load_one(self, topic: str, queue_id: int, is_batch: bool, below: int | None) -> None:

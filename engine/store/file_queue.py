@@ -110,6 +110,10 @@ class FileQueue:
         """First offset after the last file; 0 without files."""
         return self.starts[-1] + self.file_size if self.starts else 0
 
+    def used(self) -> int:
+        """An offset after which there are only zeros; see `File.used`."""
+        return self.starts[-1] + self.file(self.starts[-1]).used() if self.starts else 0
+
     def start_of(self, offset: int) -> int:
         """Where the file with this offset starts, whether it exists or not."""
         return offset - offset % self.file_size

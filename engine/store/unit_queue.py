@@ -17,6 +17,7 @@ from engine.store.file_queue import FilePool, FileQueue
 
 PLACE = struct.Struct(">qi")
 """Physical offset and size of a record, the first two words of any unit."""
+PAGE = 4096
 BLANK_PLACE = (0, 0x7FFFFFFF)
 """What a unit that stands for no record begins with."""
 
@@ -98,24 +99,35 @@ class UnitQueue:
         """Find the files and the end of the units in them.
 
         Units count while they are real and, with `below`, lie below that physical offset. Both hold for a
-        beginning of the queue and for nothing after it, so the border is found by halving.
+        beginning of the queue and for nothing after it, so the border is found by halving: mostly in the last
+        page that is in use, which is all that is read then.
         """
         files, unit_size = self._files, self.unit_size
         files.load(repair=below is not None)
         if not files.starts:
             return
-        low, end = files.starts[0] // unit_size, files.end // unit_size
-        high = end
+        first, high = files.starts[0] // unit_size, -(-files.used() // unit_size)
+        page = max(first, high - PAGE // unit_size)
+        data = files.read(page * unit_size, (high - page) * unit_size)
+
+        def counts(number: int) -> bool:
+            if number >= page:
+                place = PLACE.unpack_from(data, (number - page) * unit_size)
+            else:
+                place = PLACE.unpack(files.read(number * unit_size, PLACE.size))
+            return place[1] > 0 and place[0] >= 0 and (below is None or place[0] < below)
+
+        low = page if page < high and counts(page) else first
+        high = high if low == page else page
         while low < high:
             middle = (low + high) // 2
-            position, size = PLACE.unpack(files.read(middle * unit_size, PLACE.size))
-            if size > 0 and position >= 0 and (below is None or position < below):
+            if counts(middle):
                 low = middle + 1
             else:
                 high = middle
-        self.tail_start = end
-        if below is None and not files.read(low * unit_size, unit_size).strip(b"\0"):
-            # A clean stop left zeros there, and cutting would only write them again.
+        self.tail_start = files.end // unit_size
+        if low >= page and not data[(low - page) * unit_size :].strip(b"\0"):
+            # Zeros follow already, and cutting would only write them again.
             self.tail_start = low
             self._ends_anew()
         else:

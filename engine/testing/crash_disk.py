@@ -239,6 +239,9 @@ class CrashFile:
     def size(self) -> int:
         return self._inode.size
 
+    def used(self) -> int:
+        return min(self._inode.size, len(self._inode.data))
+
     def truncate(self, size: int) -> None:
         self._disk.allow("truncate", self._path)
         self._inode.resize(size)
@@ -405,6 +408,9 @@ class CrashDisk:
     def listdir(self, path: str) -> list[str]:
         prefix = path.rstrip("/") + "/"
         return sorted({p[len(prefix) :].split("/", 1)[0] for p in self._names if p.startswith(prefix)} - {""})
+
+    def subdirs(self, path: str) -> list[str]:
+        return [name for name in self.listdir(path) if self.is_dir(f"{path}/{name}")]
 
     def makedirs(self, path: str) -> None:
         missing = []
