@@ -19,7 +19,6 @@ from engine.options.reasons import (
     NO_METRICS,
     NO_POP,
     NO_REPLICAS,
-    NO_TRANSACTIONS,
     OPEN_BROKER,
 )
 
@@ -143,7 +142,7 @@ class FlowOptions(Options):
         31000, "Longest wait of a heartbeat.", unit="ms", no_effect=IN_TURN
     )
     wait_time_mills_in_transaction_queue: int = option(
-        3000, "Longest wait of a transaction's end.", unit="ms", no_effect=NO_TRANSACTIONS
+        3000, "Longest wait of a transaction's end.", unit="ms", no_effect=IN_TURN
     )
     wait_time_mills_in_ack_queue: int = option(3000, "Longest wait of an ack.", unit="ms", no_effect=NO_POP)
     wait_time_mills_in_admin_broker_queue: int = option(
@@ -229,9 +228,7 @@ class ClientOptions(Options):
     lock_in_strict_mode: bool = option(
         False, "Ask the replicas too before a queue is locked.", no_effect=NO_REPLICAS
     )
-    store_reply_message_enable: bool = option(
-        True, "Store replies as well as passing them on.", no_effect="replies are not served"
-    )
+    store_reply_message_enable: bool = option(True, "Store replies as well as passing them on.")
     max_heartbeat_body_size: int = option(
         4 * 1024**2, "Length of a heartbeat's body.", unit="bytes", low=1, ours=True
     )
@@ -288,20 +285,22 @@ class TransactionOptions(Options):
 
     reject_transaction_message: bool = option(False, "Refuse transactional messages.")
     transaction_time_out: int = option(
-        6000, "Age at which an open transaction is first asked about.", unit="ms", no_effect=NO_TRANSACTIONS
+        6000, "Age at which an open transaction is first asked about.", unit="ms"
     )
-    transaction_check_max: int = option(15, "How often it is asked about.", no_effect=NO_TRANSACTIONS)
-    transaction_check_interval: int = option(
-        30000, "Time between rounds of asking.", unit="ms", no_effect=NO_TRANSACTIONS
-    )
+    transaction_check_max: int = option(15, "How often it is asked about.")
+    transaction_check_interval: int = option(30000, "Time between rounds of asking.", unit="ms")
     transaction_op_msg_max_size: int = option(
-        4096, "Length of a message that lists ended transactions.", unit="bytes", no_effect=NO_TRANSACTIONS
+        4096, "Length of a message that lists ended transactions.", unit="bytes"
     )
     transaction_op_batch_interval: int = option(
-        3000, "Time over which ended transactions are collected.", unit="ms", no_effect=NO_TRANSACTIONS
+        3000, "Time over which ended transactions are collected.", unit="ms"
     )
-    transaction_metric_flush_interval: int = option(
-        10000, "Time between writes of the counts.", unit="ms", no_effect=NO_TRANSACTIONS
+    transaction_metric_flush_interval: int = option(10000, "Time between writes of the counts.", unit="ms")
+    max_transactions_checked_per_tick: int = option(
+        200, "Open transactions looked at in one beat of 100 ms.", low=1, ours=True
+    )
+    max_waiting_transactions: int = option(
+        100_000, "Open transactions kept in mind while they wait; others are put back.", low=1, ours=True
     )
     recall_message_enable: bool = option(False, "Let senders call back messages with timers.")
     allow_recall_when_broker_not_writeable: bool = option(

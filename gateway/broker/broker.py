@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.options import BrokerOptions, StoreOptions
     from engine.store.message_store import MessageStore
     from engine.topics import TopicTable
+    from engine.transactions import TransactionLog
     from gateway.broker.clients import ClientTable
     from gateway.broker.durable import Durability
     from gateway.broker.locks import QueueLocks
@@ -65,6 +66,7 @@ class Broker:
         holds: PullHolds,
         delays: DelaySchedule,
         delay_levels: DelayLevels,
+        transactions: TransactionLog,
         durable: Durability,
         stats: BrokerStats,
         unique_keys: UniqueKeys,
@@ -85,6 +87,7 @@ class Broker:
         self.holds = holds
         self.delays = delays
         self.delay_levels = delay_levels
+        self.transactions = transactions
         self.durable = durable
         self.stats = stats
         self.unique_keys = unique_keys

@@ -20,6 +20,7 @@ from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
 from engine.store.message_store import MessageStore
 from engine.topics import TopicTable
+from engine.transactions import TransactionCounts, TransactionLog
 from engine.worker import Worker
 from gateway.broker.broker import Broker
 from gateway.broker.clients import ClientTable
@@ -59,6 +60,9 @@ def build_broker(
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     levels = DelayLevels(store_options.message_delay_level)
     now = clock.millis()
+    offsets = ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker)
+    counts = TransactionCounts(disk, f"{folder}/transactionMetrics", clock, worker)
+    unique_keys = UniqueKeys(store_host[:-4], os.getpid(), random.getrandbits(32), now)
     return Broker(
         options=options,
         store_options=store_options,
@@ -66,7 +70,7 @@ def build_broker(
         store=store,
         topics=topics,
         groups=GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker),
-        offsets=ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker),
+        offsets=offsets,
         filters=filters,
         clients=ClientTable(options, clock, on_group_gone=filters.unregister),
         locks=QueueLocks(options),
@@ -82,9 +86,12 @@ def build_broker(
             version_step=options.delay_offset_update_version_step,
         ),
         delay_levels=levels,
+        transactions=TransactionLog(
+            store, topics, offsets, counts, options, store_options, clock, unique_keys, store_host
+        ),
         durable=Durability(store, options, store_options),
         stats=BrokerStats(options, now),
-        unique_keys=UniqueKeys(store_host[:-4], os.getpid(), random.getrandbits(32), now),
+        unique_keys=unique_keys,
         store_host=store_host,
         configuration=Configuration(settings, disk, clock, options.broker_config_path),
         register_soon=register_soon,

@@ -17,8 +17,10 @@ from gateway.broker import (
     offsets,
     pull,
     query,
+    reply,
     send,
     send_back,
+    transactions,
 )
 from gateway.codec.codes import RequestCode
 from gateway.remoting.dispatch import RequestFunction
@@ -28,7 +30,11 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE: send.send_message,
     RequestCode.SEND_MESSAGE_V2: send.send_message,
     RequestCode.SEND_BATCH_MESSAGE: send.send_message,
+    RequestCode.SEND_REPLY_MESSAGE: reply.send_reply,
+    RequestCode.SEND_REPLY_MESSAGE_V2: reply.send_reply,
     RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
+    RequestCode.END_TRANSACTION: transactions.end_transaction,
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
     RequestCode.PULL_MESSAGE: pull.pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
     RequestCode.QUERY_MESSAGE: query.query_message,
@@ -96,11 +102,9 @@ NOT_ON_FAST_PORT = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_ME
 
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
-_NO_TRANSACTIONS = "transactional messages are not there yet"
 _NO_POP = "pop consumption is not there yet"
 _NO_LITE = "lite topics are not there yet"
 _NO_TIMERS = "timers of any time are not there yet; delay levels are"
-_NO_REPLIES = "request and reply is not there yet"
 _NO_ACCESS_CONTROL = "users and policies are not there yet"
 _NO_REPLICAS = "replicas are not there yet"
 _NO_STATIC_TOPICS = "static topics are not there yet"
@@ -152,7 +156,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
     ),
-    _NO_TRANSACTIONS: (RequestCode.END_TRANSACTION, RequestCode.RESUME_CHECK_HALF_MESSAGE),
     _NO_POP: (
         RequestCode.QUERY_ASSIGNMENT,
         RequestCode.SET_MESSAGE_REQUEST_MODE,
@@ -183,7 +186,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.RECALL_MESSAGE,
         RequestCode.SWITCH_TIMER_ENGINE,
     ),
-    _NO_REPLIES: (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2),
     _NO_ACCESS_CONTROL: _called("AUTH_"),
     _NO_REPLICAS: (
         RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,

@@ -1,8 +1,8 @@
 """The broker as it runs: its parts, its timers, its sockets.
 
 `BrokerService` puts the parts together and moves their time; what it answers stands in `requests`. One beat
-of 100 ms drives the store, held pulls and delayed messages; slower ones expire clients, sample counts, write
-offsets. Standard: `BrokerController`.
+of 100 ms drives the store, held pulls, delayed messages and transactions; slower ones expire clients, sample
+counts, write offsets. Standard: `BrokerController`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 from twisted.internet.task import LoopingCall
@@ -24,6 +25,7 @@ from gateway.broker.longpoll import monotonic_millis, resume_all
 from gateway.broker.parts import build_broker
 from gateway.broker.registration import Registration
 from gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
+from gateway.broker.transactions import ask, is_reachable
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand
 from gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
@@ -153,7 +155,7 @@ class BrokerService:
             # What is rebuilt of the queues depends on the kind of the topic.
             broker.topics.load()
             broker.store.start()
-            for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
+            for table in (broker.groups, broker.offsets, broker.filters, broker.delays, broker.transactions):
                 table.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
@@ -165,6 +167,9 @@ class BrokerService:
         self._every(SLOW_BEAT_SECONDS, self._slow_beat)
         self._every(self._options.flush_consumer_offset_interval / 1000, broker.offsets.persist)
         self._every(self._store_options.flush_delay_offset_interval / 1000, broker.delays.persist)
+        self._every(
+            self._options.transaction_metric_flush_interval / 1000, broker.transactions.counts.persist
+        )
         log.info("broker %s listens on %s:%d", self._options.broker_name, bind, self.port)
         registered = self.registration.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
@@ -177,6 +182,7 @@ class BrokerService:
         for one in (self._beat_timer, self._notice_timer):
             if one is not None and one.active():
                 one.cancel()
+        self.broker.transactions.close()
         self.broker.offsets.persist()
         self.broker.delays.persist()
         self.broker.filters.persist()
@@ -218,18 +224,20 @@ class BrokerService:
 
     def _do_what_is_due(self) -> None:
         broker = self.broker
-        broker.delays.tick(self._clock.millis())
+        now = self._clock.millis()
+        broker.delays.tick(now)
+        ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         broker.store.tick()
         if broker.holds:
             # Once we stop nobody waits any longer, or the connections would never be settled.
-            now = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
-            resume_all(broker.holds.due(now, broker.store.max_offset))
+            elapsed = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
+            resume_all(broker.holds.due(elapsed, broker.store.max_offset))
 
     def _is_busy(self) -> bool:
         """Whether something was stored since the last beat, waits for its delay, or must be let go."""
         store, delays = self.broker.store, self.broker.delays
         before, self._beaten_offset = self._beaten_offset, store.max_physical_offset
-        if before != self._beaten_offset or self._stopped is not None:
+        if before != self._beaten_offset or self._stopped is not None or self.broker.transactions.is_walking:
             return True
         done = delays.offsets
         return any(

@@ -25,8 +25,9 @@ from engine.store.message_store import Arrival, MessageStore
 from engine.store.record import decode
 from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
+from engine.transactions import TransactionCounts, TransactionLog
 from engine.worker import InlineWorker, Worker
-from gateway.broker import locks, offsets, pull, query, send, send_back
+from gateway.broker import locks, offsets, pull, query, send, send_back, transactions
 from gateway.broker.broker import Broker
 from gateway.broker.clients import Client, ClientTable
 from gateway.broker.durable import Durability
@@ -47,6 +48,8 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE_V2: send.send_message,
     RequestCode.SEND_BATCH_MESSAGE: send.send_message,
     RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
+    RequestCode.END_TRANSACTION: transactions.end_transaction,
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
     RequestCode.PULL_MESSAGE: pull.pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
     RequestCode.QUERY_MESSAGE: query.query_message,
@@ -207,23 +210,30 @@ class MemoryBroker:
         levels = DelayLevels(store_options.message_delay_level)
         config = "/store/config/"
         filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
+        topics = TopicTable(options, disk, config + "topics.json", clock)
+        offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
+        unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
+        counts = TransactionCounts(disk, config + "transactionMetrics", clock)
         return Broker(
             options=options,
             store_options=store_options,
             clock=clock,
             store=store,
-            topics=TopicTable(options, disk, config + "topics.json", clock),
+            topics=topics,
             groups=GroupTable(options, disk, config + "subscriptionGroup.json", clock),
-            offsets=ConsumerOffsets(options, disk, config + "consumerOffset.json", clock),
+            offsets=offsets,
             filters=filters,
             clients=ClientTable(options, clock, on_group_gone=filters.unregister),
             locks=QueueLocks(options),
             holds=PullHolds(options),
             delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
             delay_levels=levels,
+            transactions=TransactionLog(
+                store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST
+            ),
             durable=Durability(store, options, store_options),
             stats=BrokerStats(options, clock.millis()),
-            unique_keys=UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis()),
+            unique_keys=unique_keys,
             store_host=STORE_HOST,
             configuration=Configuration(OptionSet(options, store_options), disk, clock, CONFIG_PATH),
             register_soon=lambda: None,

@@ -177,13 +177,6 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], int, str]] = [
         "the broker[127.0.0.1] sending transaction message is forbidden",
     ),
     (
-        "transactions are not served",
-        {},
-        {"properties": {"TRAN_MSG": "true"}},
-        16,
-        "the broker[127.0.0.1] does not serve transaction messages yet",
-    ),
-    (
         "batch of retries",
         {},
         {"topic": "%RETRY%G", "batch": True},

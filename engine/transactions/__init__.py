@@ -1,0 +1,16 @@
+"""Transactional messages: half now, whole or gone when the producer says so, asked about when it does not.
+
+    half      what a producer's half message, its renewed copy and its outcome look like; what is due with one
+    settled   which half messages are done with, and how far that goes without a gap
+    counts    how many half messages of each topic are open
+    open      the whole: taking, ending, asking, giving up, with the store and the clock
+
+`TransactionLog` in `open` is the face.
+Standard: `TransactionalMessageServiceImpl`, `TransactionalMessageBridge`.
+"""
+
+from engine.transactions.counts import TransactionCounts
+from engine.transactions.half import HalfMessage, as_committed
+from engine.transactions.open import CheckBack, TransactionLog
+
+__all__ = ["CheckBack", "HalfMessage", "TransactionCounts", "TransactionLog", "as_committed"]

@@ -1,0 +1,489 @@
+"""Open transactions: taking half messages, ending them, asking about those that are not ended.
+
+The half queue is walked once a round (`transactionCheckInterval`), from the first half message that is not
+done with. For each that is due, a copy with one question more is put at the end of the queue, and the
+producer's group is asked about that copy. What is done with is listed in op messages (what producers end is
+collected for up to `transactionOpBatchInterval`), so a start knows it again; how far everything is done
+without a gap is kept in consumerOffset.json, as consumed by CID_RMQ_SYS_TRANS. On disk all is the standard's:
+either broker goes on where the other one ended.
+
+Order of writes, so that a crash at any step leaves a half message that is asked about again, never none:
+
+    commit      the message itself, then the op message
+    question    the copy, then the op message, then the question
+    giving up   the message in TRANS_CHECK_MAX_TIME_TOPIC, then the op message
+    progress    only once the log is durable up to what the progress relies on
+
+A commit therefore reaches consumers at least once; once unless a crash comes between its two writes. In these
+the standard's rules are bettered: a group of which nobody is connected is not asked, and no question counts,
+until somebody is or the message is older than `fileReservedTime`; a producer's wish for more time costs no
+questions; a commit of a half message that was copied meanwhile settles the copy too; a half message is young
+by our clock, not by its producer's.
+
+Standard: `TransactionalMessageServiceImpl`, `TransactionalOpBatchService`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from engine.clock import Clock
+from engine.message import (
+    PROPERTY_TAGS,
+    PROPERTY_UNIQ_KEY,
+    PROPERTY_WAIT_STORE_MSG_OK,
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+    Message,
+    StoredMessage,
+    UniqueKeys,
+)
+from engine.offsets import UNKNOWN, ConsumerOffsets
+from engine.options import BrokerOptions, FlushDiskType, StoreOptions
+from engine.store.message_store import MessageStore, PutResult, PutStatus
+from engine.topics import PERM_READ, PERM_WRITE, TopicTable
+from engine.transactions.counts import TransactionCounts
+from engine.transactions.half import (
+    HALF_QUEUE,
+    Due,
+    HalfMessage,
+    as_given_up,
+    as_half,
+    as_resumed,
+    question_record,
+    renewed,
+)
+from engine.transactions.settled import Copies, Settled
+
+log = logging.getLogger(__name__)
+
+GROUP = "CID_RMQ_SYS_TRANS"
+OP_TAG = "d"
+SEPARATOR = ","
+HOUR_MILLIS = 3_600_000
+RENEWAL_MILLIS = HOUR_MILLIS
+"""A half message that waits is put back after this time, so that its log file may be deleted."""
+SPREAD_MAX = 100_000
+"""How far behind the end of the half queue one may wait before it is put back: a start reads so many."""
+STEPS_A_TICK = 20_000
+STRAYS_MAX = 10_000
+ATTEMPTS_MAX = 3
+"""In how many rounds an unreadable half message is tried before it is left out."""
+
+IsReachable = Callable[[str], bool]
+"""Whether anybody of a producer group is connected."""
+
+
+class CheckBack(NamedTuple):
+    """A question for one producer of a group. `number` grows by one with each, to take producers in turn."""
+
+    number: int
+    group: str
+    queue_offset: int
+    physical_offset: int
+    unique_key: str | None
+    message_id: str
+    record: bytes
+    """The half message as its consumers would see it, stored where the copy is."""
+
+
+class _Held(NamedTuple):
+    """Until when (ms) a half message is not looked at; with a group, only while nobody of it is reachable."""
+
+    until: int
+    group: str | None
+
+
+class _Round:
+    """One walk along the half queue."""
+
+    __slots__ = ("cursor", "end", "number")
+
+    def __init__(self, number: int, cursor: int, end: int) -> None:
+        self.number = number
+        self.cursor = cursor
+        self.end = end
+
+
+class TransactionLog:
+    """The transactions of a broker. `load` once the store has started, `tick` with every beat, `close` at the
+    end while the store still takes writes.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        topics: TopicTable,
+        offsets: ConsumerOffsets,
+        counts: TransactionCounts,
+        options: BrokerOptions,
+        store_options: StoreOptions,
+        clock: Clock,
+        unique_keys: UniqueKeys,
+        store_host: bytes,
+    ) -> None:
+        self._store = store
+        self._offsets = offsets
+        self.counts = counts
+        self._options = options
+        self._store_options = store_options
+        self._clock = clock
+        self._unique_keys = unique_keys
+        self._store_host = store_host
+        self._topics = topics
+        self._is_flushed_at_once = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._begin(0, 0)
+
+    def _begin(self, progress: int, op_progress: int) -> None:
+        self._settled = Settled(progress, op_progress)
+        self._saved = (progress, op_progress)
+        self._unsaved: tuple[int, int, int] | None = None
+        self._copies = Copies(self._options.max_waiting_transactions)
+        self._held: dict[int, _Held] = {}
+        self._unreadable: dict[int, int] = {}
+        # Answers about half messages of which a later copy may be open: offset -> round it came in.
+        self._strays: dict[int, int] = {}
+        self._pending: list[int] = []
+        self._pending_size = 0
+        self._pending_since = 0.0
+        self._round: _Round | None = None
+        self._rounds = 0
+        self._questions = 0
+        self._rested_since = self._clock.monotonic()
+
+    def load(self) -> None:
+        """Go on where the offsets say, once they and the store are loaded; reads op messages from there."""
+        store = self._store
+        progress = self._start_of(TRANS_HALF_TOPIC)
+        self._begin(progress, self._start_of(TRANS_OP_HALF_TOPIC))
+        op_offset, end = self._settled.op_progress, store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE)
+        while op_offset < end:
+            units = store.consume_queue_units(TRANS_OP_HALF_TOPIC, HALF_QUEUE, op_offset, 64)
+            if not units:
+                break
+            for physical_offset, _, _ in units:
+                listed = _listed(store.look_up(physical_offset))
+                for offset in listed:
+                    self._settled.add(offset)
+                self._settled.listed(op_offset, listed)
+                op_offset += 1
+        self._settled.advance()
+        self.counts.load()
+
+    def _start_of(self, topic: str) -> int:
+        """Where a queue goes on; a crash may have taken its end, retention its beginning."""
+        low, high = self._store.min_offset(topic, HALF_QUEUE), self._store.max_offset(topic, HALF_QUEUE)
+        offset = self._offsets.query(GROUP, topic, HALF_QUEUE)
+        if offset == UNKNOWN:
+            return low
+        if not low <= offset <= high:
+            log.warning("%s goes on at %d, not %d", topic, min(max(offset, low), high), offset)
+        return min(max(offset, low), high)
+
+    # What requests do.
+
+    def prepare(self, message: Message) -> None:
+        """Turn what a producer sends into a half message; `prepared` when it is stored."""
+        as_half(message)
+
+    def prepared(self, topic: str) -> None:
+        """Note that a half message for a topic was stored."""
+        self.counts.add(topic, 1)
+
+    def find(self, physical_offset: int) -> HalfMessage | None:
+        """The half message at a log offset."""
+        stored = self._store.look_up(physical_offset)
+        return None if stored is None or stored.topic != TRANS_HALF_TOPIC else HalfMessage(stored)
+
+    def commit(self, half: HalfMessage, message: Message) -> PutResult | None:
+        """Put what the half message becomes and settle it; None where its producer has settled it already."""
+        if self._is_answered(half):
+            return None
+        result = self._put(message)
+        if result.status is PutStatus.PUT_OK:
+            self._answered(half)
+        return result
+
+    def roll_back(self, half: HalfMessage) -> bool:
+        """Settle a half message without a trace; false where its producer has settled it already."""
+        if self._is_answered(half):
+            return False
+        self._answered(half)
+        return True
+
+    def resume(self, given_up: StoredMessage) -> bool:
+        """Take a message that was given up back as a half message; false if that fails."""
+        message = as_resumed(given_up)
+        if message is None or self._put(message).status is not PutStatus.PUT_OK:
+            return False
+        self.prepared(HalfMessage(given_up).topic)
+        return True
+
+    def _put(self, message: Message) -> PutResult:
+        result = self._store.put(message)
+        if self._is_flushed_at_once and result.status is PutStatus.PUT_OK:
+            # Nobody waits for this one, but it is seen only when it is durable.
+            self._store.when_flushed(result.end_offset, lambda _: None)
+        return result
+
+    def _is_answered(self, half: HalfMessage) -> bool:
+        offset = self._copies.newest(half.stored.queue_offset)
+        return offset in self._strays or self._settled.is_answered(offset)
+
+    def _answered(self, half: HalfMessage) -> None:
+        own = half.stored.queue_offset
+        newest = self._copies.newest(own)
+        if newest < self._settled.progress:
+            self._strays[own] = self._rounds
+            if len(self._strays) > STRAYS_MAX:
+                del self._strays[next(iter(self._strays))]
+        for offset in {own, newest}:
+            self._settle(offset, answered=True)
+        self.counts.add(half.topic, -1)
+        if self._pending_size >= self._options.transaction_op_msg_max_size:
+            self._write_ops()
+
+    def _settle(self, offset: int, *, answered: bool = False) -> None:
+        self._settled.add(offset, answered=answered)
+        self._held.pop(offset, None)
+        self._unreadable.pop(offset, None)
+        if not self._pending:
+            self._pending_since = self._clock.monotonic()
+        self._pending.append(offset)
+        self._pending_size += len(str(offset)) + 1
+
+    # What the clock does.
+
+    def tick(self, now: int, is_reachable: IsReachable) -> list[CheckBack]:
+        """Do what is due at `now` (ms since the epoch); gives the questions to send."""
+        options = self._options
+        elapsed = self._clock.monotonic()
+        rested = (elapsed - self._rested_since) * 1000
+        if self._round is None and rested >= options.transaction_check_interval:
+            self._begin_round()
+        questions: list[CheckBack] = []
+        if self._round is not None:
+            before = len(self._pending)
+            try:
+                self._walk(self._round, now, is_reachable, questions)
+            except OSError as error:
+                log.error("half messages cannot be read: %s", error)
+                self._end_round(whole=False)
+            if len(self._pending) > before:
+                self._write_ops()
+        if self._pending and (elapsed - self._pending_since) * 1000 >= options.transaction_op_batch_interval:
+            self._write_ops()
+        self._save_progress()
+        return questions
+
+    def close(self) -> None:
+        """Write what is not written yet, while the store still takes it."""
+        self._write_ops()
+        self._save_progress()
+        self.counts.persist(inline=True)
+
+    @property
+    def is_walking(self) -> bool:
+        """Whether a round is under way, which the next tick goes on with."""
+        return self._round is not None
+
+    def _begin_round(self) -> None:
+        store, settled = self._store, self._settled
+        low = store.min_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
+        if settled.progress < low:
+            log.error("half messages %d to %d are gone from the log", settled.progress, low - 1)
+            settled.skip_to(low)
+            self._held = {offset: held for offset, held in self._held.items() if offset >= low}
+        self._pass_settled()
+        self._rounds += 1
+        end = store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
+        self._round = _Round(self._rounds, settled.progress, end)
+
+    def _end_round(self, *, whole: bool) -> None:
+        if whole:
+            # No copy of these is open, or it would have been met.
+            self._strays = {offset: of for offset, of in self._strays.items() if of >= self._rounds}
+        self._round = None
+        self._rested_since = self._clock.monotonic()
+
+    def _walk(self, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]) -> None:
+        """Go on with a round, as far as one tick may."""
+        reads = self._options.max_transactions_checked_per_tick
+        cursor = max(walk.cursor, self._settled.progress)
+        last = min(walk.end, cursor + STEPS_A_TICK)
+        while cursor < last and reads > 0:
+            if cursor not in self._settled and not self._is_held(cursor, walk, now, is_reachable):
+                reads -= 1
+                if not self._look_at(cursor, walk, now, is_reachable, questions):
+                    self._end_round(whole=False)
+                    return
+            cursor += 1
+        walk.cursor = cursor
+        if cursor >= walk.end:
+            self._end_round(whole=True)
+
+    def _is_held(self, offset: int, walk: _Round, now: int, is_reachable: IsReachable) -> bool:
+        held = self._held.get(offset)
+        if held is None or now >= held.until or walk.end - offset > SPREAD_MAX:
+            return False
+        return held.group is None or not is_reachable(held.group)
+
+    def _look_at(
+        self, offset: int, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]
+    ) -> bool:
+        """Do what is due with one half message; false when the round ends here."""
+        units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, offset, 1)
+        stored = self._store.look_up(units[0][0]) if units else None
+        if stored is None:
+            self._miss(offset, is_gone=not units or units[0][0] < self._store.min_physical_offset)
+            return True
+        half = HalfMessage(stored)
+        if half.original is not None:
+            if half.original in self._strays:
+                self._settle(offset, answered=True)
+                return True
+            if self._copies.newest(half.original) == half.original:
+                self._copies.replace(half.original, offset)
+        options = self._options
+        reserved = self._store_options.file_reserved_time * HOUR_MILLIS
+        due = half.due(now, options.transaction_time_out, options.transaction_check_max, reserved)
+        if due is Due.NOTHING_YET:
+            return False
+        if due is Due.GIVING_UP or half.queue_id is None:
+            return self._give_up(half)
+        too_old = stored.born_timestamp + reserved + 1
+        if due is Due.LATER:
+            patient_until = now + half.patience(options.transaction_time_out) - half.age(now) + 1
+            return self._hold(half, walk, now, _Held(min(patient_until, too_old), None))
+        if not is_reachable(half.group):
+            return self._hold(half, walk, now, _Held(too_old, half.group))
+        return self._ask(half, questions)
+
+    def _hold(self, half: HalfMessage, walk: _Round, now: int, held: _Held) -> bool:
+        """Leave a half message where it is, or put it back where it would keep too much from being done."""
+        offset = half.stored.queue_offset
+        until = half.stored.store_timestamp + RENEWAL_MILLIS
+        has_room = len(self._held) < self._options.max_waiting_transactions or offset in self._held
+        if has_room and now < until and walk.end - offset <= SPREAD_MAX:
+            self._held[offset] = held._replace(until=min(held.until, until))
+            return True
+        return self._renew(half, renewed(half, asked=False)) is not None
+
+    def _ask(self, half: HalfMessage, questions: list[CheckBack]) -> bool:
+        copy = renewed(half, asked=True)
+        result = self._renew(half, copy)
+        if result is None:
+            return False
+        self._questions += 1
+        questions.append(
+            CheckBack(
+                self._questions,
+                half.group,
+                result.queue_offset,
+                result.physical_offset,
+                copy.properties.get(PROPERTY_UNIQ_KEY),
+                result.message_id,
+                question_record(half, copy, result),
+            )
+        )
+        return True
+
+    def _renew(self, half: HalfMessage, copy: Message) -> PutResult | None:
+        offset = half.stored.queue_offset
+        result = self._put(copy)
+        if result.status is not PutStatus.PUT_OK:
+            log.warning("half message %d cannot be put back: %s", offset, result.remark or result.status.name)
+            return None
+        self._copies.replace(offset, result.queue_offset)
+        self._settle(offset)
+        return result
+
+    def _give_up(self, half: HalfMessage) -> bool:
+        stored = half.stored
+        self._topics.create_for_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1, PERM_READ | PERM_WRITE, 0)
+        result = self._put(as_given_up(half))
+        if result.status is not PutStatus.PUT_OK:
+            log.error("half message %d cannot be given up: %s", stored.queue_offset, result.remark)
+            return False
+        log.warning(
+            "transaction %s of group %s for topic %s is given up after %d questions: it is now in %s at %d",
+            stored.properties.get(PROPERTY_UNIQ_KEY),
+            half.group,
+            half.topic,
+            half.check_times,
+            TRANS_CHECK_MAX_TIME_TOPIC,
+            result.queue_offset,
+        )
+        self._settle(stored.queue_offset)
+        self._copies.forget(stored.queue_offset)
+        self.counts.add(half.topic, -1)
+        return True
+
+    def _miss(self, offset: int, *, is_gone: bool) -> None:
+        """A half message cannot be read."""
+        attempts = self._unreadable[offset] = self._unreadable.get(offset, 0) + 1
+        if is_gone or attempts >= ATTEMPTS_MAX:
+            log.error("half message %d cannot be read and is left out", offset)
+            self._settle(offset)
+
+    # What is written.
+
+    def _write_ops(self) -> None:
+        """Write op messages about everything settled since; what cannot be written is tried again."""
+        most = self._options.transaction_op_msg_max_size
+        while self._pending:
+            count = size = 0
+            for offset in self._pending:
+                if size >= most:
+                    break
+                size += len(str(offset)) + 1
+                count += 1
+            listed = self._pending[:count]
+            result = self._put(self._op_message(listed))
+            if result.status is not PutStatus.PUT_OK:
+                log.warning("ends of transactions cannot be written: %s", result.remark or result.status.name)
+                self._pending_since = self._clock.monotonic()
+                return
+            self._settled.listed(result.queue_offset, listed)
+            del self._pending[:count]
+            self._pending_size -= size
+        self._pass_settled()
+
+    def _op_message(self, listed: Iterable[int]) -> Message:
+        now = self._clock.millis()
+        properties = {
+            PROPERTY_TAGS: OP_TAG,
+            PROPERTY_WAIT_STORE_MSG_OK: "true",
+            PROPERTY_UNIQ_KEY: self._unique_keys.next(now),
+        }
+        body = "".join([f"{offset}{SEPARATOR}" for offset in listed]).encode()
+        host = self._store_host
+        return Message(TRANS_OP_HALF_TOPIC, HALF_QUEUE, body, properties, now, host, host)
+
+    def _pass_settled(self) -> None:
+        for offset in self._settled.advance():
+            self._copies.forget(offset)
+
+    def _save_progress(self) -> None:
+        """Tell the offsets how far all is done, as far as the log is durable that this relies on."""
+        if self._unsaved is None:
+            progress = (self._settled.progress, self._settled.op_progress)
+            if progress == self._saved:
+                return
+            self._unsaved = (self._store.max_physical_offset, *progress)
+        relied_on, half, op = self._unsaved
+        if self._store.flushed_offset < relied_on:
+            return
+        self._offsets.commit(GROUP, TRANS_HALF_TOPIC, HALF_QUEUE, half)
+        self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op)
+        self._saved = (half, op)
+        self._unsaved = None
+
+
+def _listed(op_message: StoredMessage | None) -> list[int]:
+    """The half offsets an op message lists; none where it is no op message."""
+    if op_message is None or op_message.properties.get(PROPERTY_TAGS) != OP_TAG:
+        return []
+    parts = op_message.body.decode(errors="replace").split(SEPARATOR)
+    return [int(part) for part in parts if part.isascii() and part.isdigit()]
