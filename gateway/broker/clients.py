@@ -120,6 +120,7 @@ class ClientTable:
         self._on_group_gone = on_group_gone
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.producer_groups: dict[str, dict[Peer, Client]] = {}
+        self._producer_ids: dict[str, dict[Client, None]] = {}
         self.on_notice: Callable[[], None] | None = None
         self._changed: dict[str, None] = {}
         self._consumes: dict[Peer, set[str]] = {}
@@ -150,6 +151,10 @@ class ClientTable:
         """A member of a consumer group by its client id."""
         known = self.consumer_groups.get(group)
         return None if known is None else known.client(client_id)
+
+    def producer(self, client_id: str) -> Client | None:
+        """A producer by its client id, in whatever group; the last that came. Standard: `findChannel`."""
+        return next(reversed(self._producer_ids.get(client_id, {})), None)
 
     def groups_subscribed_to(self, topic: str) -> set[str]:
         """The connected groups that subscribe to a topic."""
@@ -210,8 +215,12 @@ class ClientTable:
         if clients is None:
             self._check_new_group()
             clients = {}
-        self._seen(clients, self._produces, group, client)
+        before = clients.get(client.peer)
+        now, _ = self._seen(clients, self._produces, group, client)
         self.producer_groups[group] = clients
+        if now is not before:
+            self._forget_producer_id(before)
+            self._producer_ids.setdefault(now.client_id, {})[now] = None
 
     def unregister_consumer(self, group: str, peer: Peer) -> bool:
         """Take a client out of a consumer group; false when it was not in it."""
@@ -231,8 +240,10 @@ class ClientTable:
     def unregister_producer(self, group: str, peer: Peer) -> bool:
         """Take a client out of a producer group; false when it was not in it."""
         clients = self.producer_groups.get(group)
-        if clients is None or clients.pop(peer, None) is None:
+        client = None if clients is None else clients.pop(peer, None)
+        if clients is None or client is None:
             return False
+        self._forget_producer_id(client)
         _forget(self._produces, peer, group)
         if not clients:
             del self.producer_groups[group]
@@ -305,6 +316,14 @@ class ClientTable:
             raise TooManyClients(
                 f"the client at {peer.address} is in {most} groups, no more are allowed (maxGroupsPerClient)"
             )
+
+    def _forget_producer_id(self, client: Client | None) -> None:
+        if client is None:
+            return
+        same = self._producer_ids[client.client_id]
+        del same[client]
+        if not same:
+            del self._producer_ids[client.client_id]
 
     def _note_change(self, group: ConsumerGroup) -> None:
         if not group.notify or group.message_model == BROADCASTING:

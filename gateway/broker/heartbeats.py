@@ -160,7 +160,7 @@ def _take_consumer(broker: Broker, call: Call, told: HeartbeatData, data: Consum
 
 def _take_producer(broker: Broker, group: str, client: Client) -> None:
     options = broker.options
-    # The table serves transaction checks only: it may be done without where there are none.
+    # As with the standard, who wants neither the table nor transactions gets no replies through either.
     if options.enable_register_producer or not options.reject_transaction_message:
         broker.clients.register_producer(group, client)
 

@@ -17,6 +17,7 @@ from gateway.broker import (
     offsets,
     pull,
     query,
+    reply,
     send,
     send_back,
     transactions,
@@ -29,6 +30,8 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE: send.send_message,
     RequestCode.SEND_MESSAGE_V2: send.send_message,
     RequestCode.SEND_BATCH_MESSAGE: send.send_message,
+    RequestCode.SEND_REPLY_MESSAGE: reply.send_reply,
+    RequestCode.SEND_REPLY_MESSAGE_V2: reply.send_reply,
     RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
     RequestCode.END_TRANSACTION: transactions.end_transaction,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
@@ -103,7 +106,6 @@ _NO_POP = "pop consumption is not there yet"
 _NO_LITE = "lite topics are not there yet"
 _NO_TIMERS = "timers of any time are not there yet; delay levels are"
 _NO_ACCESS_CONTROL = "users and policies are not there yet"
-_NO_REPLIES = "request and reply is not there yet"
 _NO_REPLICAS = "replicas are not there yet"
 _NO_STATIC_TOPICS = "static topics are not there yet"
 _OF_CONTROLLERS = "controllers answer this"
@@ -184,7 +186,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.RECALL_MESSAGE,
         RequestCode.SWITCH_TIMER_ENGINE,
     ),
-    _NO_REPLIES: (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2),
     _NO_ACCESS_CONTROL: _called("AUTH_"),
     _NO_REPLICAS: (
         RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,

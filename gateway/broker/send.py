@@ -1,6 +1,6 @@
 """10 SEND_MESSAGE, 310 SEND_MESSAGE_V2 and 320 SEND_BATCH_MESSAGE: from a request to a stored message.
 
-The way: `send_message` checks name, permission and queue (`_checked_topic`, creating the topic
+The way: `send_message` checks name, permission and queue (`checked_topic`, creating the topic
 where that is allowed), gives the message the properties a stored one has, sends retries that have
 had their turns to the dead letters, turns a delay into a wait in the schedule topic, puts the
 message into the store and answers when the put is as durable as configured. The three codes share
@@ -10,7 +10,6 @@ This is the hottest road of the broker: with ASYNC_FLUSH it is a plain call with
 Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 """
 
-from datetime import datetime
 from random import random
 
 from twisted.internet.defer import Deferred
@@ -34,16 +33,15 @@ from engine.message import (
     PROPERTY_TRANSACTION_PREPARED,
     PROPERTY_UNIQ_KEY,
     RETRY_PREFIX,
-    SEND_FORBIDDEN_TOPICS,
     TOPIC_LENGTH_MAX,
     Message,
     SysFlag,
     parse_properties,
-    validate_topic,
 )
 from engine.store.message_store import PutResult, PutStatus
 from engine.topics import TopicConfig
-from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, UNIT_FLAG, UNIT_SUB_FLAG, Broker
+from gateway.broker.accepting import checked_topic
+from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, Broker
 from gateway.codec.codes import V3_4_9, ResponseCode
 from gateway.codec.headers import SendMessageRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
@@ -89,7 +87,7 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """Store what a producer sends, and answer where it lies."""
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
-    topic_config = _checked_topic(broker, call, header)
+    topic_config = checked_topic(broker, call, header)
     queue_id = header.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)
@@ -130,57 +128,6 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     if not DELAYED.isdisjoint(properties):
         _delay(broker, message)
     return _put(broker, message, queue_id, None)
-
-
-def _checked_topic(broker: Broker, call: Call, header: SendMessageRequestHeader) -> TopicConfig:
-    """The topic to send to, made where it may be; raises the refusals in the standard's order."""
-    options = broker.options
-    if call.now < options.start_accept_send_request_time_stamp:
-        until = _local_time(options.start_accept_send_request_time_stamp)
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {until}")
-    topic = header.topic
-    topic_config = broker.topics.get(topic)
-    if not options.broker_permission & PERM_WRITE and topic_config is not None and topic_config.order:
-        raise RequestError(
-            ResponseCode.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"
-        )
-    if topic_config is None:  # no name that is not legal gets into the table
-        problem = validate_topic(topic)
-        if problem is not None:
-            raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
-    if topic in SEND_FORBIDDEN_TOPICS:
-        raise RequestError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
-    if topic_config is None:
-        topic_config = _new_topic(broker, header)
-    queue_id = header.queue_id
-    if queue_id >= topic_config.write_queue_nums and queue_id >= topic_config.read_queue_nums:
-        raise RequestError(
-            ResponseCode.INVALID_PARAMETER,
-            f"request queueId[{queue_id}] is illegal, {topic_config} Producer: {call.peer.address}",
-        )
-    return topic_config
-
-
-def _local_time(millis: int) -> str:
-    """A time as the standard prints it. Standard: `UtilAll.timeMillisToHumanString2`."""
-    return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S},{millis % 1000:03d}"
-
-
-def _new_topic(broker: Broker, header: SendMessageRequestHeader) -> TopicConfig:
-    """Make the topic after the model the client names, or as a retry topic."""
-    topic = header.topic
-    is_retry = topic.startswith(RETRY_PREFIX)
-    unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if header.unit_mode else 0
-    created = broker.topics.create_for_send(
-        topic, header.default_topic, header.default_topic_queue_nums, unit_flag
-    )
-    if created is None and is_retry:
-        created = broker.topics.create_for_send_back(topic, 1, PERM_READ | PERM_WRITE, unit_flag)
-    if created is None:
-        raise RequestError(
-            ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}"
-        )
-    return created
 
 
 def _stored_properties(broker: Broker, header: SendMessageRequestHeader) -> dict[str, str]:

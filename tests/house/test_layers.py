@@ -34,7 +34,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
 
 # What the request areas of the broker share; beyond these they do not import one another.
 BROKER_SHARED = frozenset(
-    f"gateway.broker.{name}" for name in ("broker", "longpoll", "clients", "durable", "locks", "stats")
+    f"gateway.broker.{name}"
+    for name in ("accepting", "broker", "longpoll", "clients", "durable", "locks", "stats")
 )
 BROKER_TOP = ("gateway.broker.service", "gateway.broker.requests", "gateway.broker.broker")
 

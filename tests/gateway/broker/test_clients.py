@@ -227,6 +227,28 @@ def test_a_heartbeat_renews_the_time_allowed(tables: Tables) -> None:
         assert tables.table.expire() == []
 
 
+def test_a_producer_is_found_by_its_client_id(tables: Tables) -> None:
+    """In whatever group, by its newest connection, under the name it has now."""
+    one, two = peers(2)
+    for group in ("p", "q"):
+        tables.table.register_producer(group, client(one))
+    name = one.address
+    found = tables.table.producer(name)
+    assert found is not None and found.peer is one
+    tables.table.register_producer("p", Client(two, name, "JAVA", 1))
+    found = tables.table.producer(name)
+    assert found is not None and found.peer is two
+    tables.table.lost(two)
+    tables.table.unregister_producer("p", one)
+    found = tables.table.producer(name)
+    assert found is not None and found.peer is one
+    tables.table.register_producer("q", Client(one, "renamed", "JAVA", 1))
+    assert tables.table.producer(name) is None
+    assert tables.table.producer("renamed") is not None
+    tables.table.lost(one)
+    assert tables.table.producer("renamed") is None
+
+
 def test_unregistering_a_producer(tables: Tables) -> None:
     one, two = peers(2)
     for peer in (one, two):
