@@ -315,3 +315,35 @@ class RealDisk:
         # As df counts: room kept for the administrator is neither used nor free.
         used = stat.f_blocks - stat.f_bfree
         return stat.f_frsize * (used + stat.f_bavail), stat.f_frsize * stat.f_bavail
+
+
+class ReadOnlyDisk(RealDisk):
+    """The operating system's files for who only looks at them: they need not be writable, and stay as they
+    are."""
+
+    def open(self, path: str, create: bool = False) -> File:
+        if create:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+        return RealFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+    def lock(self, path: str) -> File:
+        """As any disk's, but several who look may have it at once."""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, 0, os.SEEK_SET)
+        except OSError:
+            os.close(fd)
+            raise
+        return RealFile(fd)
+
+    def makedirs(self, path: str) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    def rename(self, old: str, new: str) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), old)
+
+    def unlink(self, path: str) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    def rmtree(self, path: str) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)

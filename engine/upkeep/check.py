@@ -12,7 +12,6 @@ covers the user's flag, the times and hosts, the reconsume times and other prope
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.disk import Disk
@@ -30,9 +29,6 @@ from engine.upkeep.table_check import (
     read_checkpoint,
 )
 from engine.upkeep.walk import Progress, Walk, fields_of, keys_of
-
-Room = Callable[[str], int]
-"""What a file takes of the disk, in bytes: less than its length where it is sparse."""
 
 
 @dataclass
@@ -59,9 +55,8 @@ class CheckReport:
 class _Check:
     """One check, step by step."""
 
-    def __init__(self, layout: Layout, room: Room, findings: Findings) -> None:
+    def __init__(self, layout: Layout, findings: Findings) -> None:
         self._layout = layout
-        self._room = room
         self._findings = findings
         is_unclean = check_state(layout, findings)
         self.report = CheckReport(layout.root, findings, is_unclean)
@@ -78,7 +73,7 @@ class _Check:
         walk = Walk(self._files, self._findings, self._is_past_end, progress)
         self._walk(walk)
         self._judge_end(walk)
-        self._queues.finish(walk.end, self._room)
+        self._queues.finish(walk.end)
         self._index.finish(walk.end)
         self._check_tables(walk.end)
         report = self.report
@@ -154,7 +149,6 @@ class _Check:
 def check_store(
     disk: Disk,
     options: StoreOptions,
-    room: Room,
     *,
     force: bool = False,
     progress: Progress | None = None,
@@ -174,7 +168,7 @@ def check_store(
             raise
     try:
         findings = Findings() if limit is None else Findings(limit)
-        return _Check(layout, room, findings).run(progress)
+        return _Check(layout, findings).run(progress)
     finally:
         if lock is not None:
             lock.close()

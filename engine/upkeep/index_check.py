@@ -20,8 +20,6 @@ from engine.upkeep.layout import REBUILD, Layout
 from engine.upkeep.walk import Fields, Keys
 
 _SCAN = 16384
-_STANDARD_RATIO = 4
-"""Entries for each slot of the standard's index files."""
 
 _Entry = tuple[int, int, int, int]
 """Physical offset, hash, seconds and number."""
@@ -86,25 +84,22 @@ class IndexCheck:
 
     def _find(self) -> list[tuple[str, int, int]]:
         """Name, slots and entries of each file."""
-        layout, options = self._layout, self._layout.options
-        found = []
+        layout, names = self._layout, self._layout.index_files()
         for name in layout.disk.listdir(layout.index):
-            path = f"{layout.index}/{name}"
-            if not name.isdigit() or layout.disk.is_dir(path):
+            if name not in names:
+                path = f"{layout.index}/{name}"
                 self._findings.note(Part.INDEX, path, -1, "is none of the store's names and is ignored")
-                continue
+        found = []
+        for name in names:
+            path = f"{layout.index}/{name}"
             size = layout.disk.size(path)
-            slots, entries = options.max_hash_slot_num, options.max_index_num
-            if size != HEADER_SIZE + 4 * slots + ENTRY_SIZE * entries:
-                # Another size of file, but perhaps of the usual shape.
-                slots, rest = divmod(size - HEADER_SIZE, 4 + _STANDARD_RATIO * ENTRY_SIZE)
-                entries = slots * _STANDARD_RATIO
-                if rest or slots <= 0:
-                    what = f"has {size} bytes, which fits neither the settings nor the usual shape"
-                    advice = f"give the broker's file with --config if it sets maxHashSlotNum; else {REBUILD}"
-                    self._findings.error(Part.INDEX, path, -1, what, advice)
-                    continue
-            found.append((name, slots, entries))
+            shape = layout.index_shape(size)
+            if shape is None:
+                what = f"has {size} bytes, which fits neither the settings nor the usual shape"
+                advice = f"give the broker's file with --config if it sets maxHashSlotNum; else {REBUILD}"
+                self._findings.error(Part.INDEX, path, -1, what, advice)
+            else:
+                found.append((name, *shape))
         return found
 
     def start(self, log_start: int, is_damaged: Callable[[int], bool]) -> None:

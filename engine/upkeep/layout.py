@@ -13,11 +13,13 @@ from engine.disk import Disk, File
 from engine.errors import StoreUnavailable
 from engine.options import StoreOptions
 from engine.store.file_queue import FilePool, FileQueue, file_name
+from engine.store.index_file import ENTRY_SIZE, HEADER_SIZE
 from engine.upkeep.findings import Findings, Part
 
 REBUILD = "mqgateway store rebuild makes it anew from the log"
 RESTORE = "restore the file from a copy or a replica"
 NAME_DIGITS = 20
+_ENTRIES_A_SLOT = 4
 
 
 class Layout:
@@ -38,6 +40,21 @@ class Layout:
         self.config = f"{self.root}/config"
         self.log_pool = FilePool(disk, 8)
         self.pool = FilePool(disk, 256)
+
+    def index_files(self) -> list[str]:
+        """Names of the index files, oldest first."""
+        names = self.disk.listdir(self.index)
+        return [name for name in names if name.isdigit() and not self.disk.is_dir(f"{self.index}/{name}")]
+
+    def index_shape(self, size: int) -> tuple[int, int] | None:
+        """Slots and entries of an index file of a size: those of the settings, or as many entries for each
+        slot as the standard's have; None when the size fits neither.
+        """
+        slots, entries = self.options.max_hash_slot_num, self.options.max_index_num
+        if size == HEADER_SIZE + 4 * slots + ENTRY_SIZE * entries:
+            return slots, entries
+        slots, rest = divmod(size - HEADER_SIZE, 4 + _ENTRIES_A_SLOT * ENTRY_SIZE)
+        return None if rest or slots <= 0 else (slots, slots * _ENTRIES_A_SLOT)
 
     def queue_folders(self, parent: str) -> Iterator[tuple[str, int, str]]:
         """Topic, queue id and folder of each queue below one of the queues' folders."""

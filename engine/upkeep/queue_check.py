@@ -39,21 +39,24 @@ _pack = UNIT.pack
 Key = tuple[bytes, int]
 
 
-def last_place(files: FileQueue, unit_size: int) -> tuple[int, int]:
-    """Offset and size of a queue's last unit, (0, 0) without any. Found by halving."""
+def last_number(files: FileQueue, unit_size: int) -> int:
+    """The number of a queue's last unit, -1 without any. Found by halving."""
     if not files.starts:
-        return 0, 0
-    low, high = -(-files.starts[0] // unit_size), files.end // unit_size
-    found = 0, 0
+        return -1
+    low, high, found = -(-files.starts[0] // unit_size), files.end // unit_size, -1
     while low < high:
         middle = (low + high) // 2
-        data = read(files, middle * unit_size, PLACE.size)
-        offset, size = PLACE.unpack(data) if len(data) == PLACE.size else (0, 0)
-        if size > 0:
-            found, low = (offset, size), middle + 1
+        if place_at(files, middle * unit_size)[1] > 0:
+            found, low = middle, middle + 1
         else:
             high = middle
     return found
+
+
+def place_at(files: FileQueue, offset: int) -> tuple[int, int]:
+    """Physical offset and size in the unit at a byte of a queue; zeros where there is none."""
+    data = read(files, offset, PLACE.size)
+    return PLACE.unpack(data) if len(data) == PLACE.size else (0, 0)
 
 
 class QueueCheck:
@@ -87,7 +90,8 @@ class QueueCheck:
         newest = 0
         for unit_size, table in ((UNIT_SIZE, self._files), (BATCH_UNIT_SIZE, self._batch_files)):
             for files in table.values():
-                offset, size = last_place(files, unit_size)
+                number = last_number(files, unit_size)
+                offset, size = place_at(files, number * unit_size) if number >= 0 else (0, 0)
                 if offset >= 0 and offset + size <= log_end:
                     newest = max(newest, offset + size)
         return newest
@@ -176,8 +180,7 @@ class QueueCheck:
         low, high = check.first, check.files.end // BATCH_UNIT_SIZE
         while low < high:
             middle = (low + high) // 2
-            unit = read(check.files, middle * BATCH_UNIT_SIZE, PLACE.size)
-            offset, size = PLACE.unpack(unit) if len(unit) == PLACE.size else (0, 0)
+            offset, size = place_at(check.files, middle * BATCH_UNIT_SIZE)
             if size <= 0 or (offset >= position and offset >= self._known.log_start):
                 high = middle
             else:
@@ -194,11 +197,11 @@ class QueueCheck:
             if check is not None and offset.isdecimal():
                 check.expect(int(offset), _pack(position, size, code))
 
-    def finish(self, log_end: int, room: Callable[[str], int]) -> None:
-        """After the last record; `room` tells how much of the disk a file takes."""
+    def finish(self, log_end: int) -> None:
+        """After the last record."""
         self._known.log_end = log_end
         for check in (*self._checks.values(), *self._batch_checks.values()):
-            check.finish(room)
+            check.finish()
 
     @property
     def queues(self) -> int:

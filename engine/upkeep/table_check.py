@@ -165,10 +165,10 @@ def check_offsets(
 def check_state(layout: Layout, findings: Findings) -> bool:
     """Whether the store was left uncleanly, by the file `abort`."""
     for folder in layout.disk.listdir(layout.root):
-        if folder.endswith((".rebuilding", ".replaced")):
+        if ".rebuilding" in folder or ".replaced" in folder:
             path = f"{layout.root}/{folder}"
             what = "was left by mqgateway store rebuild"
-            advice = "it may be deleted, or is by the next rebuild with --discard"
+            advice = "delete it once the store is in order"
             findings.note(Part.STATE, path, -1, what, advice)
     if not layout.disk.exists(layout.abort):
         return False

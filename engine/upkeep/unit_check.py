@@ -16,8 +16,6 @@ from engine.upkeep.findings import Findings, Part
 from engine.upkeep.layout import REBUILD, place, read
 
 _SCAN = 1 << 18
-_SLACK = 1 << 16
-"""Bytes that a file system may take for a file beyond what was written."""
 
 
 class Known:
@@ -151,8 +149,8 @@ class UnitCheck:
                 return
             number += 1
 
-    def finish(self, room: Callable[[str], int]) -> None:
-        """Look at what lies after the last record's unit; `room` tells what a file takes of the disk."""
+    def finish(self) -> None:
+        """Look at what lies after the last record's unit."""
         self._end_missing(is_last=True)
         if not self.files.starts:
             return
@@ -166,7 +164,7 @@ class UnitCheck:
                 self._report_stray(extra, offset)
                 return
             extra += 1
-        self._check_zeros(extra, room)
+        self._check_zeros(extra)
 
     def _report_stray(self, number: int, offset: int) -> None:
         repairs = self._known.repairs(offset)
@@ -190,26 +188,17 @@ class UnitCheck:
         found = read(self.files, number * self.unit_size, PLACE.size)
         return len(found) == PLACE.size and PLACE.unpack(found)[1] > 0
 
-    def _check_zeros(self, number: int, room: Callable[[str], int]) -> None:
+    def _check_zeros(self, number: int) -> None:
         """After the last unit there are zeros: anything else misleads the search for the end."""
         files, at = self.files, number * self.unit_size
-        while at < files.end and self.files.starts:
-            start = files.start_of(at)
-            path, used = place(files, at)
-            if start in files.starts and room(path) > used + _SLACK:
-                data = files.read(at, start + files.file_size - at)
-            else:
-                data = files.read(at, min(_SLACK, start + files.file_size - at))
+        for start in files.starts:
+            begin, end = max(at, start), start + files.file(start).used()
+            data = files.read(begin, end - begin) if begin < end else b""
             if data.count(0) != len(data):
-                first = at + len(data) - len(data.lstrip(b"\0"))
-                self._findings.error(
-                    self._part,
-                    *place(files, first),
-                    f"there is something after the last unit, {number - 1}",
-                    REBUILD,
-                )
+                first = begin + len(data) - len(data.lstrip(b"\0"))
+                what = f"there is something after the last unit, {number - 1}"
+                self._findings.error(self._part, *place(files, first), what, REBUILD)
                 return
-            at = start + files.file_size
 
     def _end_missing(self, *, is_last: bool) -> None:
         if not self._missing:

@@ -178,14 +178,16 @@ class Walk:
 
     def _search(self, position: int, file_end: int) -> int | None:
         """Where the next valid record or blank of a file starts."""
-        while position < file_end:
-            data = self._files.read(position, min(CHUNK, file_end - position))
+        start = self._files.start_of(file_end - 1)
+        used = start + self._files.file(start).used()
+        while position < used:
+            data = self._files.read(position, min(CHUNK, used - position))
             if data != _ZEROS[: len(data)]:
                 self.has_rest = True
                 for at in sorted((*_places(data, _MAGIC_START), *_places(data, _BLANK_WORD))):
                     if at >= 4 and self._is_record(position + at - 4, file_end):
                         return position + at - 4
-            if position + len(data) >= file_end or len(data) < START.size:
+            if position + len(data) >= used or len(data) < START.size:
                 break
             position += len(data) - 7
         return None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.disk import Disk, RealDisk, make_directories, total_memory
+from engine.disk import Disk, ReadOnlyDisk, RealDisk, make_directories, total_memory
 from engine.testing.crash_disk import SECTOR, CrashDisk
 
 
@@ -114,6 +114,41 @@ def test_a_real_lock_is_seen_by_another_process(tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True).returncode != 0
     held.close()
     assert subprocess.run(command, capture_output=True).returncode == 0
+
+
+def test_a_disk_for_reading_leaves_everything_as_it_is(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    (tmp_path / "file").write_bytes(b"content")
+    (tmp_path / "file").chmod(0o444)
+    disk = ReadOnlyDisk()
+    assert disk.read_bytes(path) == b"content"
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        disk.open(path).write(0, b"x")
+    for change in (
+        lambda: disk.open(path + "2", create=True),
+        lambda: disk.makedirs(path + "2"),
+        lambda: disk.rename(path, path + "2"),
+        lambda: disk.unlink(path),
+        lambda: disk.rmtree(str(tmp_path)),
+    ):
+        with pytest.raises(OSError, match="Read-only"):
+            change()
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_who_only_reads_keeps_writers_away_and_no_readers(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    path = tmp_path / "lock"
+    path.write_bytes(b"lock")
+    held = ReadOnlyDisk().lock(str(path))
+    code = "import sys,engine.disk as d;getattr(d,sys.argv[1])().lock(sys.argv[2])"
+    command = [sys.executable, "-c", code]
+    assert subprocess.run([*command, "ReadOnlyDisk", str(path)], capture_output=True).returncode == 0
+    assert subprocess.run([*command, "RealDisk", str(path)], capture_output=True).returncode != 0
+    held.close()
+    assert subprocess.run([*command, "RealDisk", str(path)], capture_output=True).returncode == 0
 
 
 def test_a_crash_keeps_what_was_synced_and_may_lose_the_rest() -> None:

@@ -39,7 +39,7 @@ def filled(count: int = 40, **changes: Any) -> Disk:
 
 def check(disk: Disk, limit: int = 1000, settings: StoreOptions | None = None) -> CheckReport:
     """A check with the settings of the tests."""
-    return check_store(disk, settings or options(), disk.size, limit=limit)
+    return check_store(disk, settings or options(), limit=limit)
 
 
 def findings(disk: Disk, severity: str = "error") -> list[Finding]:

@@ -126,7 +126,7 @@ def test_a_store_in_use_is_refused_and_read_when_forced() -> None:
     bench = fill(5)
     with pytest.raises(StoreUnavailable, match="stop it first"):
         check(bench.disk)
-    report = check_store(bench.disk, options(), bench.disk.size, force=True)
+    report = check_store(bench.disk, options(), force=True)
     assert report.is_sound
     assert report.records == 8
     bench.store.stop()

@@ -3,10 +3,10 @@
 from engine.disk import Disk
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from engine.store.consume_queue import UNIT, UNIT_SIZE
-from engine.store.file_queue import FilePool
+from engine.store.file_queue import FilePool, FileQueue
 from engine.upkeep.findings import Findings, Part
 from engine.upkeep.layout import find_files
-from engine.upkeep.queue_check import last_place
+from engine.upkeep.queue_check import last_number, place_at
 from tests.engine.store.stores import ROOT, Bench, batch, message, options
 from tests.engine.upkeep.damage import QUEUE, change, check, fill, filled, findings, flip, the_finding
 
@@ -16,9 +16,10 @@ BATCH_QUEUE = f"{ROOT}/batchconsumequeue/batched/0/{0:020d}"
 def test_the_last_unit_is_found() -> None:
     disk = filled(30)
     files = find_files(FilePool(disk), QUEUE.rpartition("/")[0], Part.QUEUE, Findings(), "")
-    offset, size = last_place(files, UNIT_SIZE)
-    assert offset > 0
-    assert size > 91
+    assert last_number(files, UNIT_SIZE) == 14
+    assert place_at(files, 14 * UNIT_SIZE)[1] > 91
+    assert place_at(files, 15 * UNIT_SIZE) == (0, 0)
+    assert last_number(FileQueue(FilePool(disk), "/none", 100), UNIT_SIZE) == -1
 
 
 def test_other_delay_levels_than_those_the_units_were_written_with() -> None:

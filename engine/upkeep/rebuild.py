@@ -1,0 +1,307 @@
+"""Making consume queues and index anew from the log, which is only read.
+
+    1. `consumequeue.rebuilding`, `batchconsumequeue.rebuilding` and `index.rebuilding` are written and synced
+    2. each old folder becomes `*.replaced`, and the new one takes its name
+    3. with `discard` the old ones are deleted
+
+Ended before step 2, everything is as it was; the next rebuild deletes what was left over. Ended within it,
+the next rebuild puts the old folder back and begins anew.
+
+Records are dispatched by the store's own `Dispatch`, past damage too: a record says its queue offset, and
+blank units stand for the lost ones. A record whose offset neither follows nor can be explained by damage is
+believed only when the next one follows it. A queue whose records have all gone keeps its last unit, so that
+its offsets go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from engine.disk import Disk
+from engine.errors import MessageIllegal
+from engine.message import StoredMessage, SysFlag
+from engine.options import StoreOptions
+from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
+from engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
+from engine.store.dispatch import Dispatch, enters_queue, parse_delay_levels
+from engine.store.file_queue import FilePool
+from engine.store.index_file import Index
+from engine.store.record import HEAD_SIZE, decode
+from engine.store.unit_queue import BLANK_PLACE, PLACE
+from engine.upkeep.findings import Findings, Part
+from engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
+from engine.upkeep.queue_check import last_number
+from engine.upkeep.table_check import check_tables
+from engine.upkeep.walk import Walk
+
+ASIDE = ".rebuilding"
+REPLACED = ".replaced"
+_REPLACED_MAX = 10
+_QUEUES_MAX = 1 << 31
+_OPEN_FILES = 512
+_PENDING_MAX = 64 << 20
+"""Bytes of the log after which units that wait in memory are written, so that many queues need little."""
+
+Progress = Callable[[str, int, int], None]
+"""Called now and then with what is being done (reading, syncing), how much of it is done, and all of it."""
+
+
+@dataclass
+class RebuildReport:
+    """What was made. `replaced` are the folders that hold what was there before."""
+
+    root: str
+    findings: Findings
+    log_start: int = 0
+    log_end: int = 0
+    records: int = 0
+    queues: int = 0
+    kept_ends: int = 0
+    index_entries: int = 0
+    replaced: list[str] = field(default_factory=list)
+
+
+class _Rebuild:
+    """One rebuild, step by step."""
+
+    def __init__(self, layout: Layout, progress: Progress) -> None:
+        self._layout = layout
+        self._disk = layout.disk
+        self._progress = progress
+        self.findings = Findings()
+        self.report = RebuildReport(layout.root, self.findings)
+        self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, self.findings, RESTORE)
+        self._batch_topics: set[str] = set()
+        self._queues = self._new_queues()
+        self._index = self._new_index()
+        self._dispatch = Dispatch(
+            self._queues, self._index, parse_delay_levels(layout.options.message_delay_level)
+        )
+        self._suspects: dict[AnyQueue, int] = {}
+        self._left_out: Counter[AnyQueue] = Counter()
+
+    @property
+    def _folders(self) -> list[str]:
+        """The folders that are made anew."""
+        layout = self._layout
+        folders = [layout.queues, layout.batch_queues]
+        return folders if self._index is None else [*folders, layout.index]
+
+    def _new_queues(self) -> ConsumeQueues:
+        layout, options = self._layout, self._layout.options
+        sizes = {
+            layout.queues: options.mapped_file_size_consume_queue,
+            layout.batch_queues: options.mapper_file_size_batch_consume_queue,
+        }
+        batch_topics = self._batch_topics
+        batch_topics.update(topic for topic, _, _ in layout.queue_folders(layout.batch_queues))
+        for parent in sizes:
+            for _, _, folder in layout.queue_folders(parent):
+                names = [name for name in self._disk.listdir(folder) if name.isdigit()]
+                if names and (size := self._disk.size(f"{folder}/{names[0]}")):
+                    sizes[parent] = size
+                    break
+        topics = check_tables(layout, Findings()).get("topics.json", {}).get("topicConfigTable", {})
+        for topic, config in topics.items():
+            attributes = config.get("attributes") if isinstance(config, dict) else None
+            if isinstance(attributes, dict) and attributes.get("queue.type") == "BatchCQ":
+                batch_topics.add(topic)
+        return ConsumeQueues(
+            FilePool(self._disk, _OPEN_FILES),
+            layout.queues + ASIDE,
+            -(-sizes[layout.queues] // UNIT_SIZE) * UNIT_SIZE,
+            _QUEUES_MAX,
+            batch_directory=layout.batch_queues + ASIDE,
+            batch_file_size=-(-sizes[layout.batch_queues] // BATCH_UNIT_SIZE) * BATCH_UNIT_SIZE,
+            is_batch=batch_topics.__contains__,
+        )
+
+    def _new_index(self) -> Index | None:
+        layout, options = self._layout, self._layout.options
+        if not options.message_index_enable:
+            return None
+        slots, entries = options.max_hash_slot_num, options.max_index_num
+        for name in layout.index_files():
+            slots, entries = layout.index_shape(self._disk.size(f"{layout.index}/{name}")) or (slots, entries)
+        return Index(self._disk, layout.index + ASIDE, slots, entries)
+
+    def clear(self) -> None:
+        """Delete what this rebuild, or one that was ended early, has written aside."""
+        layout = self._layout
+        for folder in (layout.queues, layout.batch_queues, layout.index):
+            self._disk.rmtree(folder + ASIDE)
+
+    def write_aside(self) -> None:
+        """Step 1."""
+        layout, report = self._layout, self.report
+        self._disk.makedirs(layout.queues + ASIDE)
+        if self._index is not None:
+            self._disk.makedirs(layout.index + ASIDE)
+        walk = Walk(self._files, self.findings, lambda _: False, self._read_so_far)
+        report.log_start = walk.end
+        waiting = 0
+        for data, at, _, size in walk.records():
+            message = decode(data, at)
+            if self._is_credible(message, walk):
+                self._take(message)
+            report.records += 1
+            waiting += size
+            if waiting >= _PENDING_MAX:
+                self._queues.write_all_out()
+                waiting = 0
+        report.log_end = walk.end
+        self._keep_ends()
+        self._queues.write_all_out()
+        if self._index is not None:
+            self._index.apply(self._dispatch.last_timestamp)
+            report.index_entries = sum(file.next_entry - 1 for file in self._index.files)
+        report.queues = sum(1 for _ in self._queues)
+        self._sync()
+
+    def _read_so_far(self, done: int, total: int) -> None:
+        self._progress("reading", done, total)
+
+    def _is_credible(self, message: StoredMessage, walk: Walk) -> bool:
+        """Whether a record's queue offset can be believed; units in between are then made, blank."""
+        if not enters_queue(message.sys_flag):
+            return True
+        queue = self._queues.get(message.topic, message.queue_id)
+        if not isinstance(queue, ConsumeQueue) or not queue.max_offset:
+            return True
+        offset, expected = message.queue_offset, queue.max_offset
+        if offset == expected:
+            return True
+        lost = sum(end - begin for begin, end in walk.damaged) // HEAD_SIZE + self._left_out[queue]
+        if not expected < offset <= expected + lost and self._suspects.get(queue) != offset:
+            self._suspects[queue] = offset + 1
+            self._left_out[queue] += 1
+            self.findings.error(
+                Part.LOG,
+                *place(self._files, message.physical_offset),
+                f"the record says that it is message {offset} of {message.topic} queue {message.queue_id}, "
+                f"message {expected} comes next; no unit is made for it",
+                RESTORE,
+            )
+            return False
+        for number in range(expected, offset):
+            queue.append(number, *BLANK_PLACE, 0)
+        self._queues.mark(queue)
+        return True
+
+    def _take(self, message: StoredMessage) -> None:
+        if message.sys_flag & SysFlag.INNER_BATCH:
+            self._batch_topics.add(message.topic)
+        try:
+            self._dispatch.repeat(message)
+        except MessageIllegal as error:
+            path, at = place(self._files, message.physical_offset)
+            self.findings.error(Part.LOG, path, at, f"no consume queue can be made: {error}", RESTORE)
+
+    def _keep_ends(self) -> None:
+        """Let queues without any record left go on where they ended."""
+        layout = self._layout
+        for parent, unit_size in ((layout.queues, UNIT_SIZE), (layout.batch_queues, BATCH_UNIT_SIZE)):
+            for topic, queue_id, folder in layout.queue_folders(parent):
+                files = find_files(layout.pool, folder, Part.QUEUE, Findings(), "")
+                if not files.starts or files.file_size % unit_size or self._queues.get(topic, queue_id):
+                    continue
+                number = last_number(files, unit_size)
+                unit = read(files, number * unit_size, unit_size) if number >= 0 else b""
+                if len(unit) == unit_size and 0 <= PLACE.unpack_from(unit)[0] < self.report.log_start:
+                    self._keep_end(topic, queue_id, number, unit)
+
+    def _keep_end(self, topic: str, queue_id: int, number: int, unit: bytes) -> None:
+        queue = self._queues.open(topic, queue_id)
+        if isinstance(queue, BatchConsumeQueue):
+            offset, size, code, time, base, count = BATCH_UNIT.unpack(unit)[:6]
+            queue.append(base, offset, size, code, time, count)
+        else:
+            queue.append(number, *UNIT.unpack(unit))
+        self._queues.mark(queue)
+        self.report.kept_ends += 1
+
+    def _sync(self) -> None:
+        """Make all that was written durable, names included."""
+        queues, disk = self._queues, self._disk
+        files = sorted(queues.written)
+        for number, (directory, start) in enumerate(files):
+            queues.pool.get(directory, start).sync()
+            self._progress("syncing", number + 1, len(files))
+        if self._index is not None:
+            self._index.close()
+            for file in self._index.files:
+                file.file.sync()
+            disk.sync_dir(self._layout.index + ASIDE)
+        for directory in sorted(queues.pool.unsynced):
+            if disk.is_dir(directory):
+                disk.sync_dir(directory)
+        queues.pool.clear()
+
+    def swap(self) -> None:
+        """Step 2."""
+        disk, root = self._disk, self._layout.root
+        for folder in self._folders:
+            if disk.is_dir(folder):
+                disk.rename(folder, self._free_name(folder))
+            if disk.is_dir(folder + ASIDE):
+                disk.rename(folder + ASIDE, folder)
+            disk.sync_dir(root)
+
+    def _free_name(self, folder: str) -> str:
+        """What an old folder is called from now on; of too many of them the last one goes."""
+        names = _replaced_names(folder)
+        replaced = next((name for name in names if not self._disk.is_dir(name)), names[-1])
+        self._disk.rmtree(replaced)
+        self.report.replaced.append(replaced)
+        return replaced
+
+    def discard(self) -> None:
+        """Step 3."""
+        for folder in self.report.replaced:
+            self._disk.rmtree(folder)
+        self.report.replaced.clear()
+
+
+def _replaced_names(folder: str) -> list[str]:
+    return [folder + REPLACED, *(f"{folder}{REPLACED}-{number}" for number in range(2, _REPLACED_MAX))]
+
+
+def put_back(layout: Layout) -> None:
+    """Give folders their names back that a rebuild took away before it was ended."""
+    disk = layout.disk
+    for folder in (layout.queues, layout.batch_queues, layout.index):
+        replaced = [name for name in _replaced_names(folder) if disk.is_dir(name)]
+        if replaced and not disk.is_dir(folder) and disk.is_dir(folder + ASIDE):
+            disk.rename(replaced[-1], folder)
+
+
+def rebuild_store(
+    disk: Disk, options: StoreOptions, *, discard: bool = False, progress: Progress = lambda *_: None
+) -> RebuildReport:
+    """Make the consume queues and the index of a store anew; see the head of the file.
+
+    The report's findings tell what in the log could not be read. Raises `StoreUnavailable` when there is no
+    store or a broker has it open, and `OSError`, as of a full disk: then everything is as it was.
+    """
+    layout = Layout(disk, options)
+    lock = hold(disk, layout)
+    try:
+        put_back(layout)
+        rebuild = _Rebuild(layout, progress)
+        rebuild.clear()
+        try:
+            rebuild.write_aside()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                rebuild.clear()
+            raise
+        rebuild.swap()
+        if discard:
+            rebuild.discard()
+        return rebuild.report
+    finally:
+        if lock is not None:
+            lock.close()
