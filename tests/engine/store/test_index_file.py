@@ -28,10 +28,15 @@ def find(target: Index, key: str, begin: int = 0, end: int = 1 << 60, limit: int
     return target.find(target.hashes.of_key("t", key), begin, end, limit)
 
 
-@given(st.text(max_size=40), st.text("abc%", min_size=1, max_size=9))
+unique_keys = st.text("0123456789ABCDEF", min_size=32, max_size=32)
+
+
+@given(st.text(max_size=40) | unique_keys, st.text("abc%", min_size=1, max_size=9))
 def test_the_hash_is_java_s_and_never_negative(key: str, topic: str) -> None:
     expected = abs(java_hash(f"{topic}#{key}"))
-    assert KeyHashes().of_key(topic, key) == (0 if expected == 1 << 31 else expected)
+    hashes = KeyHashes()
+    for _ in range(2):  # the second time from what is remembered
+        assert hashes.of_key(topic, key) == (0 if expected == 1 << 31 else expected)
     assert KeyHashes().of_tags(topic, key) == KeyHashes().of_key(topic, "T#" + key)
 
 
