@@ -95,7 +95,7 @@ class KeyHashes:
         if len(self._heads) >= _CODES_MAX:
             self._heads.clear()
         power, weights = _weights.get(UNIQUE_KEY_HEAD) or _weigh(UNIQUE_KEY_HEAD)
-        value = (prefix * power + sum(map(mul, head.encode(), weights))) & 0xFFFFFFFF
+        value: int = (prefix * power + sum(map(mul, head.encode(), weights))) & 0xFFFFFFFF
         self._heads[topic, head] = value
         return value
 

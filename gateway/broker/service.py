@@ -21,6 +21,7 @@ from engine.message import SCHEDULE_TOPIC
 from engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from engine.topics import TopicConfig
 from engine.worker import Worker
+from gateway.broker.broker import Broker
 from gateway.broker.longpoll import monotonic_millis, resume_all
 from gateway.broker.parts import build_broker
 from gateway.broker.registration import Registration
@@ -118,14 +119,7 @@ class BrokerService:
         )
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
-        self.dispatcher = Dispatcher(self.broker, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks)
-        self.fast_dispatcher = Dispatcher(
-            self.broker,
-            {code: function for code, function in REQUESTS.items() if code not in NOT_ON_FAST_PORT},
-            UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port"),
-            clock=clock,
-            hooks=hooks,
-        )
+        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, clock, hooks)
         self._server = RemotingServer(
             reactor,
             self.dispatcher,
@@ -273,6 +267,16 @@ class BrokerService:
                 peer.send_oneway(command)
             except RemotingError as error:
                 log.info("%s could not be told that group %s changed: %s", peer.address, group, error)
+
+
+def _dispatchers(broker: Broker, clock: Clock, hooks: Sequence[Hook]) -> tuple[Dispatcher, Dispatcher]:
+    """What answers on the main port, and on the fast one."""
+    fast = {code: function for code, function in REQUESTS.items() if code not in NOT_ON_FAST_PORT}
+    refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
+    return (
+        Dispatcher(broker, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks),
+        Dispatcher(broker, fast, refused, clock=clock, hooks=hooks),
+    )
 
 
 def _free_port(host: str) -> int:
