@@ -1,4 +1,4 @@
-"""The commands: `mqgateway serve|namesrv|broker|dump`, and `mqnamesrv`, `mqbroker` with the standard's flags.
+"""The commands: `mqgateway serve|namesrv|broker|store|dump`, and the standard's `mqnamesrv`, `mqbroker`.
 
 A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
 imports happen inside the commands, so that `--help` and errors are immediate.
@@ -29,6 +29,7 @@ from gateway.cli.settings import (
     listing,
     stop_for,
 )
+from gateway.cli.store import store
 
 LOG_FORMATS = ("text", "json")
 FILE = click.Path(dir_okay=False)
@@ -271,6 +272,7 @@ def run_broker(**given: Any) -> None:
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
+main.add_command(store)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))
 mqnamesrv = click.command("mqnamesrv", context_settings=HELP)(namesrv_options(run_namesrv))

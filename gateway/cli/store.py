@@ -1,0 +1,387 @@
+"""The commands `mqgateway store check|rebuild|stats`: what `engine.upkeep` finds out, printed.
+
+Results go to standard output, as text or with `--json` as one JSON object; progress, while standard error is
+a terminal, and errors go there. Exit codes: 0 all is well, 1 something is damaged, 2 the command could not
+do its work, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from engine.options import StoreOptions
+    from engine.upkeep.check import CheckReport
+    from engine.upkeep.findings import Findings
+    from engine.upkeep.rebuild import RebuildReport
+    from engine.upkeep.stats import StoreStats
+
+Advance = Callable[[str, int, int], None]
+"""Shows what is being done, how much of it is done, and all of it."""
+
+_LOG_FOLDER = "commitlog"
+_BAR_WIDTH = 30
+
+
+@click.group()
+def store() -> None:
+    """Check, rebuild and count a store that lies on disk.
+
+    DIR is the broker's storePathRootDir, or the folder given to --data-dir. Stores of Apache's broker are
+    understood as well.
+    """
+
+
+def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument and flags that all of these commands have."""
+    for option in (
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option(
+            "-c",
+            "--config",
+            type=click.Path(dir_okay=False),
+            help="The broker's settings, where its store is not laid out by default: storePathCommitLog, "
+            "maxHashSlotNum, maxIndexNum, messageDelayLevel.",
+        ),
+        click.argument("folder", metavar="DIR", type=click.Path()),
+    ):
+        command = option(command)
+    return command
+
+
+EXAMPLES_CHECK = """\b
+Examples:
+  mqgateway store check ~/store
+  mqgateway store check ~/store --json | jq '.findings[]'
+  mqgateway store check /backup/store -c broker.conf"""
+EXAMPLES_REBUILD = """\b
+Examples:
+  mqgateway store rebuild ~/store
+  mqgateway store rebuild ~/store --discard"""
+EXAMPLES_STATS = """\b
+Examples:
+  mqgateway store stats ~/store
+  mqgateway store stats ~/store --top 50
+  mqgateway store stats ~/store --json | jq '.topics[] | select(.messages > 1000)'"""
+
+
+@store.command(epilog=EXAMPLES_CHECK)
+@click.option("--force-read", is_flag=True, help="Read even while a broker has the store open.")
+@click.option("--limit", default=100, show_default=True, help="Print so many findings of each part.")
+@store_options
+def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_read: bool, limit: int) -> None:
+    """Verify a whole store, changing nothing.
+
+    Reads every record of the log (lengths, position, CRC), every consume queue unit, index entry, chain and
+    slot, the checkpoint, and the config tables with their backups, and compares them with one another.
+
+    Exit code 0: sound; 1: something is damaged, and each finding says what to do; 2: could not be checked.
+    """
+    from engine.disk import ReadOnlyDisk
+    from engine.upkeep.check import check_store
+
+    with errors_told(as_json), progress_shown(quiet) as advance:
+        options = options_of(folder, config)
+        report = check_store(
+            ReadOnlyDisk(),
+            options,
+            force=force_read,
+            limit=limit,
+            progress=lambda done, total: advance("checking", done, total),
+        )
+    if as_json:
+        print_json(check_as_json(report))
+    else:
+        click.echo("\n".join(check_as_text(report)))
+    sys.exit(0 if report.is_sound else 1)
+
+
+@store.command(epilog=EXAMPLES_REBUILD)
+@click.option("--discard", is_flag=True, help="Delete the old consume queues and index at the end.")
+@store_options
+def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard: bool) -> None:
+    """Make consume queues and index anew from the log.
+
+    They are written aside and take the place of the old ones when all is on disk; those are kept with
+    ".replaced" after their names. The log is only read. Ended at any moment, the command can be given again.
+
+    Exit code 0: done; 1: done, but parts of the log could not be read; 2: not done, all is as it was.
+    """
+    from engine.disk import RealDisk
+    from engine.upkeep.rebuild import rebuild_store
+
+    with errors_told(as_json), progress_shown(quiet) as advance:
+        options = options_of(folder, config)
+        report = rebuild_store(RealDisk(), options, discard=discard, progress=advance)
+    if as_json:
+        print_json(rebuild_as_json(report))
+    else:
+        click.echo("\n".join(rebuild_as_text(report)))
+    sys.exit(1 if report.findings.errors else 0)
+
+
+@store.command(epilog=EXAMPLES_STATS)
+@click.option("--top", default=10, show_default=True, help="Print so many of the largest topics.")
+@store_options
+def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int) -> None:
+    """Count topics, queues, messages and bytes, and what takes the room on disk.
+
+    Counted from the consume queues, so that it is quick. A broker may have the store open.
+    """
+    from engine.disk import ReadOnlyDisk
+    from engine.upkeep.stats import count_store
+
+    with errors_told(as_json), progress_shown(quiet) as advance:
+        figures = count_store(
+            ReadOnlyDisk(),
+            options_of(folder, config),
+            room_of,
+            progress=lambda done, total: advance("counting", done, total),
+        )
+    if as_json:
+        print_json(stats_as_json(figures))
+    else:
+        click.echo("\n".join(stats_as_text(figures, top)))
+
+
+def options_of(folder: str, config: str | None) -> StoreOptions:
+    """The settings of a store in a folder. Raises `ConfigError` for a file that cannot be used."""
+    from engine.errors import ConfigError
+    from gateway.cli.settings import BrokerSettings, from_file
+
+    settings = BrokerSettings()
+    wrong = [problem for problem in settings.options.apply(from_file(config)) if problem.severity == "error"]
+    if wrong:
+        raise ConfigError("; ".join(str(problem) for problem in wrong))
+    root = os.path.abspath(folder)
+    below = os.path.join(root, "store")
+    if not os.path.isdir(os.path.join(root, _LOG_FOLDER)) and os.path.isdir(os.path.join(below, _LOG_FOLDER)):
+        root = below
+    settings.store.store_path_root_dir = root
+    return settings.store
+
+
+def room_of(path: str) -> int:
+    """What a file takes of the disk, in bytes."""
+    return os.stat(path).st_blocks * 512
+
+
+@contextmanager
+def errors_told(as_json: bool) -> Iterator[None]:
+    """Turn what stops a command into one line on standard error and the exit code 2."""
+    from engine.errors import EngineError
+
+    try:
+        yield
+    except (EngineError, OSError) as error:
+        if as_json:
+            print_json({"error": str(error)}, err=True)
+        else:
+            click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+
+
+@contextmanager
+def progress_shown(quiet: bool) -> Iterator[Advance]:
+    """A bar on standard error while that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(_BAR_WIDTH),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield advance
+
+
+def print_json(value: object, err: bool = False) -> None:
+    """One JSON object."""
+    import orjson
+
+    click.echo(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode(), err=err)
+
+
+def in_bytes(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def in_time(millis: int | None) -> str:
+    """A time for people."""
+    if millis is None:
+        return "-"
+    return datetime.fromtimestamp(millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def findings_as_text(findings: Findings) -> list[str]:
+    """Each finding in two lines, errors last."""
+    lines = []
+    for finding in sorted(findings.kept, key=lambda finding: finding.severity == "error"):
+        place = finding.path if finding.offset < 0 else f"{finding.path} at byte {finding.offset}"
+        lines.append(f"{finding.severity:5}  {place}: {finding.what}")
+        if finding.advice:
+            lines.append(f"       -> {finding.advice}")
+    if findings.left_out:
+        lines.append(f"... {findings.left_out} more findings; see them with a higher --limit")
+    return lines
+
+
+def findings_as_json(findings: Findings) -> dict[str, Any]:
+    """The findings that were kept, and how many there are."""
+    return {
+        "errors": findings.errors,
+        "findings": [
+            {**finding._asdict(), "offset": finding.offset if finding.offset >= 0 else None}
+            for finding in findings.kept
+        ],
+        "leftOut": findings.left_out,
+    }
+
+
+def check_as_text(report: CheckReport) -> list[str]:
+    """What was read, what was found, and the verdict."""
+    size = in_bytes(report.log_end - report.log_start)
+    lines = [
+        f"{report.root}: {report.records:,} records in {size} of log "
+        f"({report.log_start} to {report.log_end}), {report.units:,} units in {report.queues:,} queues, "
+        f"{report.index_entries:,} index entries, {report.tables} tables",
+        *findings_as_text(report.findings),
+    ]
+    errors = report.findings.errors
+    lines.append("sound" if report.is_sound else f"{errors} error{'s' if errors != 1 else ''} found")
+    return lines
+
+
+def check_as_json(report: CheckReport) -> dict[str, Any]:
+    """The report."""
+    return {
+        "store": report.root,
+        "sound": report.is_sound,
+        "unclean": report.is_unclean,
+        "logStart": report.log_start,
+        "logEnd": report.log_end,
+        "records": report.records,
+        "queues": report.queues,
+        "units": report.units,
+        "indexEntries": report.index_entries,
+        "tables": report.tables,
+        **findings_as_json(report.findings),
+    }
+
+
+def rebuild_as_text(report: RebuildReport) -> list[str]:
+    """What was made and where the old files are."""
+    lines = [
+        f"{report.root}: {report.queues:,} queues and {report.index_entries:,} index entries made from "
+        f"{report.records:,} records in {in_bytes(report.log_end - report.log_start)} of log"
+    ]
+    if report.kept_ends:
+        lines.append(f"{report.kept_ends:,} queues without a message in the log go on where they ended")
+    lines += [f"kept   {folder}: delete it once the store is in order" for folder in report.replaced]
+    lines += findings_as_text(report.findings)
+    return lines
+
+
+def rebuild_as_json(report: RebuildReport) -> dict[str, Any]:
+    """The report."""
+    return {
+        "store": report.root,
+        "logStart": report.log_start,
+        "logEnd": report.log_end,
+        "records": report.records,
+        "queues": report.queues,
+        "keptEnds": report.kept_ends,
+        "indexEntries": report.index_entries,
+        "replaced": report.replaced,
+        **findings_as_json(report.findings),
+    }
+
+
+def stats_as_text(figures: StoreStats, top: int) -> list[str]:
+    """The figures as short tables."""
+    lines = [
+        f"{figures.root}",
+        f"messages   {figures.messages:,} in {in_bytes(figures.bytes)}, "
+        f"{len(figures.topics):,} topics, {figures.queues:,} queues",
+        f"log        {figures.log_start} to {figures.log_end}, "
+        f"{in_time(figures.first_timestamp)} to {in_time(figures.last_timestamp)}",
+    ]
+    width = max((len(topic.topic) for topic in figures.topics[:top]), default=0)
+    lines += ["", "largest topics"] if figures.topics else []
+    for topic in figures.topics[:top]:
+        lines.append(
+            f"  {topic.topic:{width}}  {topic.messages:>13,} messages  {in_bytes(topic.bytes):>10}  "
+            f"{topic.queues:>5,} queues"
+        )
+    if len(figures.topics) > top:
+        lines.append(f"  ... {len(figures.topics) - top:,} more; see them with a higher --top")
+    lines += ["", "size of records, up to"] if figures.sizes else []
+    most = max(figures.sizes.values(), default=1)
+    for size, count in sorted(figures.sizes.items()):
+        lines.append(f"  {in_bytes(size):>10}  {count:>13,}  {'#' * -(-count * _BAR_WIDTH // most)}")
+    lines += ["", "index files"] if figures.index else []
+    for index in figures.index:
+        full = 100 * index.entries / index.capacity
+        span = f"{in_time(index.begin_timestamp)} to {in_time(index.end_timestamp)}"
+        lines.append(f"  {index.name}  {index.entries:>13,} entries  {full:5.1f} % full  {span}")
+    lines += ["", "on disk"]
+    for part in figures.parts:
+        files = f"{part.files:>8,} files of {in_bytes(part.bytes)} together"
+        lines.append(f"  {part.name:20}  {in_bytes(part.room):>10}  {files}")
+    return lines
+
+
+def stats_as_json(figures: StoreStats) -> dict[str, Any]:
+    """The figures, all topics included."""
+    return {
+        "store": figures.root,
+        "messages": figures.messages,
+        "bytes": figures.bytes,
+        "queues": figures.queues,
+        "logStart": figures.log_start,
+        "logEnd": figures.log_end,
+        "firstTimestamp": figures.first_timestamp,
+        "lastTimestamp": figures.last_timestamp,
+        "topics": [vars(topic) for topic in figures.topics],
+        "sizes": {size: figures.sizes[size] for size in sorted(figures.sizes)},
+        "index": [
+            {
+                "name": index.name,
+                "entries": index.entries,
+                "capacity": index.capacity,
+                "slotsUsed": index.slots_used,
+                "beginTimestamp": index.begin_timestamp,
+                "endTimestamp": index.end_timestamp,
+            }
+            for index in figures.index
+        ],
+        "disk": [vars(part) for part in figures.parts],
+    }

@@ -1,0 +1,175 @@
+"""The commands over a store: what they print, as text and as JSON, and how they end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engine.disk import RealDisk
+from gateway.cli.main import main
+from gateway.cli.store import in_bytes, in_time, options_of, progress_shown
+from tests.engine.store.stores import Bench, message
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["store", *(str(each) for each in arguments)])
+
+
+def as_json(*arguments: object) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    found = json.loads(result.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A small store on the real disk."""
+    root = tmp_path / "store"
+    bench = Bench(
+        disk=RealDisk(),  # type: ignore[arg-type]
+        store_path_root_dir=str(root),
+        mapped_file_size_commit_log=1 << 20,
+        mapped_file_size_consume_queue=2000,
+        max_hash_slot_num=100,
+        max_index_num=400,
+    )
+    for number in range(10):
+        bench.put(message("orders", number % 2, b"body %d" % number, {"UNIQ_KEY": f"id{number}"}))
+    bench.store.stop()
+    return root
+
+
+def queue_file(place: Path) -> Path:
+    return place / "consumequeue" / "orders" / "0" / f"{0:020d}"
+
+
+def spoil(path: Path, at: int, data: bytes) -> None:
+    content = bytearray(path.read_bytes())
+    content[at : at + len(data)] = data
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("command", ["check", "rebuild", "stats"])
+def test_help_has_examples_and_wrong_folders_an_advice(command: str, tmp_path: Path) -> None:
+    shown = run(command, "--help")
+    assert shown.exit_code == 0
+    assert f"mqgateway store {command} ~/store" in shown.output
+    result = run(command, tmp_path)
+    assert result.exit_code == 2
+    assert "--config" in result.stderr
+    assert "error" in json.loads(run(command, tmp_path, "--json").stderr)
+
+
+def test_a_sound_store(place: Path) -> None:
+    result = run("check", place)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "sound"
+    assert "10 records" in result.stdout
+    found = as_json("check", place)
+    assert (found["sound"], found["records"], found["units"], found["queues"]) == (True, 10, 10, 2)
+    assert found["findings"] == []
+
+
+def test_a_damaged_store_says_where_and_what_to_do(place: Path) -> None:
+    spoil(queue_file(place), 20, b"\xff")
+    result = run("check", place)
+    assert result.exit_code == 1
+    assert f"error  {queue_file(place)} at byte 20: unit 1 is" in result.stdout
+    assert "-> mqgateway store rebuild" in result.stdout
+    assert result.stdout.splitlines()[-1] == "1 error found"
+    found = as_json("check", place)
+    assert found["errors"] == 1
+    assert (found["findings"][0]["path"], found["findings"][0]["offset"]) == (str(queue_file(place)), 20)
+
+
+def test_findings_beyond_the_limit_are_announced(place: Path) -> None:
+    spoil(queue_file(place), 0, b"\xff" * 60)
+    result = run("check", place, "--limit", 1)
+    assert "more findings; see them with a higher --limit" in result.stdout
+
+
+def test_the_folder_of_all_data_will_do(place: Path) -> None:
+    assert run("check", place.parent).exit_code == 0
+
+
+def test_a_check_leaves_the_files_alone(place: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    run("check", place)
+    run("stats", place)
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == before
+
+
+def test_a_rebuild_mends_and_keeps_the_old(place: Path) -> None:
+    spoil(queue_file(place), 20, b"\xff")
+    result = run("rebuild", place)
+    assert result.exit_code == 0
+    assert f"kept   {place}/consumequeue.replaced" in result.stdout
+    assert run("check", place).exit_code == 0
+    found = as_json("rebuild", place, "--discard")
+    assert found["replaced"] == []
+    assert (found["records"], found["queues"]) == (10, 2)
+
+
+def test_a_rebuild_over_a_damaged_log_says_so(place: Path) -> None:
+    log = place / "commitlog" / f"{0:020d}"
+    spoil(log, log.read_bytes().index(b"body 4"), b"X")
+    result = run("rebuild", place)
+    assert result.exit_code == 1
+    assert "does not match its CRC" in result.stdout
+
+
+def test_the_figures(place: Path) -> None:
+    result = run("stats", place)
+    assert result.exit_code == 0
+    assert "orders" in result.stdout
+    assert "10 messages" in result.stdout
+    found = as_json("stats", place)
+    assert found["topics"] == [{"topic": "orders", "queues": 2, "messages": 10, "bytes": found["bytes"]}]
+    assert found["sizes"] == {"128": 10}
+    assert {part["name"] for part in found["disk"]} == {"commitlog", "consumequeue", "index", "(others)"}
+
+
+def test_more_topics_than_are_shown_are_announced(place: Path) -> None:
+    assert "1 more; see them with a higher --top" in run("stats", place, "--top", 0).stdout
+
+
+def test_settings_come_from_the_brokers_file(place: Path, tmp_path: Path) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text(f"storePathCommitLog={tmp_path}/log\nmaxIndexNum=77\n")
+    (place / "commitlog").rename(tmp_path / "log")
+    assert run("check", place).exit_code == 2
+    assert run("check", place, "-c", file).exit_code == 0
+    assert options_of(str(place), str(file)).max_index_num == 77
+    file.write_text("maxIndexNum=many\n")
+    result = run("check", place, "-c", file)
+    assert result.exit_code == 2
+    assert "maxIndexNum=many" in result.stderr
+
+
+def test_nothing_is_shown_on_the_way_where_no_terminal_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_shown(quiet=False) as advance:
+        advance("checking", 1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_shows_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with progress_shown(quiet=False) as advance:
+        advance("checking", 1, 2)
+        advance("checking", 2, 2)
+    assert "checking" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (3 << 40, "3.0 TiB")]
+)
+def test_bytes_for_people(count: int, text: str) -> None:
+    assert in_bytes(count) == text
+
+
+def test_times_for_people() -> None:
+    assert in_time(0) == "1970-01-01 00:00:00 UTC"
+    assert in_time(None) == "-"
