@@ -71,6 +71,11 @@ class PathOptions(Options):
         True, "Check message bodies against their checksum after a crash.", name="checkCRCOnRecover"
     )
     max_open_files: int = option(512, "Consume queue and index files kept open at once.", low=16, ours=True)
+    queue_table_from: int = option(
+        1000,
+        "Number of consume queues from which on a clean stop notes where they end, for a quick start.",
+        ours=True,
+    )
     max_queues: int = option(
         1000000, "Consume queues a store keeps; messages for more are refused.", low=1, ours=True
     )

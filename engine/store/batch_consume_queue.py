@@ -54,6 +54,10 @@ class BatchConsumeQueue(UnitQueue):
         super().__init__(pool, directory, file_size, topic, queue_id)
         self.max_offset = 0
 
+    def restore(self, state: list[int]) -> None:
+        super().restore(state)
+        self.max_offset = self.next_offset
+
     def append(
         self,
         base_offset: int,

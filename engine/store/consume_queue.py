@@ -126,30 +126,56 @@ class ConsumeQueues:
         self.dirty: list[AnyQueue] = []
         self.written: set[tuple[str, int]] = set()
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self._count
+
     def __iter__(self) -> Iterator[AnyQueue]:
         for queues in self.table.values():
             yield from queues.values()
 
-    def load(self, below: int | None) -> None:
+    def load(self, below: int | None, found: Callable[[AnyQueue], None]) -> None:
         """Find the queues on disk; see `UnitQueue.load`. After an unclean stop (`below` is given) no
-        name is known to be durable."""
+        name is known to be durable. `found` is told of each while its last file is open."""
         disk = self.pool.disk
         for directory in filter(None, (self.directory, self.batch_directory)):
             is_batch = directory == self.batch_directory
             for topic in disk.subdirs(directory):
                 for name in disk.subdirs(f"{directory}/{topic}"):
                     if name.isdigit():
-                        self._load_one(topic, int(name), is_batch, below)
+                        self._load_one(topic, int(name), is_batch, below, found)
 
-    def _load_one(self, topic: str, queue_id: int, is_batch: bool, below: int | None) -> None:
+    def _load_one(
+        self,
+        topic: str,
+        queue_id: int,
+        is_batch: bool,
+        below: int | None,
+        found: Callable[[AnyQueue], None],
+    ) -> None:
         if self.get(topic, queue_id) is not None:
             log.error("%s queue %d has files of both kinds; those of batches are left alone", topic, queue_id)
             return
         queue = self._make(topic, queue_id, is_batch)
         queue.load(below)
+        found(queue)
         if below is not None:
             self.pool.unsynced.add(queue.directory)
             self.pool.note_directory(queue.directory)
+
+    def restore(self, topic: str, is_batch: bool, state: list[int]) -> None:
+        """Make a queue that is as it was when its `state` was asked for; its files are not looked at."""
+        self._make(topic, state[0], is_batch).restore(state)
+
+    def forget(self) -> None:
+        """Know of no queues; their files stay."""
+        self.table.clear()
+        self._count = 0
+
+    def is_batch_topic(self, topic: str) -> bool:
+        """Whether a topic that is there has queues of batches."""
+        return isinstance(next(iter(self.table[topic].values())), BatchConsumeQueue)
 
     def get(self, topic: str, queue_id: int) -> AnyQueue | None:
         """A queue that is there."""
@@ -163,7 +189,7 @@ class ConsumeQueues:
             return queue
         others = self.table.get(topic)
         if others:
-            return self._make(topic, queue_id, isinstance(next(iter(others.values())), BatchConsumeQueue))
+            return self._make(topic, queue_id, self.is_batch_topic(topic))
         return self._make(topic, queue_id, self._is_batch(topic))
 
     def _make(self, topic: str, queue_id: int, is_batch: bool) -> AnyQueue:

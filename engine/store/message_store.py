@@ -31,6 +31,7 @@ from engine.store.dispatch import Dispatch, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.flush import Done, Durability
 from engine.store.index_file import Index
+from engine.store.queue_table import QueueTable
 from engine.store.reader import Accept, Reader
 from engine.store.record import decode
 from engine.store.recovery import Progress, Recovery
@@ -101,6 +102,7 @@ class MessageStore:
         if options.message_index_enable and options.index_file_write_enable:
             self._index = Index(disk, f"{self._root}/index", options.max_hash_slot_num, options.max_index_num)
         self._checkpoint = Checkpoint(disk, f"{self._root}/checkpoint")
+        self._table = QueueTable(disk, f"{self._root}/queuetable", f"{self._root}/lock")
         self._dispatch = Dispatch(self._queues, self._index, parse_delay_levels(options.message_delay_level))
         self._durability = Durability(
             options, disk, clock, worker, self._log, self._queues, self._index, self._checkpoint, self._apply
@@ -138,6 +140,7 @@ class MessageStore:
             self._lock = self._disk.lock(f"{self._root}/lock")
         except BlockingIOError:
             raise StoreUnavailable(f"{self._root} is in use by another broker") from None
+        self._table.take()
         self._lock.write(0, b"lock")
         abort = f"{self._root}/abort"
         clean = not self._disk.exists(abort)
@@ -150,6 +153,7 @@ class MessageStore:
             self._index,
             self._dispatch,
             self._checkpoint,
+            self._table,
             self._options.check_crc_on_recover,
             progress,
         )
@@ -178,15 +182,18 @@ class MessageStore:
         self._refusal = "the store is stopped"
         self.on_arrivals = None
         self._dispatch_up_to(self._log.position)
-        if self._durability.stop():
+        clean = self._durability.stop()
+        self._removals.finish()
+        if clean:
             # With the file gone the next start believes the checkpoint and the queues.
             with contextlib.suppress(OSError):
+                if self._queues.count >= self._options.queue_table_from:
+                    self._table.save(self._log, self._queues, self._dispatch.last_start)
                 self._disk.unlink(f"{self._root}/abort")
                 self._disk.sync_dir(self._root)
         if self._index is not None:
             self._index.close()
         self._checkpoint.close()
-        self._removals.finish()
         self._log.files.pool.clear()
         self._queues.pool.clear()
         self._lock.close()

@@ -21,6 +21,7 @@ from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch
 from engine.store.file_queue import FileQueue
 from engine.store.index_file import Index
+from engine.store.queue_table import QueueTable
 from engine.store.record import BLANK_SIZE, HEAD_SIZE, Invalid, decode, examine
 
 log = logging.getLogger(__name__)
@@ -109,6 +110,7 @@ class Recovery:
         index: Index | None,
         dispatch: Dispatch,
         checkpoint: Checkpoint,
+        table: QueueTable,
         check_crc: bool,
         progress: Progress | None = None,
     ) -> None:
@@ -118,8 +120,10 @@ class Recovery:
         self._index = index
         self._dispatch = dispatch
         self._checkpoint = checkpoint
+        self._table = table
         self._check_crc = check_crc
         self._progress = progress
+        self._last_place = -1
         self.scanned_bytes = 0
         self.dispatched = 0
         self.ended_by = ""
@@ -138,27 +142,53 @@ class Recovery:
         self.scanned_bytes = end - begin
         self.ended_by = scan.ended_by
         self._log.open_at(end)
+        if self._last_place >= end:
+            for queue in self._queues:
+                queue.cut_places_from(end)
         for queue in self._queues:
-            queue.cut_places_from(end)
             queue.next_offset = queue.max_offset
-            queue.correct_min(self._log.min_offset)
         self._dispatch.offset = end
 
     def _begin_clean(self) -> tuple[int, int]:
         """Where to start reading, and the last position that is dispatched already."""
-        self._queues.load(None)
         if self._index is not None:
             self._index.load(True, 0, 0)
-        newest = -1
-        for queue in self._queues:
-            place = queue.place(queue.end - 1) if queue.end else None
-            if place is not None and place[0] > newest:
-                newest = place[0]
+        newest = self._queues_from_table()
+        if newest is None:
+            self._queues.load(None, self._found)
+            newest = self._last_place
         if newest >= 0 and valid_at(self._files, newest, self._check_crc):
             self._dispatch.last_start = newest
             self._dispatch.last_timestamp = decode(self._record(newest)).store_timestamp
             return newest, newest
         return self._first_file(lambda position, _: position <= newest), newest
+
+    def _queues_from_table(self) -> int | None:
+        """The newest record with a unit, if the last stop has noted where the queues end."""
+        noted = self._table.restore(self._log, self._queues)
+        if noted is None:
+            return None
+        newest, end = noted
+        scan = Scan(self._files, max(newest, 0), self._check_crc)
+        if self._files.starts and newest >= self._log.min_offset:
+            for _ in scan.records():
+                pass
+            if scan.end == end:
+                return newest
+        log.warning("the log does not end at %d as noted: the queues are looked at one by one", end)
+        self._queues.forget()
+        return None
+
+    def _found(self, queue: AnyQueue) -> None:
+        """Look at a queue once, while its last file is open."""
+        place = queue.place(queue.end - 1) if queue.end > queue.first else None
+        if place is not None and place[0] > self._last_place:
+            self._last_place = place[0]
+        queue.correct_min(self._files.starts[0] if self._files.starts else 0)
+
+    def _found_unclean(self, queue: AnyQueue) -> None:
+        self._check_last(queue)
+        self._found(queue)
 
     def _begin_unclean(self) -> tuple[int, int]:
         point = self._checkpoint.logics_physical_offset
@@ -169,9 +199,7 @@ class Recovery:
                 point = self._first_file(lambda position, _: position <= point)
             else:
                 point = self._first_file(lambda _, stored: stored <= time)
-        self._queues.load(point)
-        for queue in self._queues:
-            self._check_last(queue)
+        self._queues.load(point, self._found_unclean)
         if self._files.starts and not self._queues.table:
             # Somebody removed them, to have them made anew.
             point = self._files.starts[0]

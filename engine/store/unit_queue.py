@@ -133,6 +133,18 @@ class UnitQueue:
         else:
             self.cut_units(low)
 
+    def state(self) -> list[int]:
+        """What `restore` needs, when nothing is in memory: queue id, first file, files, units, offsets."""
+        starts = self._files.starts
+        first = starts[0] if starts else 0
+        return [self.queue_id, first, len(starts), self.end, self.min_offset, self.next_offset]
+
+    def restore(self, state: list[int]) -> None:
+        """Be as when `state` was asked for."""
+        _, first, count, self.tail_start, self.min_offset, self.next_offset = state
+        size = self._files.file_size
+        self._files.starts = list(range(first, first + count * size, size))
+
     def cut_units(self, number: int) -> None:
         """Forget the units from a number on."""
         if number >= self.tail_start:

@@ -403,7 +403,7 @@ class CrashDisk:
         return self._get(path).size
 
     def modified(self, path: str) -> int:
-        return self._get(path).modified
+        return 0 if self.is_dir(path) else self._get(path).modified
 
     def listdir(self, path: str) -> list[str]:
         prefix = path.rstrip("/") + "/"

@@ -65,7 +65,7 @@ def test_a_queue_that_starts_late_begins_with_blank_units() -> None:
     queue.write_out()
     assert disk.read_bytes("/s/cq/t/0/" + file_name(200))[:60] == BLANK_UNIT * 3
     again = queues(disk)
-    again.load(None)
+    again.load(None, lambda _: None)
     found = again.get("t", 0)
     assert found is not None
     found.correct_min(0)
@@ -79,7 +79,7 @@ def test_the_end_is_found_when_loading(count: int) -> None:
     fill(table.open("t", 0), count)
     table.open("t", 0).write_out()
     again = queues(disk)
-    again.load(None)
+    again.load(None, lambda _: None)
     found = again.get("t", 0)
     assert (found.max_offset if found else 0) == count
     if found:
@@ -99,7 +99,7 @@ def test_units_from_an_offset_of_the_log_on_are_cut(count: int, below: int, hole
         at = (kept + 1) * 20
         disk.open("/s/cq/t/0/" + file_name(at // 200 * 200)).write(at % 200, bytes(20))
     again = queues(disk)
-    again.load(below)
+    again.load(below, lambda _: None)
     found = again.get("t", 0)
     assert found is not None
     assert found.max_offset == found.next_offset == kept

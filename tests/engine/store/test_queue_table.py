@@ -1,0 +1,138 @@
+"""Where queues end is noted by a clean stop, and believed only if nobody else had the store meanwhile."""
+
+import json
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from engine.disk import File
+from engine.testing.crash_disk import CrashDisk
+from tests.engine.store.stores import Bench, drain, message
+
+TABLE = "/store/queuetable"
+Damage = Callable[[CrashDisk], object]
+
+
+class Watched(CrashDisk):
+    """Remembers which files of queues were opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    def open(self, path: str, create: bool = False) -> File:
+        if "/consumequeue/" in path:
+            self.opened.append(path)
+        return super().open(path, create)
+
+
+def stopped(count: int = 30) -> tuple[Bench, Watched]:
+    """A store with queues of several files, some in the middle of one, stopped in good order."""
+    disk = Watched()
+    bench = Bench(disk, queue_table_from=2)
+    bench.put(*[message(queue_id=i % 3, body=b"%d" % i) for i in range(count)])
+    bench.put(*[message("batched", body=b"x") for _ in range(3)])
+    bench.store.stop()
+    disk.opened.clear()
+    return bench, disk
+
+
+def test_a_start_after_a_clean_stop_looks_at_no_queue() -> None:
+    bench, disk = stopped()
+    again = bench.again()
+    assert not disk.opened
+    assert not disk.exists(TABLE)
+    assert again.store.queues() == {"orders": {0, 1, 2}, "batched": {0}}
+    assert [again.store.max_offset("orders", i) for i in range(3)] == [10, 10, 10]
+    assert again.store.max_offset("batched", 0) == 3
+    assert len(drain(again.store)) == 10
+    assert again.put(message(queue_id=1), message("batched")) == [10, 3]
+    assert len(drain(again.restart().store, queue_id=1)) == 11
+
+
+def test_a_small_store_needs_none() -> None:
+    bench = Bench()
+    bench.put(message())
+    bench.store.stop()
+    assert not bench.disk.exists(TABLE)
+
+
+def test_without_a_clean_stop_it_does_not_count() -> None:
+    bench, disk = stopped()
+    again = bench.again()
+    again.put(message())
+    killed = again.kill()
+    assert disk.opened
+    assert killed.store.max_offset("orders", 0) == 11
+
+
+def test_what_was_deleted_stays_so() -> None:
+    bench = Bench(Watched(), queue_table_from=1, file_reserved_time=0)
+    bench.put(*[message(body=b"x" * 800) for _ in range(20)])
+    bench.store.delete_expired_files()
+    for _ in range(20):
+        bench.clock.advance(100)
+        bench.store.tick()
+    low = bench.store.min_offset("orders", 0)
+    again = bench.restart()
+    assert 0 < low == again.store.min_offset("orders", 0)
+    assert len(drain(again.store)) == 20 - low
+
+
+def other_broker(disk: CrashDisk) -> None:
+    disk.millis = lambda: 5
+    disk.open("/store/lock").write(0, b"lock")
+
+
+def altered(**changes: object) -> Damage:
+    def alter(disk: CrashDisk) -> None:
+        table = {**json.loads(disk.read_bytes(TABLE)), **changes}
+        data = json.dumps(table).encode()
+        file = disk.open(TABLE)
+        file.truncate(len(data))
+        file.write(0, data)
+
+    return alter
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        other_broker,
+        lambda disk: disk.open(TABLE).truncate(50),
+        lambda disk: disk.open(TABLE).write(0, b"[]      "),
+        altered(version=2),
+        altered(filesEnd=1),
+        altered(folder=[1, 1]),
+        altered(logEnd=5),
+        altered(newest=-1),
+        altered(newest=1),
+    ],
+)
+def test_who_doubts_looks_at_each_queue(damage: Damage) -> None:
+    bench, disk = stopped()
+    damage(disk)
+    again = bench.again()
+    assert disk.opened
+    assert again.store.max_offset("batched", 0) == 3
+    assert [len(drain(again.store, queue_id=i)) for i in range(3)] == [10, 10, 10]
+
+
+def test_missing_folders_are_noticed(caplog: pytest.LogCaptureFixture) -> None:
+    bench, disk = stopped()
+    disk.rmtree("/store/consumequeue/orders")
+    with caplog.at_level(logging.INFO):
+        again = bench.again()
+    assert "folders of queues are missing" in caplog.text
+    assert again.store.queues().keys() == {"batched"}
+
+
+def test_a_stop_that_cannot_note_it_is_still_clean() -> None:
+    disk = Watched()
+    bench = Bench(disk, queue_table_from=1)
+    bench.put(message())
+    disk.fail_next("rename", TABLE)
+    again = bench.restart()
+    assert again.report.clean
+    assert len(drain(again.store)) == 1
