@@ -92,6 +92,7 @@ class BrokerService:
         self._timers: list[LoopingCall] = []
         self._notice_timer: Timer | None = None
         self._stopped: Deferred[None] | None = None
+        self._is_closed = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
         self._client = RemotingClient(
@@ -140,7 +141,7 @@ class BrokerService:
         if self._stopped is None:
             self._stopped = self.registration.stop()
             self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
-            self._stopped.addCallback(lambda _: self._close())
+            self._stopped.addCallback(lambda _: None if self._is_closed else self._close())
         return self._stopped
 
     def _start(self) -> Deferred[None]:
@@ -190,6 +191,7 @@ class BrokerService:
         return done
 
     def _close_store(self, _: object) -> None:
+        self._is_closed = True
         for threads in self._threads:
             threads.stop()
         self.broker.store.stop()

@@ -1,0 +1,186 @@
+"""A name server, a broker, or both, put together from settings and run on a reactor in memory.
+
+The disk and the worker's thread are real; what the thread has to tell is performed by the test.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from engine.errors import ConfigError
+from engine.options import TlsMode
+from gateway.cli.services import Both
+from gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
+from gateway.codec import headers
+from gateway.codec.bodies import ClusterInfo
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand, encode_command
+from tests.gateway.remoting.pair import Net, Talker
+
+NAMESRV_PORT, BROKER_PORT = 9876, 10911
+
+
+class Loop(Net):
+    """A reactor in memory that threads can call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: queue.Queue[tuple[Callable[..., Any], tuple[Any, ...]]] = queue.Queue()
+
+    def callFromThread(self, callable: Callable[..., Any], /, *args: Any) -> None:
+        self.told.put((callable, args))
+
+    def wait_for(self, outcome: Deferred[Any]) -> Any:
+        """Let everything happen until the outcome is there, which must be soon."""
+        found: list[Any] = []
+        outcome.addBoth(found.append)
+        for _ in range(100):
+            self.settle(0.5)
+            if found:
+                return found[0]
+            with suppress(queue.Empty):
+                while True:
+                    callable, args = self.told.get(timeout=0.02)
+                    callable(*args)
+        raise AssertionError("nothing comes of it")
+
+    def ask(self, port: int, code: int, header: headers.Header | None = None) -> RemotingCommand:
+        """Ask a service on a connection of its own."""
+        talker = Talker()
+        self.meet(port, talker)
+        talker.transport.write(encode_command(RemotingCommand.request(code, header)))
+        self.settle()
+        (answer,) = talker.take()
+        talker.transport.abortConnection()
+        self.settle()
+        return answer
+
+
+def namesrv_settings(folder: Path) -> NamesrvSettings:
+    """A name server whose files lie in a folder."""
+    settings = NamesrvSettings()
+    settings.find_out(str(folder / "namesrv"))
+    settings.tls.tls_server_mode = TlsMode.DISABLED
+    settings.remoting.listen_port = NAMESRV_PORT
+    return settings
+
+
+def broker_settings(folder: Path, **flags: object) -> BrokerSettings:
+    """A small broker whose files lie in a folder."""
+    settings = BrokerSettings()
+    settings.tls.tls_server_mode = TlsMode.DISABLED
+    usual: dict[str, object] = {
+        "brokerIP1": "10.0.0.1",
+        "brokerName": "broker-a",
+        "storePathRootDir": folder / "store",
+        "mappedFileSizeCommitLog": 1 << 16,
+        "maxHashSlotNum": 100,
+        "maxIndexNum": 400,
+    }
+    assert not settings.options.apply(from_flags(usual | flags))
+    settings.find_out()
+    return settings
+
+
+def test_both_know_each_other_and_stop_in_good_order(tmp_path: Path) -> None:
+    loop = Loop()
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
+    assert loop.wait_for(both.start()) is None
+    assert set(loop.ports) == {NAMESRV_PORT, BROKER_PORT, BROKER_PORT - 2}
+    cluster = ClusterInfo.decode(loop.ask(NAMESRV_PORT, RequestCode.GET_BROKER_CLUSTER_INFO).body)
+    assert cluster.broker_addr_table["broker-a"].broker_addrs == {0: f"10.0.0.1:{BROKER_PORT}"}
+    assert loop.ask(BROKER_PORT, RequestCode.GET_BROKER_RUNTIME_INFO).code == 0
+    stopped = both.stop()
+    assert loop.wait_for(stopped) is None
+    assert not loop.ports
+    assert not [call for call in loop.getDelayedCalls() if call.active()]
+    assert not (tmp_path / "store" / "abort").exists()
+
+
+def test_the_neighbour_comes_before_other_name_servers(tmp_path: Path) -> None:
+    loop = Loop()
+    broker = broker_settings(tmp_path, namesrvAddr="10.0.0.9:9876")
+    both = Both(loop, namesrv_settings(tmp_path), broker, began=0.0)
+    loop.wait_for(both.start())
+    assert broker.broker.namesrv_addr == f"127.0.0.1:{NAMESRV_PORT};10.0.0.9:9876"
+    assert broker.options.origin("namesrvAddr") == "own name server"
+    loop.wait_for(both.stop())
+
+
+def test_the_neighbour_is_reached_where_it_listens(tmp_path: Path) -> None:
+    loop = Loop()
+    broker = broker_settings(tmp_path)
+    broker.remoting.bind_address = "10.0.0.1"
+    both = Both(loop, namesrv_settings(tmp_path), broker, began=0.0)
+    loop.wait_for(both.start())
+    assert broker.broker.namesrv_addr == f"10.0.0.1:{NAMESRV_PORT}"
+    loop.wait_for(both.stop())
+
+
+def test_a_name_server_alone(tmp_path: Path) -> None:
+    loop = Loop()
+    alone = Both(loop, namesrv_settings(tmp_path), None, began=0.0)
+    assert loop.wait_for(alone.start()) is None
+    assert alone.broker is None
+    assert set(loop.ports) == {NAMESRV_PORT}
+    put = headers.PutKVConfigRequestHeader(namespace="n", key="k", value="v")
+    assert loop.ask(NAMESRV_PORT, RequestCode.PUT_KV_CONFIG, put).code == 0
+    assert (tmp_path / "namesrv" / "kvConfig.json").exists()
+    summary = alone.summary()
+    assert (summary.broker, summary.broker_name) == (None, "")
+    assert summary.name_server is not None and summary.name_server.endswith(f":{NAMESRV_PORT}")
+    assert summary.data == str(tmp_path / "namesrv")
+    assert not summary.warnings
+    loop.wait_for(alone.stop())
+    assert not loop.ports
+
+
+def test_a_broker_alone_starts_without_its_name_server(tmp_path: Path) -> None:
+    loop = Loop()
+    alone = Both(loop, None, broker_settings(tmp_path, namesrvAddr="10.0.0.9:9876"), began=0.0)
+    assert loop.wait_for(alone.start()) is None
+    assert alone.namesrv is None
+    assert loop.ask(BROKER_PORT, RequestCode.GET_BROKER_RUNTIME_INFO).code == 0
+    assert alone.summary().name_server is None
+    loop.wait_for(alone.stop())
+    assert not loop.ports
+
+
+def test_the_summary_says_what_was_found_out(tmp_path: Path) -> None:
+    loop = Loop()
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
+    loop.wait_for(both.start())
+    summary = both.summary()
+    assert summary.name_server == f"10.0.0.1:{NAMESRV_PORT}"
+    assert summary.broker == f"10.0.0.1:{BROKER_PORT}"
+    assert (summary.broker_name, summary.cluster) == ("broker-a", "DefaultCluster")
+    assert summary.data == str(tmp_path / "store")
+    assert any("10.0.0.1 is not an address of this machine" in warning for warning in summary.warnings)
+    assert summary.started_in >= 0
+    loop.wait_for(both.stop())
+
+
+def test_a_broker_that_cannot_start_says_why_and_the_name_server_still_stops(tmp_path: Path) -> None:
+    loop = Loop()
+    tables = tmp_path / "store" / "config"
+    tables.mkdir(parents=True)
+    (tables / "topics.json").write_text("{oh")
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
+    failure = loop.wait_for(both.start())
+    assert isinstance(failure.value, ConfigError), failure
+    assert set(loop.ports) == {NAMESRV_PORT}
+    loop.wait_for(both.stop())
+    assert not loop.ports
+
+
+def test_stopping_before_the_start_is_nothing(tmp_path: Path) -> None:
+    both = Both(Loop(), namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
+    stopped: list[object] = []
+    both.stop().addBoth(stopped.append)
+    assert stopped == [None]
