@@ -118,7 +118,6 @@ class _Parser:
         start = self.token.start
         left = self._comparison()
         while self.token.kind in ("=", "<>", "IS"):
-            end = self._end
             word = self._take_operator()
             if word.kind == "IS":
                 is_not = self._skip("NOT")
@@ -128,21 +127,20 @@ class _Parser:
                 is_not = word.kind == "<>"
                 right_start = self.token.start
                 right = self._comparison()
-                self._check_equal(left, right, (start, end), right_start)
+                self._check_equal(left, right, start, right_start)
                 node = Equal(left, right)
             left = Not(node) if is_not else node
         return left
 
-    def _check_equal(self, left: Node, right: Node, place_of_left: Place, right_start: int) -> None:
-        start, end = place_of_left
+    def _check_equal(self, left: Node, right: Node, start: int, right_start: int) -> None:
         for node, at in ((left, start), (right, right_start)):
             if isinstance(node, Constant) and node.kind is Kind.NULL:
                 raise self._refusal("'NULL' cannot be compared.", at)
         if not (isinstance(left, Constant) and isinstance(right, Constant)):
             return
         if is_boolean(left) and not is_boolean(right):
-            texts = self._source[start:end], self._source[right_start : self._end]
-            raise self._refusal(f"'{texts[0]}' cannot be compared with '{texts[1]}'.", start)
+            truth, other = str(left.value).upper(), self._source[right_start : self._end]
+            raise self._refusal(f"'{truth}' cannot be compared with '{other}'.", start)
 
     def _comparison(self) -> Node:
         start = self.token.start
