@@ -24,6 +24,7 @@ from engine.upkeep.queue_check import QueueCheck
 from engine.upkeep.table_check import (
     check_checkpoint,
     check_offsets,
+    check_queue_table,
     check_state,
     check_tables,
     read_checkpoint,
@@ -140,6 +141,7 @@ class _Check:
         tables = check_tables(layout, findings)
         self.report.tables = len(tables)
         check_offsets(layout, findings, tables, self._queues.end_of)
+        check_queue_table(layout, findings, self._queues.end_of)
         if not self._index.is_there:
             what = "there are no index files: queries by key find nothing"
             advice = "right with messageIndexEnable=false; else the next start or a rebuild makes them"

@@ -37,6 +37,7 @@ class Layout:
         self.checkpoint = f"{self.root}/checkpoint"
         self.abort = f"{self.root}/abort"
         self.lock = f"{self.root}/lock"
+        self.queue_table = f"{self.root}/queuetable"
         self.config = f"{self.root}/config"
         self.log_pool = FilePool(disk, 8)
         self.pool = FilePool(disk, 256)
@@ -58,11 +59,10 @@ class Layout:
 
     def queue_folders(self, parent: str) -> Iterator[tuple[str, int, str]]:
         """Topic, queue id and folder of each queue below one of the queues' folders."""
-        for topic in self.disk.listdir(parent):
-            for name in self.disk.listdir(f"{parent}/{topic}"):
-                folder = f"{parent}/{topic}/{name}"
-                if name.isdigit() and self.disk.is_dir(folder):
-                    yield topic, int(name), folder
+        for topic in self.disk.subdirs(parent):
+            for name in self.disk.subdirs(f"{parent}/{topic}"):
+                if name.isdigit():
+                    yield topic, int(name), f"{parent}/{topic}/{name}"
 
 
 def hold(disk: Disk, layout: Layout) -> File | None:

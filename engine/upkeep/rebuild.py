@@ -243,6 +243,10 @@ class _Rebuild:
     def swap(self) -> None:
         """Step 2."""
         disk, root = self._disk, self._layout.root
+        if disk.exists(self._layout.queue_table):
+            # Where the old queues end.
+            disk.unlink(self._layout.queue_table)
+            disk.sync_dir(root)
         for folder in self._folders:
             if disk.is_dir(folder):
                 disk.rename(folder, self._free_name(folder))

@@ -162,6 +162,24 @@ def check_offsets(
                 findings.note(Part.CONFIG, path, -1, what, advice)
 
 
+def check_queue_table(layout: Layout, findings: Findings, end_of: Callable[[str, int], int | None]) -> None:
+    """What the next start believes of where the queues end, if nobody has had the store since."""
+    disk, path = layout.disk, layout.queue_table
+    if not disk.exists(path) or not disk.exists(layout.lock):
+        return
+    advice = "delete it: the next start then looks at each queue"
+    table, offset, what = _read(disk.read_bytes(path), ())
+    if table is None:
+        findings.error(Part.STATE, path, offset, what, advice)
+    elif table.get("lock") == disk.modified(layout.lock):
+        for topic, is_batch, states in table.get("queues", ()):
+            for queue_id, _, _, end, *_ in states:
+                found = end_of(topic, queue_id)
+                if not is_batch and found != end:
+                    what = f"{topic} queue {queue_id} is said to end at {end}, it does at {found}"
+                    findings.error(Part.STATE, path, -1, what, advice)
+
+
 def check_state(layout: Layout, findings: Findings) -> bool:
     """Whether the store was left uncleanly, by the file `abort`."""
     for folder in layout.disk.listdir(layout.root):

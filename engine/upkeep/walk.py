@@ -7,6 +7,7 @@ between is damage. Where none follows, the log ends there.
 
 from __future__ import annotations
 
+import re
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
@@ -18,7 +19,6 @@ from engine.message import (
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
     SysFlag,
-    parse_properties,
 )
 from engine.store.file_queue import FileQueue
 from engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, examine
@@ -33,9 +33,8 @@ _CRC_PROPERTY = PROPERTY_CRC32.encode() + b"\x01"
 _CRC_SIZE = len(_CRC_PROPERTY) + 11
 _FIXED = struct.Struct(">12xi4xq8xi8x")
 _I8 = struct.Struct(">q")
-_TAGS = PROPERTY_TAGS.encode() + b"\x01"
-_UNIQUE = PROPERTY_UNIQ_KEY.encode() + b"\x01"
-_KEYS = PROPERTY_KEYS.encode() + b"\x01"
+_TAGS, _UNIQUE, _KEYS = PROPERTY_TAGS.encode(), PROPERTY_UNIQ_KEY.encode(), PROPERTY_KEYS.encode()
+_find_keys = re.compile(rb"(?:\A|\x02)(%b|%b|%b)\x01([^\x02]+)" % (_TAGS, _UNIQUE, _KEYS)).findall
 _V6_BORN, _V6_STORE = SysFlag.BORN_HOST_V6, SysFlag.STORE_HOST_V6
 _V6 = _V6_BORN | _V6_STORE
 
@@ -77,23 +76,12 @@ def fields_of(data: bytes, at: int, size: int) -> Fields:
     )
 
 
-def value_of(properties: bytes, name: bytes) -> bytes | None:
-    """A property out of the stored text; `name` ends with the byte 1 that ends names there."""
-    at = properties.find(name)
-    if at < 0:
-        return None
-    if (at and properties[at - 1] != 2) or properties.find(name, at + 1) >= 0:
-        # The name is the end of another, or comes twice: rare enough to be read in full.
-        value = parse_properties(properties.decode("utf-8", "replace")).get(name[:-1].decode())
-        return None if value is None else value.encode()
-    at += len(name)
-    end = properties.find(b"\x02", at)
-    return (properties[at:] if end < 0 else properties[at:end]) or None
-
-
 def keys_of(properties: bytes) -> Keys:
-    """Tags, unique key and keys of a record."""
-    return value_of(properties, _TAGS), value_of(properties, _UNIQUE), value_of(properties, _KEYS)
+    """Tags, unique key and keys of a record, as `parse_properties` finds them: of a name that comes twice the
+    last value.
+    """
+    found = dict(_find_keys(properties))
+    return found.get(_TAGS), found.get(_UNIQUE), found.get(_KEYS)
 
 
 class Walk:

@@ -221,6 +221,15 @@ def test_ended_at_any_moment_it_can_be_done_again(tmp_path: Path) -> None:
         assert not list(root.glob(f"*{ASIDE}"))
 
 
+def test_where_the_old_queues_ended_is_forgotten(tmp_path: Path) -> None:
+    bench = Bench(disk=RealDisk(), queue_table_from=1, **settings(tmp_path))  # type: ignore[arg-type]
+    bench.put(message("orders", 0))
+    bench.store.stop()
+    assert (tmp_path / "queuetable").exists()
+    rebuild(tmp_path)
+    assert not (tmp_path / "queuetable").exists()
+
+
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     class FullDisk(RealDisk):
         def open(self, path: str, create: bool = False) -> File:

@@ -88,3 +88,17 @@ def test_a_short_and_a_missing_checkpoint() -> None:
     disk.unlink(CHECKPOINT)
     assert findings(disk) == []
     assert "next start makes it" in findings(disk, "note")[0].what
+
+
+def test_where_the_queues_are_said_to_end() -> None:
+    """A start believes that table, so that it must be right."""
+    disk = filled(10, queue_table_from=1)
+    path = f"{ROOT}/queuetable"
+    assert findings(disk) == []
+    text = disk.read_bytes(path)
+    put_file(disk, path, text.replace(b"[1,0,1,5,0,5]", b"[1,0,1,4,0,5]"))
+    finding = the_finding(disk)
+    assert finding.path == path
+    assert "orders queue 1 is said to end at 4, it does at 5" in finding.what
+    put_file(disk, path, text[:20])
+    assert "is no JSON" in the_finding(disk).what

@@ -2,17 +2,16 @@
 
 from zlib import crc32
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.disk import Disk
-from engine.message import PROPERTY_CRC32, format_properties
+from engine.message import PROPERTY_CRC32, format_properties, parse_properties
 from engine.store.file_queue import FilePool
 from engine.store.record import blank, decode, encode, record_size, sys_flag_for, topic_field
 from engine.upkeep.findings import Findings, Part
 from engine.upkeep.layout import find_files
-from engine.upkeep.walk import Walk, fields_of, keys_of, value_of
+from engine.upkeep.walk import Walk, fields_of, keys_of
 from tests.engine.store.stores import BORN, HOST, HOST_V6, message
 from tests.engine.upkeep.damage import LOG, change, filled
 
@@ -128,20 +127,16 @@ def test_fields_are_those_that_decode_reads(
     assert keys_of(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("properties", "value"),
-    [
-        (b"TAGS\x01a\x02", b"a"),
-        (b"x\x01y\x02TAGS\x01a", b"a"),
-        (b"MYTAGS\x01a\x02TAGS\x01b\x02", b"b"),
-        (b"MYTAGS\x01a\x02", None),
-        (b"TAGS\x01a\x02TAGS\x01b\x02", b"b"),
-        (b"TAGS\x01\x02", None),
-        (b"", None),
-    ],
+@given(
+    st.lists(
+        st.sampled_from(["TAGS", "MYTAGS", "KEYS", "UNIQ_KEY", "\1", "\2", "a", "bc", "\n"]), max_size=14
+    )
 )
-def test_a_property_is_found_as_the_parser_finds_it(properties: bytes, value: bytes | None) -> None:
-    assert value_of(properties, b"TAGS\x01") == value
+def test_keys_are_found_as_the_parser_finds_them(parts: list[str]) -> None:
+    text = "".join(parts)
+    parsed = parse_properties(text)
+    found = [None if key is None else key.decode() for key in keys_of(text.encode())]
+    assert found == [parsed.get(name) for name in ("TAGS", "UNIQ_KEY", "KEYS")]
 
 
 def record_with_crc(spoil: bytes) -> bytes:
