@@ -156,12 +156,13 @@ class _RealWindow:
 
 
 class RealFile:
-    """A file of the operating system."""
+    """A file of the operating system. Errors name its path."""
 
-    __slots__ = ("_fd",)
+    __slots__ = ("_fd", "_path")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
+        self._path = path
 
     def read(self, offset: int, size: int) -> bytes:
         data = os.pread(self._fd, size, offset)
@@ -196,15 +197,21 @@ class RealFile:
             os.posix_fadvise(self._fd, offset, size, os.POSIX_FADV_WILLNEED)
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        done = os.pwrite(self._fd, data, offset)
-        while done < len(data):
-            more = os.pwrite(self._fd, memoryview(data)[done:], offset + done)
-            if more == 0:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            done += more
+        try:
+            done = os.pwrite(self._fd, data, offset)
+            while done < len(data):
+                more = os.pwrite(self._fd, memoryview(data)[done:], offset + done)
+                if more == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                done += more
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
 
     def size(self) -> int:
         return os.fstat(self._fd).st_size
@@ -225,7 +232,10 @@ class RealFile:
         return size
 
     def truncate(self, size: int) -> None:
-        os.ftruncate(self._fd, size)
+        try:
+            os.ftruncate(self._fd, size)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
 
     def window(self, size: int) -> Window:
         # Real room, as writing to a hole through memory on a full disk would end the process.
@@ -246,7 +256,7 @@ class RealDisk:
 
     def open(self, path: str, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return RealFile(os.open(path, flags, 0o644))
+        return RealFile(os.open(path, flags, 0o644), path)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -308,7 +318,7 @@ class RealDisk:
         except OSError:
             os.close(fd)
             raise
-        return RealFile(fd)
+        return RealFile(fd, path)
 
     def usage(self, path: str) -> tuple[int, int]:
         stat = os.statvfs(path)
@@ -324,7 +334,7 @@ class ReadOnlyDisk(RealDisk):
     def open(self, path: str, create: bool = False) -> File:
         if create:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
-        return RealFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        return RealFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC), path)
 
     def lock(self, path: str) -> File:
         """As any disk's, but several who look may have it at once."""
@@ -334,7 +344,7 @@ class ReadOnlyDisk(RealDisk):
         except OSError:
             os.close(fd)
             raise
-        return RealFile(fd)
+        return RealFile(fd, path)
 
     def makedirs(self, path: str) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)

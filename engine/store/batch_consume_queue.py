@@ -77,6 +77,15 @@ class BatchConsumeQueue(UnitQueue):
         )
         self.max_offset = base_offset + count
 
+    def give_way(self, base_offset: int, physical_offset: int) -> None:
+        """Forget the units from `base_offset` on unless that one is of the record at `physical_offset`; see
+        `ConsumeQueue.give_way`."""
+        if base_offset < self.max_offset:
+            number = self._number(base_offset)
+            place = self.place(number)
+            if place is None or place[0] != physical_offset:
+                self.cut_units(number)
+
     def units(self, offset: int, count: int) -> Iterator[BatchUnit]:
         """Up to `count` units from the one with the message at `offset`, or the next that is there."""
         data = self.read(self._number(offset), count)

@@ -2,14 +2,14 @@
 
 A record never crosses a file border: where it does not fit with 8 bytes to spare, the file ends with a
 blank and the record opens the next file. Appending is `reserve(size)`, which gives the record's place, then
-`write(data)`, which moves `position`. A write that fails moves nothing, and what it left behind is made
-zero again. Standard: `CommitLog`.
+`write(data)`, which moves `position`. A write that fails moves nothing; what it left behind must be made
+zero again, for good (`wash`), before anything else is written there: a later power cut could mix the two.
+Standard: `CommitLog`.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from engine.disk import File
 from engine.store.cold import ColdRead, Piece
@@ -17,21 +17,42 @@ from engine.store.file_queue import FilePool, FileQueue, clear_tail
 from engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, store_timestamp
 
 
+def _nothing() -> None:
+    return
+
+
 class CommitLog:
     """Appends and reads bytes.
 
     `position` is the offset after the last record (the greatest physical offset), `last_timestamp` that
-    record's store time in ms, kept by who writes it. The `newest` bytes are taken to be in memory.
+    record's store time in ms, kept by who writes it; `durable` is up to where who syncs has come. The
+    `newest` bytes are taken to be in memory. `stain` is what went wrong while a failed write is
+    not washed away; `on_stain` is told.
     """
 
-    __slots__ = ("_end", "_file", "_start", "file_size", "files", "last_timestamp", "newest", "position")
+    __slots__ = (
+        "_end",
+        "_file",
+        "_start",
+        "durable",
+        "file_size",
+        "files",
+        "last_timestamp",
+        "newest",
+        "on_stain",
+        "position",
+        "stain",
+    )
 
     def __init__(self, pool: FilePool, directory: str, file_size: int, newest: int = 0) -> None:
         self.files = FileQueue(pool, directory, file_size)
         self.newest = newest
         self.file_size = file_size
         self.position = 0
+        self.durable = 0
         self.last_timestamp = 0
+        self.stain: OSError | None = None
+        self.on_stain: Callable[[], None] = _nothing
         self._file: File | None = None
         self._start = 0
         self._end = 0
@@ -68,11 +89,17 @@ class CommitLog:
         return self.position
 
     def _roll(self) -> None:
+        if self.stain:
+            raise self.stain
         start = self._end if self.position < self._end else self.position
         file = self.files.create(start)
         if self.position < self._end:
             assert self._file is not None
-            self._file.write(self.position - self._start, blank(self._end - self.position))
+            try:
+                self._file.write(self.position - self._start, blank(self._end - self.position))
+            except OSError as error:
+                self._stained(error)
+                raise
         self._file = file
         self._start = self.position = start
         self._end = start + self.file_size
@@ -81,14 +108,31 @@ class CommitLog:
         """Write at the reserved position. Raises `OSError`, and then nothing has moved."""
         file = self._file
         assert file is not None
-        at = self.position - self._start
         try:
-            file.write(at, data)
-        except OSError:
-            with contextlib.suppress(OSError):
-                clear_tail(file, at, self.file_size)
+            file.write(self.position - self._start, data)
+        except OSError as error:
+            self._stained(error)
             raise
         self.position += len(data)
+
+    def _stained(self, error: OSError) -> None:
+        self.stain = error
+        self._end = self.position  # so that the next record asks for room, and is refused
+        self.on_stain()
+
+    def wash(self) -> File:
+        """Make what a failed write left behind zeros; the file must be synced, then `washed` follows.
+
+        Raises `OSError`. May run elsewhere, as nothing is written meanwhile.
+        """
+        assert self._file is not None
+        clear_tail(self._file, self.position - self._start, self.file_size)
+        return self._file
+
+    def washed(self) -> None:
+        """Take records again."""
+        self.stain = None
+        self._end = self._start + self.file_size
 
     def read(self, offset: int, size: int) -> bytes | None:
         """`size` bytes of one file, or None when they are not (or no longer) in the log."""

@@ -63,6 +63,14 @@ class ConsumeQueue(UnitQueue):
         self.tail += BLANK_UNIT * (offset - at)
         return True
 
+    def give_way(self, offset: int, physical_offset: int) -> None:
+        """Forget the units from `offset` on unless that one is of the record at `physical_offset`: what the
+        log says later counts, as when a topic was deleted and came again."""
+        if offset < self.max_offset:
+            place = self.place(offset)
+            if place is None or place[0] != physical_offset:
+                self.cut_units(offset)
+
     def units(self, offset: int, count: int) -> bytes | bytearray:
         """Up to `count` units from `offset`; nothing outside of what is there."""
         return self.read(offset, count)
@@ -243,4 +251,5 @@ class ConsumeQueues:
         self.written = {item for item in self.written if not item[0].startswith(starts)}
         for directory in directories:
             self.pool.disk.rmtree(directory)
+            self.pool.unsynced.add(directory.rpartition("/")[0])
         return True

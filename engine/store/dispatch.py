@@ -160,9 +160,18 @@ class Dispatch:
         if self._index is not None and len(self._index.pending) >= INDEX_GROUP:
             self._index.apply(self.last_timestamp)
 
-    def repeat(self, message: StoredMessage) -> None:
-        """Dispatch a record read from the log. Raises `OSError` as `settle` does."""
+    def repeat(self, message: StoredMessage) -> bool:
+        """Dispatch a record read from the log; false when the queue lacks units before it. Raises `OSError`
+        as `settle` does.
+
+        Where the queue has another record in its place, this one, being later in the log, counts.
+        """
         queue = self._queues.open(message.topic, message.queue_id) if enters_queue(message.sys_flag) else None
+        follows = True
+        if queue is not None:
+            if isinstance(queue, ConsumeQueue):
+                follows = not 0 < queue.max_offset < message.queue_offset
+            queue.give_way(message.queue_offset, message.physical_offset)
         self._take(
             (
                 message.topic,
@@ -178,3 +187,4 @@ class Dispatch:
         )
         self.offset = message.physical_offset + message.size
         self.settle()
+        return follows

@@ -8,12 +8,15 @@ thousand queues do not hold a hundred thousand descriptors. Standard: `MappedFil
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 
 from engine.disk import Disk, File
 from engine.errors import CorruptFile
 from engine.store.cold import ColdRead
+
+log = logging.getLogger(__name__)
 
 
 def file_name(start: int) -> str:
@@ -81,23 +84,30 @@ class FileQueue:
         self.file_size = file_size
         self.starts: list[int] = []
 
-    def load(self, repair: bool = False) -> None:
+    def load(self, repair: bool = False, known: int = 0) -> None:
         """Find the files. An empty last one is removed; a gap or any other wrong length raises `CorruptFile`.
 
         With `repair`, after an unclean stop, a gap or an empty file ends the log and later files go:
         nothing in them was ever reported as durable; a file cut short, as by a write that failed, gets its
-        length back. Standard: `MappedFileQueue.doLoad`.
+        length back. But what lies before a gap goes, as files that were being removed, where the file after
+        it starts at or before `known`, an offset that was durable. Standard: `MappedFileQueue.doLoad`.
         """
         names = [name for name in self.disk.listdir(self.directory) if len(name) == 20 and name.isdigit()]
         for number, name in enumerate(names):
             path = f"{self.directory}/{name}"
             size = self.disk.size(path)
             gap = bool(self.starts) and int(name) != self.end
+            if gap and int(name) <= known:
+                log.warning("%s: files before %s are left over and removed", self.directory, name)
+                while self.starts:
+                    self.remove_last()
+                gap = False
             if (size == 0 and name == names[-1]) or (repair and (gap or size == 0)):
                 for later in names[number:]:
                     self.disk.unlink(f"{self.directory}/{later}")
+                self.pool.unsynced.add(self.directory)
                 return
-            if repair and size < self.file_size:
+            if repair and size < self.file_size and int(name) % self.file_size == 0:
                 self.disk.open(path).truncate(self.file_size)
             elif size != self.file_size:
                 raise CorruptFile(path, size, f"the file has {size} bytes, the settings say {self.file_size}")
@@ -196,6 +206,7 @@ class FileQueue:
     def _delete(self, start: int) -> None:
         self.pool.forget(self.directory, start)
         self.disk.unlink(f"{self.directory}/{file_name(start)}")
+        self.pool.unsynced.add(self.directory)
 
     def destroy(self) -> None:
         """Delete the files and the directory."""
@@ -203,6 +214,7 @@ class FileQueue:
             self.pool.forget(self.directory, start)
         self.starts.clear()
         self.disk.rmtree(self.directory)
+        self.pool.note_directory(self.directory)
 
     def count_while(self, expired: Callable[[int], bool]) -> int:
         """How many of the oldest files, never the last, are expired; `expired` is given a file's start."""

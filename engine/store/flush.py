@@ -84,9 +84,14 @@ class GroupCommit:
         assert self.target is not None
         if failure:
             self.failure = failure
-        else:
+        elif not self.failure:
             self.flushed = self.target
         self.target = None
+
+    def fail(self, failure: str) -> None:
+        """Trust no sync any more."""
+        self.failure = failure
+        self.answer()
 
     def answer(self) -> None:
         """Call the waiters that have their answer."""
@@ -160,12 +165,15 @@ class Durability:
         self._last_flush = self._last_thorough = self._last_queues = self._last_round = 0
         self._target_timestamp = 0
         self._round_offset = 0
+        self._is_round_synced = False
         self._running = False
         self._sync_failed = False
+        self._is_washing = False
+        commit_log.on_stain = self._wash
 
     def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
         """Begin with a log that is durable up to `flushed` and dispatched up to a record."""
-        self.commit.flushed = flushed
+        self.commit.flushed = self._log.durable = flushed
         self.dispatched_offset = self._round_offset = dispatched_offset
         self.dispatched_timestamp = self._log.last_timestamp = dispatched_timestamp
         now = self._clock.millis()
@@ -201,11 +209,38 @@ class Durability:
             log.error("%s; writes are refused from now on", self.commit.failure)
         else:
             self.commit.finish()
+            self._log.durable = self.commit.flushed
             self._checkpoint.physic_msg_timestamp = self._target_timestamp
         self._on_flushed()
         self.commit.answer()
         if self.commit.waiting:
             self.flush()
+
+    def _wash(self) -> None:
+        """Clear what a failed write left at the end of the log; until that is durable nothing is written."""
+        if self._is_washing:
+            return
+        self._is_washing = True
+
+        def work() -> str:
+            file = self._log.wash()
+            try:
+                file.sync()
+            except OSError as error:
+                return f"the commit log could not be written to disk: {error}"
+            return ""
+
+        self._worker.run(work, self._washed)
+
+    def _washed(self, outcome: str | Exception) -> None:
+        self._is_washing = False
+        if isinstance(outcome, Exception):
+            log.error("the end of the commit log cannot be cleared: %s; tried again soon", outcome)
+        elif outcome:
+            log.error("%s; writes are refused from now on", outcome)
+            self.commit.fail(outcome)
+        else:
+            self._log.washed()
 
     @staticmethod
     def _take_directories(unsynced: set[str]) -> list[str]:
@@ -217,6 +252,8 @@ class Durability:
         """Do what is due by the clock."""
         now = self._clock.millis()
         options = self._options
+        if self._log.stain is not None and not self.commit.failure:
+            self._wash()
         self.commit.expire(now)
         if self.commit.waiting:
             self.flush()
@@ -233,7 +270,7 @@ class Durability:
         early = self.dispatched_offset - self._round_offset >= DISPATCHED_A_ROUND
         if early or now - self._last_round >= options.flush_consume_queue_thorough_interval:
             self.start_round()
-        elif self._round is not None and not self._round.files:
+        elif self._is_round_synced:
             self._end_round()
 
     def _write_derived(self, now: int) -> bool:
@@ -310,6 +347,7 @@ class Durability:
                 return
             del current.files[: len(files)]
             if last:
+                self._is_round_synced = True
                 self._end_round()
             else:
                 self._step()
@@ -329,6 +367,7 @@ class Durability:
     def _round_failed(self, error: Exception) -> None:
         self._sync_failed = True
         self._round = None
+        self._is_round_synced = False
         log.error("consume queues or index could not be written to disk: %s; no further checkpoints", error)
 
     def _end_round(self) -> None:
@@ -342,12 +381,13 @@ class Durability:
         checkpoint.logics_physical_offset = current.physical_offset
         checkpoint.logics_msg_timestamp = current.store_timestamp
         checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, current.index_timestamp)
-        self._round = None
         try:
             file = checkpoint.save()
         except OSError as error:
-            self._round_failed(error)
+            log.error("the checkpoint cannot be written: %s; tried again soon", error)
             return
+        self._round = None
+        self._is_round_synced = False
 
         def done(outcome: object) -> None:
             if isinstance(outcome, Exception):
@@ -369,10 +409,13 @@ class Durability:
         return clean
 
     def _sync_all(self) -> None:
+        if self._log.stain is not None:
+            self._log.wash().sync()
         for file in self._log.files_between(self.commit.flushed, self._log.position):
             file.sync()
-        self._sync_directories(self._log.files.pool.unsynced)
-        self.commit.flushed = self._log.position
+        # The directory always: a sync that is still waiting has taken it from the list.
+        self._sync_directories({*self._log.files.pool.unsynced, self._log.files.directory})
+        self.commit.flushed = self._log.durable = self._log.position
         unfinished = self._round or _Round([], [], [], 0, 0, 0, 0)
         for directory, start in sorted({*self._queues.written, *unfinished.files}):
             self._sync_queue_file(directory, start)

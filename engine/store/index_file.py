@@ -18,6 +18,7 @@ from them after an unclean stop. Standard: `IndexFile`, `IndexService`.
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -30,6 +31,8 @@ from engine.message import (
     PROPERTY_UNIQ_KEY,
     java_hash,
 )
+
+log = logging.getLogger(__name__)
 
 HEADER = struct.Struct(">qqqqii")
 HEADER_SIZE = HEADER.size
@@ -277,6 +280,9 @@ class IndexFile:
                 written = number
                 chains = []
         self.file.write(self.entries_at + written * ENTRY_SIZE, b"".join(chains))
+        # Entries of a life that was lost must not come back behind the new ones.
+        self.file.truncate(self.entries_at + number * ENTRY_SIZE)
+        self.file.truncate(self.entries_at + self.entry_count * ENTRY_SIZE)
         self.next_entry = number
         self.used_slots = used
         self.end_offset = max(0, last_offset)
@@ -306,19 +312,18 @@ class Index:
         self.idle = True
 
     def load(self, clean: bool, safe_timestamp: int, below: int) -> None:
-        """Find the files. After an unclean stop those past `safe_timestamp` (ms) are rebuilt from their
-        entries, as far as the records lie below a physical offset; the records after it are dispatched
-        again."""
-        size = HEADER_SIZE + 4 * self.slot_count + ENTRY_SIZE * self.entry_count
-        for name in self.disk.listdir(self.directory):
-            path = f"{self.directory}/{name}"
-            if not name.isdigit():
-                continue
-            if self.disk.size(path) != size:
+        """Find the files. After an unclean stop those that may end past `safe_timestamp` (ms), and always
+        the last, are rebuilt from their entries, as far as the records lie below a physical offset; the
+        records after it are dispatched again. A file of a wrong length is removed."""
+        paths = [f"{self.directory}/{name}" for name in self.disk.listdir(self.directory) if name.isdigit()]
+        for path in paths:
+            is_last = path == paths[-1]
+            if not self._has_right_length(path, is_last and not clean):
+                log.warning("%s has a wrong length and is removed", path)
                 self.disk.unlink(path)
                 continue
             file = IndexFile(self.disk, path, self.slot_count, self.entry_count)
-            if not clean and (file.end_timestamp > safe_timestamp or file.end_offset >= below):
+            if not clean and (is_last or file.end_timestamp >= safe_timestamp or file.end_offset >= below):
                 if file.begin_timestamp > 0 and file.begin_offset < below:
                     file.rebuild(below)
                 else:
@@ -331,9 +336,23 @@ class Index:
         for file in self.files[:-1]:
             file.close_window()
 
+    def _has_right_length(self, path: str, repair: bool) -> bool:
+        length = HEADER_SIZE + 4 * self.slot_count + ENTRY_SIZE * self.entry_count
+        size = self.disk.size(path)
+        if repair and HEADER_SIZE + 4 * self.slot_count < size < length:
+            # A rebuild that was cut off.
+            self.disk.open(path).truncate(length)
+            return True
+        return size == length
+
+    @property
+    def end_offset(self) -> int:
+        """Physical offset of the newest message that has entries; -1 when there are none."""
+        return self.files[-1].end_offset if self.files else -1
+
     def _waiting_hashes(self) -> list[tuple[int, int, int]]:
         """What is to be entered for the messages that wait: hash, physical offset and store time."""
-        last = self.files[-1].end_offset if self.files else -1
+        last = self.end_offset
         of_key, of_tags = self.hashes.of_key, self.hashes.of_tags
         hashes: list[tuple[int, int, int]] = []
         for topic, properties, offset, timestamp in self.pending:

@@ -161,7 +161,7 @@ class MessageStore:
         end = self._log.position
         if not clean:
             # What only the page cache may hold counts as flushed from now on, so it must be.
-            for file in self._log.files_between(end - recovery.scanned_bytes, end):
+            for file in self._log.files_between(end - recovery.scanned_bytes, end + 1):
                 file.sync()
             self._disk.sync_dir(self._log.files.directory)
         self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)

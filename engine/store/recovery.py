@@ -5,24 +5,40 @@ one (the file `abort` is there) the checkpoint tells a record up to which everyt
 storage: queue units from it on are cut off, the index is rebuilt up to it, and every record from it on is
 checked and dispatched again. If the checkpoint is of no use, reading starts with the newest file whose
 first record is old enough. The log ends at the first position without a valid record (`record.py` says what
-that is), or where it had ended at a blank; what lies after is made zero and never believed. Standard:
-`CommitLog.recoverNormally`, `recoverAbnormally` (5.5), with the start inside a file as with
-enableAcceleratedRecovery.
+that is), or where it had ended at a blank; what lies after is made zero and never believed.
+
+Bytes that rot are another matter than a torn end. The checkpoint tells the time of a record that was on
+stable storage: if the log seems to end before it, the next valid record is looked for; what lies between is
+damage, reported and passed over. And where a queue lacks units before one that is dispatched, or units are of
+another record, the log counts: all of it is dispatched again. Standard: `CommitLog.recoverNormally`,
+`recoverAbnormally` (5.5), with the start inside a file as with enableAcceleratedRecovery.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
+from engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch
-from engine.store.file_queue import FileQueue
+from engine.store.file_queue import FileQueue, file_name
 from engine.store.index_file import Index
 from engine.store.queue_table import QueueTable
-from engine.store.record import BLANK_SIZE, HEAD_SIZE, Invalid, decode, examine
+from engine.store.record import (
+    BLANK_SIZE,
+    HEAD_SIZE,
+    MAGIC,
+    MAGIC_V2,
+    STORE_TIME_HEAD_SIZE,
+    Invalid,
+    decode,
+    examine,
+    store_timestamp,
+)
 
 log = logging.getLogger(__name__)
 
@@ -34,18 +50,38 @@ Progress = Callable[[int, int], None]
 """Called now and then with the bytes read and the bytes to read."""
 
 
+class Damage(NamedTuple):
+    """Bytes [begin, end) of the log that are no records though later ones are."""
+
+    begin: int
+    end: int
+    what: str
+
+
 class Scan:
-    """Reads valid records from a position on; afterwards `end` is where they end and `ended_by` says why."""
+    """Reads valid records from a position on; afterwards `end` is where they end and `ended_by` says why.
+
+    `durable_until` is the store time in ms up to which records are known to have been on stable storage:
+    the log is not believed to end before them.
+    """
 
     def __init__(
-        self, files: FileQueue, begin: int, check_crc: bool, progress: Progress | None = None
+        self,
+        files: FileQueue,
+        begin: int,
+        check_crc: bool,
+        progress: Progress | None = None,
+        durable_until: int = 0,
     ) -> None:
         self._files = files
         self._begin = begin
         self._check_crc = check_crc
         self._progress = progress
+        self._durable_until = durable_until
+        self._last = -1
         self.end = begin
         self.ended_by = ""
+        self.damaged: list[Damage] = []
 
     def records(self) -> Iterator[tuple[memoryview, int, int, int]]:
         """For each record the bytes read, where in them it starts, its position in the log and its size."""
@@ -74,20 +110,75 @@ class Scan:
                     break
                 if found == 0:
                     return
+                self._last = self.end
                 yield data, at, self.end, found
                 self.end += found
                 at += found
-            if begin + len(data) == file_end or (not at and len(data) == wanted > CHUNK):
-                self.ended_by = found.what
-                return
-            if at:
+            whole = begin + len(data) == file_end or (not at and len(data) == wanted > CHUNK)
+            if not whole and not at:
+                # A record larger than what was read: once more with all that its size asks for.
+                wanted = int.from_bytes(data[:4], "big")
+                whole = not CHUNK < wanted <= file_end - self.end
+            elif at:
                 wanted = CHUNK
-                continue
-            # A record larger than what was read: once more with all that its size asks for.
-            wanted = int.from_bytes(data[:4], "big")
-            if not CHUNK < wanted <= file_end - self.end:
-                self.ended_by = found.what
-                return
+            if whole:
+                if not self._pass_damage(file_end, found.what):
+                    self.ended_by = found.what
+                    return
+                if self.end == file_end:
+                    return
+                wanted = CHUNK
+
+    def _pass_damage(self, file_end: int, what: str) -> bool:
+        """Go on after bytes that are no record, if records that were durable must follow; false at the end
+        of the log."""
+        if (self._time_at(self._last) if self._last >= 0 else 0) >= self._durable_until:
+            return False
+        path = f"{self._files.directory}/{file_name(self._files.start_of(self.end))}"
+        at = self.end % self._files.file_size
+        following = self._next_valid(self.end + 1, file_end)
+        if following is None:
+            log.error(
+                "%s at byte %d: %s, and no valid record follows, though records as late as %d were on disk",
+                path,
+                at,
+                what,
+                self._durable_until,
+            )
+            return False
+        log.error("%s at byte %d: %s; %d bytes are passed over", path, at, what, following - self.end)
+        self.damaged.append(Damage(self.end, following, what))
+        self.end = following
+        return True
+
+    def _time_at(self, position: int) -> int:
+        return store_timestamp(self._files.read(position, STORE_TIME_HEAD_SIZE))
+
+    def _next_valid(self, position: int, file_end: int) -> int | None:
+        """The next record that is valid and was durable, in this file or first in the next."""
+        while position < file_end:
+            data = self._files.read(position, min(CHUNK, file_end - position))
+            for at in _record_starts(data):
+                if self._was_durable(position + at):
+                    return position + at
+            position += max(1, len(data) - BLANK_SIZE)
+        return file_end if self._was_durable(file_end) else None
+
+    def _was_durable(self, position: int) -> bool:
+        return valid_at(self._files, position, True) > 0 and self._time_at(position) <= self._durable_until
+
+
+def _record_starts(data: bytes) -> Iterator[int]:
+    """Where, by their magic, records may start in some bytes."""
+    found = []
+    for magic in (MAGIC, MAGIC_V2):
+        word = magic.to_bytes(4, "big", signed=True)
+        at = data.find(word)
+        while at >= 0:
+            if at >= 4:
+                found.append(at - 4)
+            at = data.find(word, at + 1)
+    yield from sorted(found)
 
 
 def valid_at(files: FileQueue, position: int, check_crc: bool) -> int:
@@ -127,27 +218,52 @@ class Recovery:
         self.scanned_bytes = 0
         self.dispatched = 0
         self.ended_by = ""
+        self.damaged: list[Damage] = []
+        self._end = 0
 
     def run(self, clean: bool) -> None:
         """Recover. Raises `OSError`, and `CorruptFile` for files of a wrong length."""
-        self._files.load(repair=not clean)
+        self._files.load(repair=not clean, known=self._checkpoint.logics_physical_offset)
         begin, after = self._begin_clean() if clean else self._begin_unclean()
-        scan = Scan(self._files, begin, self._check_crc, self._progress)
-        if self._files.starts:
-            for data, at, position, _size in scan.records():
-                if position > after:
-                    self._dispatch.repeat(decode(data, at))
-                    self.dispatched += 1
-        end = scan.end
-        self.scanned_bytes = end - begin
-        self.ended_by = scan.ended_by
+        is_gapless = self._scan(begin, after)
+        if not is_gapless and begin > self._files.starts[0]:
+            log.warning("consume queues lack units: the whole log is dispatched again")
+            self._scan(self._files.starts[0], -1)
+        end = self._end
         self._log.open_at(end)
         if self._last_place >= end:
             for queue in self._queues:
                 queue.cut_places_from(end)
+        for queue in self._queues.dirty:
+            queue.correct_min(self._log.min_offset)
         for queue in self._queues:
             queue.next_offset = queue.max_offset
+            if queue.was_cut:
+                # Or the next start could find the units again.
+                self._queues.written.update((queue.directory, start) for start in queue.touched(queue.end))
+                queue.was_cut = False
         self._dispatch.offset = end
+
+    def _scan(self, begin: int, after: int) -> bool:
+        """Read the records from `begin` on and dispatch those after `after`; whether all followed on what
+        their queues had."""
+        checkpoint = self._checkpoint
+        scan = Scan(
+            self._files, begin, self._check_crc, self._progress, durable_until=checkpoint.physic_msg_timestamp
+        )
+        is_gapless = True
+        if self._files.starts:
+            for data, at, position, _size in scan.records():
+                if position > after:
+                    follows = self._dispatch.repeat(decode(data, at))
+                    # Units of damaged records are missing for good.
+                    is_gapless &= follows or bool(scan.damaged)
+                    self.dispatched += 1
+        self._end = scan.end
+        self.scanned_bytes = scan.end - begin
+        self.ended_by = scan.ended_by
+        self.damaged = scan.damaged
+        return is_gapless
 
     def _begin_clean(self) -> tuple[int, int]:
         """Where to start reading, and the last position that is dispatched already."""
@@ -160,6 +276,10 @@ class Recovery:
         if newest >= 0 and valid_at(self._files, newest, self._check_crc):
             self._dispatch.last_start = newest
             self._dispatch.last_timestamp = decode(self._record(newest)).store_timestamp
+            indexed = self._index.end_offset if self._index is not None else newest
+            if indexed < newest and self._has_keys(newest):
+                log.warning("the index ends at %d, the messages at %d: indexing again", indexed, newest)
+                return self._first_file(lambda position, _: position <= indexed), indexed
             return newest, newest
         return self._first_file(lambda position, _: position <= newest), newest
 
@@ -205,10 +325,19 @@ class Recovery:
             point = self._files.starts[0]
         if self._index is not None:
             self._index.load(False, self._checkpoint.index_msg_timestamp, point)
+            if self._index.end_offset < 0 and self._files.starts and self._has_keys(point):
+                point = self._files.starts[0]
         self._dispatch.last_start = point
         self._dispatch.last_timestamp = self._checkpoint.logics_msg_timestamp
         log.info("recovering from %d; the log's files end at %d", point, self._files.end)
         return point, point - 1
+
+    def _has_keys(self, position: int) -> bool:
+        """Whether there is a record that must have entries in the index."""
+        if not valid_at(self._files, position, False):
+            return False
+        properties = decode(self._record(position)).properties
+        return bool(properties.get(PROPERTY_UNIQ_KEY) or properties.get(PROPERTY_KEYS))
 
     def _record(self, position: int) -> bytes:
         size = int.from_bytes(self._files.read(position, 4), "big")

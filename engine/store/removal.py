@@ -59,8 +59,10 @@ class Removals:
         self._go_on()
 
     def finish(self) -> None:
-        """Remove what waits, here and now: the store stops. What the worker has begun it ends."""
-        paths = [*self._waiting, *(path for paths in self._hanging.values() for path in paths)]
+        """Remove what waits, here and now: the store stops. First what the worker was given, as it may never
+        come to it, and a log whose first file is back has a gap."""
+        begun = [self._running] if self._running else []
+        paths = [*begun, *self._waiting, *(path for paths in self._hanging.values() for path in paths)]
         self._waiting.clear()
         for path in paths:
             try:

@@ -161,6 +161,8 @@ class Retention:
         if self._removals.is_hanging(files.directory) or len(files.starts) < 2:
             self._to_delete = 0
             return
+        if files.starts[1] > self._log.durable:
+            return  # a start after a power cut could find it again, unfinished
         self._to_delete -= 1
         files.drop_first(1)
 

@@ -27,10 +27,21 @@ class UnitQueue:
 
     `next_offset` is the queue offset that the next stored message gets; `max_offset` the first that cannot
     be read yet (behind `next_offset` by what was stored but not dispatched); `min_offset` the first that is
-    still in the log. `tail_start` is the number of the first unit in memory.
+    still in the log. `tail_start` is the number of the first unit in memory; `was_cut` says that files were
+    shortened, which is not durable yet.
     """
 
-    __slots__ = ("_files", "dirty", "min_offset", "next_offset", "queue_id", "tail", "tail_start", "topic")
+    __slots__ = (
+        "_files",
+        "dirty",
+        "min_offset",
+        "next_offset",
+        "queue_id",
+        "tail",
+        "tail_start",
+        "topic",
+        "was_cut",
+    )
 
     unit_size: ClassVar[int]
     blank: ClassVar[bytes]
@@ -45,6 +56,7 @@ class UnitQueue:
         self.tail_start = 0
         self.tail = bytearray()
         self.dirty = False
+        self.was_cut = False
 
     @property
     def directory(self) -> str:
@@ -153,6 +165,7 @@ class UnitQueue:
             self.tail.clear()
             self._files.cut(number * self.unit_size)
             self.tail_start = number
+            self.was_cut = True
         self._ends_anew()
 
     def _ends_anew(self) -> None:

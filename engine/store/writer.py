@@ -221,19 +221,22 @@ class Writer:
         try:
             return self._log.reserve(size)
         except OSError as error:
-            log.error("no new log file: %s", error)
-            return self._refuse(PutStatus.CREATE_MAPPED_FILE_FAILED, f"no new log file: {error}")
+            return self._failed(error)
 
     def _write(self, data: bytes) -> PutResult | None:
         try:
             self._log.write(data)
         except OSError as error:
-            if not self._write_failure:
-                log.error("the commit log cannot be written: %s", error)
-            self._write_failure = f"the commit log cannot be written: {error}"
-            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, self._write_failure)
+            return self._failed(error)
         self._write_failure = ""
         return None
+
+    def _failed(self, error: OSError) -> PutResult:
+        """What the producer is told; what is logged once for all that fail in a row."""
+        said, self._write_failure = self._write_failure, f"the commit log cannot be written: {error}"
+        if not said:
+            log.error("%s", self._write_failure)
+        return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, self._write_failure)
 
     def _refuse(self, status: PutStatus, remark: str) -> PutResult:
         self._statistics.put_failed += 1

@@ -322,7 +322,7 @@ def _answer(broker: Broker, message: Message, queue_id: int, result: PutResult, 
     if status is not _PUT_OK:
         code = SENT.get(status, -1)
         if code < 0:
-            raise _failure(broker, status)
+            raise _failure(broker, status, result.remark)
     options = broker.options
     broker.stats.put(message.topic, result.count, result.end_offset - result.physical_offset)
     fields = {
@@ -338,18 +338,18 @@ def _answer(broker: Broker, message: Message, queue_id: int, result: PutResult, 
     return Reply(code, ext=fields)
 
 
-def _failure(broker: Broker, status: PutStatus) -> RequestError:
-    """The refusal that a put status stands for."""
+def _failure(broker: Broker, status: PutStatus, why: str = "") -> RequestError:
+    """The refusal that a put status stands for; `why` is what the store says."""
     if status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
         return _illegal(broker)
     if status is PutStatus.SERVICE_NOT_AVAILABLE:
-        return _unavailable(broker)
+        return _unavailable(broker, why)
     code, remark = FAILED.get(status, (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT"))
     return RequestError(code, remark)
 
 
-def _unavailable(broker: Broker) -> RequestError:
-    why, info = broker.store.refusal, broker.store.runtime_info()
+def _unavailable(broker: Broker, why: str = "") -> RequestError:
+    why, info = why or broker.store.refusal, broker.store.runtime_info()
     log_use, queue_use = (
         float(info.get(name, 0)) for name in ("commitLogDiskRatio", "consumeQueueDiskRatio")
     )

@@ -72,6 +72,10 @@ def test_a_failed_write_moves_nothing_and_leaves_zeros() -> None:
     with pytest.raises(OSError):
         log.write(b"b" * 20)
     assert log.position == 10
+    with pytest.raises(OSError, match="No space left"):
+        log.reserve(20)
+    log.wash().sync()
+    log.washed()
     assert disk.read_bytes("/s/log/" + file_name(0))[10:] == bytes(90)
     assert append(log, b"c" * 5) == 10
 
@@ -85,6 +89,9 @@ def test_a_failed_roll_moves_nothing_and_can_be_tried_again(call: str) -> None:
     with pytest.raises(OSError):
         log.reserve(60)
     assert log.position == 60
+    if log.stain is not None:
+        log.wash()
+        log.washed()
     assert append(log, b"b" * 20) == 60
     assert append(log, b"c" * 60) == 100
     assert disk.size("/s/log/" + file_name(100)) == 100

@@ -107,12 +107,13 @@ def test_a_sick_disk_refuses_a_message_and_spoils_nothing(error: int) -> None:
         assert [m.body for m in drain(again.store)] == [b"before", b"after"]
 
 
-def test_no_room_for_a_new_file_is_told_as_the_standard_does() -> None:
+def test_no_room_for_a_new_file_refuses_the_message_with_the_reason() -> None:
     bench = Bench()
     bench.put(message(body=b"x" * 3500))
     bench.disk.fail_next("truncate", "/commitlog", errno.ENOSPC)
     refused = bench.store.put(message(body=b"y" * 1000))
-    assert refused.status is PutStatus.CREATE_MAPPED_FILE_FAILED
+    assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
+    assert "No space left" in refused.remark and "/store/commitlog/00000000000000004096" in refused.remark
     assert bench.put(message(body=b"y" * 1000)) == [1]
 
 
