@@ -45,10 +45,7 @@ SOMETIMES_SILENT = (RequestCode.END_TRANSACTION,)
 """Answered by nothing at times: clients send it one-way."""
 
 NUMBERS = ["-1", "0", "1", "9", *(str(sign * 2**bits - (sign > 0)) for bits in (31, 63) for sign in (-1, 1))]
-NO_SOMETIMES_SILENT = (RequestCode.END_TRANSACTION,)
-"""Answered by nothing at times: clients send it one-way."""
-
-NUMBERS = ["", " ", "1 ", "+", "0x10", "1e3", "NaN", "1.5", "1_0", "\u0663", "9" * 5000, str(2**63)]
+NO_NUMBERS = ["", " ", "1 ", "+", "0x10", "1e3", "NaN", "1.5", "1_0", "\u0663", "9" * 5000, str(2**63)]
 NO_BOOLEANS = ["", "TRUE", "yes", "0"]
 TEXTS = ["", " ", "x" * 40_000, "\0", "\1\2", "a@b@c", "../../x", "%RETRY%", "{}", "[[[", "\U0001f980\xe9"]
 
