@@ -10,6 +10,7 @@ dropped here while a worker still syncs it there.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import mmap
@@ -32,6 +33,16 @@ class Window(Protocol):
 
     def close(self) -> None:
         """End the window; the buffer must not be used any more."""
+
+
+class FileSystem(Protocol):
+    """A file system as a whole: for when thousands of files are to be synced."""
+
+    def sync(self) -> None:
+        """Return when all content and all names are on stable storage; failures since it was opened raise."""
+
+    def close(self) -> None:
+        """Close it."""
 
 
 class File(Protocol):
@@ -108,6 +119,9 @@ class Disk(Protocol):
 
     def sync_dir(self, path: str) -> None:
         """Make the names in a directory durable."""
+
+    def file_system(self, path: str) -> FileSystem:
+        """The file system that a directory lies in."""
 
     def read_bytes(self, path: str) -> bytes:
         """The whole content of a file."""
@@ -251,6 +265,26 @@ class RealFile:
         self.close()
 
 
+class RealFileSystem:
+    """A file system of the operating system, by one of its directories."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+
+    def sync(self) -> None:
+        if self._syncfs is None:
+            os.sync()
+        elif self._syncfs(self._fd) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
 class RealDisk:
     """The operating system's files."""
 
@@ -302,6 +336,9 @@ class RealDisk:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+    def file_system(self, path: str) -> FileSystem:
+        return RealFileSystem(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def read_bytes(self, path: str) -> bytes:
         file = self.open(path)

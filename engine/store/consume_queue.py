@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import logging
 import struct
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from engine.errors import MessageIllegal
 from engine.store.batch_consume_queue import BatchConsumeQueue
 from engine.store.file_queue import FilePool
-from engine.store.unit_queue import BLANK_PLACE, UnitQueue
+from engine.store.unit_queue import BLANK_PLACE, PLACE, UnitQueue
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ class ConsumeQueues:
         self._limit = limit
         self._count = 0
         self.table: dict[str, dict[int, AnyQueue]] = {}
-        self.dirty: list[AnyQueue] = []
+        self.dirty: deque[AnyQueue] = deque()
         self.written: set[tuple[str, int]] = set()
 
     @property
@@ -233,9 +234,21 @@ class ConsumeQueues:
 
     def write_all_out(self) -> None:
         """Write every tail. Raises `OSError` and keeps the ones not written."""
-        while self.dirty:
-            self.write_out(self.dirty[-1])
-            self.dirty.pop().dirty = False
+        self.write_oldest_out(len(self.dirty), lambda: False)
+
+    def write_oldest_out(self, count: int, time_is_up: Callable[[], bool]) -> int:
+        """Write the tails of the `count` queues that have waited longest, until time is up; says how many
+        of them are left. Raises as `write_all_out`."""
+        while count and self.dirty and not time_is_up():
+            self.write_out(self.dirty[0])
+            self.dirty.popleft().dirty = False
+            count -= 1
+        return min(count, len(self.dirty))
+
+    def first_waiting(self) -> int | None:
+        """Where the oldest record lies whose unit is not written out; None when all are."""
+        places = [PLACE.unpack_from(queue.tail)[0] for queue in self.dirty if queue.tail]
+        return min(places, default=None)
 
     def delete(self, topic: str) -> bool:
         """Delete all queues of a topic; false when there is none."""
@@ -245,7 +258,7 @@ class ConsumeQueues:
         self._count -= len(queues)
         for queue in queues.values():
             queue.destroy()
-        self.dirty = [queue for queue in self.dirty if queue.topic != topic]
+        self.dirty = deque(queue for queue in self.dirty if queue.topic != topic)
         directories = [f"{parent}/{topic}" for parent in (self.directory, self.batch_directory) if parent]
         starts = tuple(f"{directory}/" for directory in directories)
         self.written = {item for item in self.written if not item[0].startswith(starts)}

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from engine.clock import Clock
-from engine.disk import Disk, File
+from engine.disk import Disk, File, FileSystem
 from engine.options import StoreOptions
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
@@ -38,7 +38,11 @@ log = logging.getLogger(__name__)
 Done = Callable[[PutStatus], None]
 PAGE = 4096
 FILES_A_STEP = 16
-"""Consume queue files that one piece of work syncs, so that a group commit never waits for many."""
+"""Consume queue files that one piece of work syncs, so that other work never waits for many."""
+WRITE_SECONDS = 0.01
+"""How long the loop is held up to write out tails of queues; the rest follows with the next ticks."""
+FILES_MANY = 512
+"""Files and directories of queues from which on the whole file system is synced at once: that is quicker."""
 DISPATCHED_A_ROUND = 256 << 20
 """Dispatched bytes after which a round is made early, so that recovery never has many more to read."""
 
@@ -126,6 +130,7 @@ class _Round(NamedTuple):
 
     files: list[tuple[str, int]]
     directories: list[str]
+    everything: bool
     index_files: list[File]
     end: int
     physical_offset: int
@@ -134,7 +139,9 @@ class _Round(NamedTuple):
 
 
 class Durability:
-    """Syncs on the worker. `on_flushed` is called on the loop whenever more of the log became durable."""
+    """Syncs the log on the worker, what is derived `aside`: no send waits for that. `on_flushed` is called on
+    the loop whenever more of the log became durable.
+    """
 
     def __init__(
         self,
@@ -147,11 +154,14 @@ class Durability:
         index: Index | None,
         checkpoint: Checkpoint,
         on_flushed: Callable[[], None],
+        aside: Worker | None = None,
     ) -> None:
         self._options = options
         self._disk = disk
         self._clock = clock
         self._worker = worker
+        self._aside = aside or worker
+        self._file_system: FileSystem | None = None
         self._log = commit_log
         self._queues = queues
         self._index = index
@@ -165,6 +175,7 @@ class Durability:
         self._last_flush = self._last_thorough = self._last_queues = self._last_round = 0
         self._target_timestamp = 0
         self._round_offset = 0
+        self._to_write = 0
         self._is_round_synced = False
         self._running = False
         self._sync_failed = False
@@ -174,6 +185,8 @@ class Durability:
     def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
         """Begin with a log that is durable up to `flushed` and dispatched up to a record."""
         self.commit.flushed = self._log.durable = flushed
+        # Opened before anything is written, so that it knows of every failure.
+        self._file_system = self._disk.file_system(self._queues.directory)
         self.dispatched_offset = self._round_offset = dispatched_offset
         self.dispatched_timestamp = self._log.last_timestamp = dispatched_timestamp
         now = self._clock.millis()
@@ -266,17 +279,27 @@ class Durability:
                 self.flush()
         if now - self._last_queues >= options.flush_interval_consume_queue:
             self._last_queues = now
+            self._to_write = len(self._queues.dirty)
+            self._write_derived(now)
+        elif self._to_write:
             self._write_derived(now)
         early = self.dispatched_offset - self._round_offset >= DISPATCHED_A_ROUND
         if early or now - self._last_round >= options.flush_consume_queue_thorough_interval:
-            self.start_round()
+            self.start_round(all_out=False)
         elif self._is_round_synced:
             self._end_round()
 
-    def _write_derived(self, now: int) -> bool:
+    def _write_derived(self, now: int, all_out: bool = False) -> bool:
         """Step 1. A failure is told in the log and tried again; the data stays in memory."""
+        until = self._clock.monotonic() + WRITE_SECONDS
         try:
-            self._queues.write_all_out()
+            if all_out:
+                self._queues.write_all_out()
+                self._to_write = 0
+            else:
+                self._to_write = self._queues.write_oldest_out(
+                    self._to_write, lambda: self._clock.monotonic() > until
+                )
             if self._index is not None:
                 self._index.apply(now)
             self._checkpoint.save()
@@ -287,22 +310,33 @@ class Durability:
         self.derived_failure = ""
         return True
 
-    def start_round(self) -> None:
-        """Start a round that ends with a new checkpoint, unless one is under way."""
+    def start_round(self, all_out: bool = True) -> None:
+        """Start a round that ends with a new checkpoint, unless one is under way.
+
+        Unless all tails are to be written out first, the checkpoint says how far they are.
+        """
         if self._round is not None or self._sync_failed:
             return
         now = self._clock.millis()
         self._last_round = now
-        if not self._write_derived(now):
+        if not self._write_derived(now, all_out):
             return
+        offset, timestamp = self.dispatched_offset, self.dispatched_timestamp
+        waiting = self._queues.first_waiting()
+        if waiting is not None:
+            offset, timestamp = waiting, self._log.store_time(waiting)
         index_files, index_timestamp = self._index_files()
+        files = sorted(self._queues.written)
+        directories = self._take_directories(self._queues.pool.unsynced)
+        many = len(files) + len(directories) >= FILES_MANY
         self._round = _Round(
-            sorted(self._queues.written),
-            [*self._take_directories(self._queues.pool.unsynced), *self._index_directories()],
+            [] if many else files,
+            [*([] if many else directories), *self._index_directories()],
+            many,
             index_files,
             self._log.position,
-            self.dispatched_offset,
-            self.dispatched_timestamp,
+            offset,
+            timestamp,
             index_timestamp,
         )
         self._queues.written.clear()
@@ -335,9 +369,7 @@ class Durability:
             for directory, start in files:
                 self._sync_queue_file(directory, start)
             if last:
-                for file in current.index_files:
-                    file.sync()
-                self._sync_directories(current.directories)
+                self._sync_rest(current)
 
         def done(outcome: object) -> None:
             if not self._running:
@@ -352,7 +384,15 @@ class Durability:
             else:
                 self._step()
 
-        self._worker.run(work, done)
+        self._aside.run(work, done)
+
+    def _sync_rest(self, current: _Round) -> None:
+        if current.everything:
+            assert self._file_system is not None
+            self._file_system.sync()
+        for file in current.index_files:
+            file.sync()
+        self._sync_directories(current.directories)
 
     def _sync_queue_file(self, directory: str, start: int) -> None:
         # Its topic may have been deleted meanwhile.
@@ -399,12 +439,18 @@ class Durability:
         """Make everything durable, here and now; whether the store may count as cleanly stopped."""
         self._running = False
         clean = False
-        if not self.commit.failure and not self._sync_failed and self._write_derived(self._clock.millis()):
+        if (
+            not self.commit.failure
+            and not self._sync_failed
+            and self._write_derived(self._clock.millis(), all_out=True)
+        ):
             try:
                 self._sync_all()
                 clean = True
             except OSError as error:
                 log.error("the store could not be written to disk: %s", error)
+        if self._file_system is not None:
+            self._file_system.close()
         self.commit.give_up()
         return clean
 
@@ -416,14 +462,17 @@ class Durability:
         # The directory always: a sync that is still waiting has taken it from the list.
         self._sync_directories({*self._log.files.pool.unsynced, self._log.files.directory})
         self.commit.flushed = self._log.durable = self._log.position
-        unfinished = self._round or _Round([], [], [], 0, 0, 0, 0)
-        for directory, start in sorted({*self._queues.written, *unfinished.files}):
-            self._sync_queue_file(directory, start)
-        index_files, index_timestamp = self._index_files()
-        for index_file in (*unfinished.index_files, *index_files):
-            index_file.sync()
+        unfinished = self._round or _Round([], [], False, [], 0, 0, 0, 0)
+        files = sorted({*self._queues.written, *unfinished.files})
         names = {*self._queues.pool.unsynced, *unfinished.directories, *self._index_directories()}
-        self._sync_directories(names)
+        many = unfinished.everything or len(files) + len(names) >= FILES_MANY
+        index_files, index_timestamp = self._index_files()
+        for directory, start in () if many else files:
+            self._sync_queue_file(directory, start)
+        indexes = [*unfinished.index_files, *index_files]
+        self._sync_rest(
+            _Round([], self._index_directories() if many else sorted(names), many, indexes, 0, 0, 0, 0)
+        )
         checkpoint = self._checkpoint
         checkpoint.physic_msg_timestamp = self._log.last_timestamp
         checkpoint.logics_physical_offset = self.dispatched_offset

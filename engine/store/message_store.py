@@ -104,11 +104,20 @@ class MessageStore:
         self._checkpoint = Checkpoint(disk, f"{self._root}/checkpoint")
         self._table = QueueTable(disk, f"{self._root}/queuetable", f"{self._root}/lock")
         self._dispatch = Dispatch(self._queues, self._index, parse_delay_levels(options.message_delay_level))
-        self._durability = Durability(
-            options, disk, clock, worker, self._log, self._queues, self._index, self._checkpoint, self._apply
-        )
         # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
         self._aside = aside or worker
+        self._durability = Durability(
+            options,
+            disk,
+            clock,
+            worker,
+            self._log,
+            self._queues,
+            self._index,
+            self._checkpoint,
+            self._apply,
+            self._aside,
+        )
         self._removals = Removals(disk, clock, self._aside, options)
         self._log.files.pool.remove = self._queues.pool.remove = self._removals.add
         if self._index is not None:

@@ -28,7 +28,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from engine.disk import File, Window
+from engine.disk import File, FileSystem, Window
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
@@ -255,6 +255,18 @@ class CrashFile:
         self._disk.unlock(self._path, self)
 
 
+class _CrashFileSystem:
+    def __init__(self, disk: CrashDisk, path: str) -> None:
+        self._disk = disk
+        self._path = path
+
+    def sync(self) -> None:
+        self._disk.sync_everything(self._path)
+
+    def close(self) -> None:
+        return
+
+
 def _error(number: int, path: str) -> OSError:
     return OSError(number, os.strerror(number), path)
 
@@ -440,6 +452,20 @@ class CrashDisk:
         self.step("sync_dir", path)
         for change in self._journal.pop(path, ()):
             change.apply(self._durable)
+
+    def file_system(self, path: str) -> FileSystem:
+        return _CrashFileSystem(self, path)
+
+    def sync_everything(self, path: str) -> None:
+        """Make all content and all names durable, as asked for through a directory."""
+        self.syncs += 1
+        self.allow("sync", path)
+        self.step("sync", path)
+        for inode in {id(inode): inode for inode in self._names.values()}.values():
+            if inode is not _DIRECTORY:
+                inode.sync()
+        self._journal.clear()
+        self._durable = dict(self._names)
 
     def read_bytes(self, path: str) -> bytes:
         return self.open(path).read(0, self._get(path).size)

@@ -175,4 +175,25 @@ def test_what_is_dirty_is_marked_once() -> None:
     queue = table.open("t", 0)
     table.mark(queue)
     table.mark(queue)
-    assert table.dirty == [queue]
+    assert list(table.dirty) == [queue]
+
+
+def test_those_that_have_waited_longest_are_written_first_and_time_may_be_up() -> None:
+    table = queues(CrashDisk())
+    opened = [table.open("t", number) for number in range(5)]
+    for number, queue in enumerate(opened):
+        queue.append(0, 100 * number + 50, 100, 0)
+        table.mark(queue)
+    assert table.first_waiting() == 50
+    asked = iter([False, False, True])
+    assert table.write_oldest_out(4, lambda: next(asked)) == 2
+    assert [bool(queue.tail) for queue in opened] == [False, False, True, True, True]
+    assert table.first_waiting() == 250
+    table.write_out(opened[2])
+    opened[2].append(1, 900, 100, 0)
+    assert table.first_waiting() == 350
+    assert table.write_oldest_out(2, lambda: False) == 0
+    assert table.first_waiting() == 450
+    table.write_all_out()
+    assert table.first_waiting() is None
+    assert not table.dirty

@@ -2,11 +2,12 @@
 
 import errno
 
+import pytest
 from construct import Container
 
 from engine.clock import ManualClock
 from engine.options import FlushDiskType
-from engine.store import schema
+from engine.store import flush, schema
 from engine.store.flush import GroupCommit
 from engine.store.results import PutStatus
 from engine.worker import MemoryWorker
@@ -205,3 +206,56 @@ def test_a_topic_may_be_deleted_while_a_round_runs() -> None:
     bench.store.tick()
     worker.perform_all()
     assert checkpoint(bench).logics_physical_offset > 0
+
+
+class Stopwatch(ManualClock):
+    """Every look at the monotonic clock finds that a millisecond has gone by."""
+
+    def monotonic(self) -> float:
+        self.advance(1)
+        return super().monotonic()
+
+
+def test_many_tails_are_written_out_over_several_ticks() -> None:
+    bench = Bench(clock=Stopwatch(), flush_interval_consume_queue=100_000)
+    bench.put(*[message(queue_id=number) for number in range(60)])
+    bench.clock.advance(100_000)
+    left = []
+    for _ in range(20):
+        bench.store.tick()
+        left.append(len(bench.store._queues.dirty))
+    assert left == sorted(left, reverse=True) and 20 < left[0] < 60 and left[-1] == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_checkpoint_says_how_far_the_tails_are_written(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a power cut leaves of the rest, every unit is there again."""
+    monkeypatch.setattr(flush, "FILES_MANY", 5 + seed)
+    bench = Bench(clock=Stopwatch(), flush_consume_queue_thorough_interval=2000)
+    for turn in range(6):
+        bench.put(*[message(queue_id=number % 23, body=b"%d" % turn) for number in range(40)])
+        bench.clock.advance(700)
+        bench.store.tick()
+        bench.store.tick()
+    offset = bench.store._checkpoint.logics_physical_offset
+    flushed = bench.store.flushed_offset
+    assert 0 < offset < bench.store.max_physical_offset
+    again = bench.crash(seed)
+    found = [m for number in range(23) for m in drain(again.store, queue_id=number)]
+    assert len(found) >= sum(1 for place in range(240) if place * 140 < flushed - 140)
+    for number in range(23):
+        offsets = [m.queue_offset for m in drain(again.store, queue_id=number)]
+        assert offsets == list(range(len(offsets)))
+
+
+def test_thousands_of_files_are_synced_as_one_file_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    def syncs(many: int) -> int:
+        monkeypatch.setattr(flush, "FILES_MANY", many)
+        bench = Bench()
+        bench.put(*[message(queue_id=number) for number in range(50)])
+        before = bench.disk.syncs
+        bench.store.stop()
+        assert len(drain(bench.crash(1).store, queue_id=49)) == 1
+        return bench.disk.syncs - before
+
+    assert syncs(10) < 20 < 100 < syncs(1000)
