@@ -337,36 +337,40 @@ def test_bodies_of_wrong_shapes(code: int) -> None:
     with World() as world:
         honest = HonestClient(world)
         meet_victim(world, honest)
-        peer = world.meet(NAMESRV_PORT if code in NAMESRV_REQUESTS else BROKER_PORT)
-        asker = world.meet(peer.pair.server.host.port if peer.pair else BROKER_PORT)
+        port = NAMESRV_PORT if code in NAMESRV_REQUESTS else BROKER_PORT
+        peer = world.meet(port)
+        ask_around = AROUND[port]
+        asked = []
         for value in spoiled_json(GOOD_BODIES[code]):
-            fields = good_fields(code)
-            asked = peer.tell(code, ext=fields, body=json.dumps(value).encode())
-            check_answered(peer, [asked])
-            ask_around(asker)
+            asked.append(peer.tell(code, ext=good_fields(code), body=json.dumps(value).encode()))
+            asked += [peer.tell(other, ext=fields) for other, fields in ask_around]
+        check_answered(peer, asked)
         check_afterwards(world, honest)
 
 
-def ask_around(asker: Speaker) -> None:
-    """Ask for what a bad body may have left behind."""
-    if asker.pair is not None and asker.pair.server.host.port == NAMESRV_PORT:
-        codes = [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO]
-        extra = []
-    else:
-        codes = [
-            RequestCode.GET_TOPIC_STATS_INFO,
-            RequestCode.GET_CONSUME_STATS,
-            RequestCode.GET_TOPIC_CONFIG,
-            RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,
-            RequestCode.GET_CONSUMER_CONNECTION_LIST,
-            RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,
-            RequestCode.CONSUMER_SEND_MSG_BACK,
-        ]
-        extra = [
-            asker.tell(RequestCode.SEND_MESSAGE_V2, send_header(VICTIM, queue_id=-1), b"more"),
-            asker.tell(RequestCode.PULL_MESSAGE, pull_header(VICTIM, group=VICTIM)),
-        ]
-    check_answered(asker, extra + [asker.tell(code, ext=good_fields(code)) for code in codes])
+AROUND: dict[int, list[tuple[int, dict[str, str]]]] = {
+    NAMESRV_PORT: [
+        (code, good_fields(code))
+        for code in (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO)
+    ],
+    BROKER_PORT: [
+        (RequestCode.SEND_MESSAGE_V2, send_header(VICTIM, queue_id=-1).encode()),
+        (RequestCode.PULL_MESSAGE, pull_header(VICTIM, group=VICTIM).encode()),
+        *(
+            (code, good_fields(code))
+            for code in (
+                RequestCode.GET_TOPIC_STATS_INFO,
+                RequestCode.GET_CONSUME_STATS,
+                RequestCode.GET_TOPIC_CONFIG,
+                RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,
+                RequestCode.GET_CONSUMER_CONNECTION_LIST,
+                RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,
+                RequestCode.CONSUMER_SEND_MSG_BACK,
+            )
+        ),
+    ],
+}
+"""What shows what a bad body has left behind, by port."""
 
 
 @pytest.mark.parametrize("seed", range(4))
