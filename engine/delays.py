@@ -16,6 +16,7 @@ import logging
 import re
 from typing import Any
 
+from engine import members
 from engine.clock import Clock
 from engine.data_version import DataVersion
 from engine.disk import Disk
@@ -174,6 +175,7 @@ class DelaySchedule:
         self._queues = [_Level(number) for number in range(1, levels.max_level + 1)]
         self._first = 0
         self._other: dict[int, int] = {}
+        self._members: dict[str, Any] = {}
         self._delivered = 0
         self._end = 0
         self._is_dirty = False
@@ -195,6 +197,7 @@ class DelaySchedule:
             queue.offset = known.pop(queue.number, 0)
         # Levels that the settings no longer have; they may have them again.
         self._other = known
+        self._members = members.others(table, ("dataVersion", "offsetTable"))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
 
     def tick(self, now: int) -> int:
@@ -222,7 +225,7 @@ class DelaySchedule:
         if not self._is_dirty and not self._file.has_failed:
             return
         durable = self._store.flushed_offset
-        text = dumps(self.to_json(), indent=True)
+        text = self._text()
         if durable >= self._end:
             self._waiting = None
             self._is_dirty = False
@@ -240,7 +243,10 @@ class DelaySchedule:
         if self._is_dirty or self._file.has_failed:
             self._is_dirty = False
             self._waiting = None
-            self._file.save(lambda: dumps(self.to_json(), indent=True), inline=True)
+            self._file.save(self._text, inline=True)
+
+    def _text(self) -> bytes:
+        return dumps(self._members | self.to_json(), indent=True)
 
     def to_json(self) -> dict[str, Any]:
         """The next message of each level, and the version, as brokers tell slaves."""

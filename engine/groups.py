@@ -92,6 +92,8 @@ class GroupTable:
         self._clock = clock
         self._file = TableFile(disk, path, worker)
         self._texts: dict[str, Prepared] = {}
+        self._others: dict[str, Any] = {}
+        self._others_of: dict[str, dict[str, Any]] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
         self.data_version = DataVersion(timestamp=clock.millis())
         self._table = {name: SubscriptionGroupConfig(name) for name in BUILT_IN_GROUPS}
@@ -104,6 +106,9 @@ class GroupTable:
         for value in (table.get("subscriptionGroupTable") or {}).values():
             config = SubscriptionGroupConfig.from_json(value)
             self._table[config.group_name] = config
+            if others := members.others(value, _NAMES.values()):
+                self._others_of[config.group_name] = others
+        self._others = members.others(table, ("dataVersion", "forbiddenTable", "subscriptionGroupTable"))
         for group, topics in (table.get("forbiddenTable") or {}).items():
             self._forbidden[group] = dict(topics)
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
@@ -174,6 +179,7 @@ class GroupTable:
         forbidden = self._forbidden.pop(name, None)
         if self._table.pop(name, None) is None and forbidden is None:
             return False
+        self._others_of.pop(name, None)
         self._texts.pop(name, None)
         self._changed()
         return True
@@ -232,9 +238,11 @@ class GroupTable:
         texts = self._texts
         for name, config in self._table.items():
             if name not in texts:
-                texts[name] = Prepared(dumps(config.to_json(), indent=True))
+                entry = self._others_of.get(name, {}) | config.to_json()
+                texts[name] = Prepared(dumps(entry, indent=True))
         return dumps(
             {
+                **self._others,
                 "dataVersion": self.data_version.to_json(),
                 "forbiddenTable": self._forbidden,
                 "subscriptionGroupTable": texts,

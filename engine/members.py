@@ -4,7 +4,7 @@ A member that is missing or null has its default. `ConfigError` names the one th
 nothing of a wrong type gets into a table, or into its file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 from engine.errors import ConfigError
@@ -13,6 +13,11 @@ T = TypeVar("T", bool, int, str, dict[str, Any], list[Any])
 
 INT_BITS, LONG_BITS = 32, 64
 """Widths of Java's numbers."""
+
+
+def others(entry: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The members that are not known here, such as those of a newer version; written back as they are."""
+    return {name: value for name, value in entry.items() if name not in known}
 
 
 def read(entry: Mapping[str, Any], name: str, default: T, bits: int = INT_BITS) -> T:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from engine import members
 from engine.clock import Clock
 from engine.data_version import DataVersion
 from engine.disk import Disk
@@ -41,6 +42,7 @@ class ConsumerOffsets:
         self._pulled: dict[str, Offsets] = {}
         self._resets: dict[str, Offsets] = {}
         self._texts: dict[str, Prepared] = {}
+        self._others: dict[str, Any] = {}
         self._dirty: set[str] = set()
         self._is_dirty = False
         self._count = 0
@@ -55,6 +57,7 @@ class ConsumerOffsets:
             return
         for key, queues in (table.get("offsetTable") or {}).items():
             self._table[key] = {int(queue_id): offset for queue_id, offset in queues.items()}
+        self._others = members.others(table, ("dataVersion", "groupTopicMap", "offsetTable"))
         self._count = sum(map(len, self._table.values()))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
 
@@ -187,6 +190,7 @@ class ConsumerOffsets:
         texts = {key: self._texts.get(key) or self._first_text(key) for key in self._table}
         return dumps(
             {
+                **self._others,
                 "dataVersion": self.data_version.to_json(),
                 "groupTopicMap": self.group_topics(),
                 "offsetTable": texts,

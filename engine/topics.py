@@ -119,6 +119,8 @@ class TopicTable:
         self._clock = clock
         self._file = TableFile(disk, path, worker)
         self._texts: dict[str, Prepared] = {}
+        self._others: dict[str, Any] = {}
+        self._others_of: dict[str, dict[str, Any]] = {}
         self.data_version = DataVersion(timestamp=clock.millis())
         self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
         self._table = {config.topic_name: config for config in built_in_topics(options)}
@@ -132,6 +134,9 @@ class TopicTable:
         for value in (table.get("topicConfigTable") or {}).values():
             config = TopicConfig.from_json(value)
             self._table[config.topic_name] = config
+            if others := members.others(value, config.to_json()):
+                self._others_of[config.topic_name] = others
+        self._others = members.others(table, ("dataVersion", "topicConfigTable"))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
 
     def get(self, name: str) -> TopicConfig | None:
@@ -261,6 +266,7 @@ class TopicTable:
         if self._table.pop(name, None) is None:
             return False
         self._texts.pop(name, None)
+        self._others_of.pop(name, None)
         self._changed(())
         return True
 
@@ -284,8 +290,10 @@ class TopicTable:
         texts = self._texts
         for name, config in self._table.items():
             if name not in texts:
-                texts[name] = Prepared(dumps(config.to_json(), indent=True))
-        return dumps({"dataVersion": self.data_version.to_json(), "topicConfigTable": texts}, indent=True)
+                entry = self._others_of.get(name, {}) | config.to_json()
+                texts[name] = Prepared(dumps(entry, indent=True))
+        known = {"dataVersion": self.data_version.to_json(), "topicConfigTable": texts}
+        return dumps(self._others | known, indent=True)
 
     def _altered(self, config: TopicConfig) -> TopicConfig:
         known = self._table.get(config.topic_name)

@@ -271,7 +271,9 @@ def test_the_file_waits_for_the_log() -> None:
 
 def test_the_file_is_the_standards_and_knows_other_levels() -> None:
     disk = CrashDisk()
-    write_table(disk, PATH, b'{"dataVersion":{"counter":2,"timestamp":5},"offsetTable":{3:0,25:119}}')
+    write_table(
+        disk, PATH, b'{"dataVersion":{"counter":2,"timestamp":5},"future":1,"offsetTable":{3:0,25:119}}'
+    )
     bench = Bench(disk)
     bench.send(message(1))
     bench.pass_time(1000)
@@ -279,7 +281,7 @@ def test_the_file_is_the_standards_and_knows_other_levels() -> None:
     bench.schedule.persist()
     assert disk.read_bytes(PATH).decode() == (
         '{\n\t"dataVersion":{\n\t\t"counter":2,\n\t\t"stateVersion":0,\n\t\t"timestamp":5\n\t},\n'
-        '\t"offsetTable":{\n\t\t1:1,\n\t\t25:119\n\t}\n}'
+        '\t"future":1,\n\t"offsetTable":{\n\t\t1:1,\n\t\t25:119\n\t}\n}'
     )
 
 

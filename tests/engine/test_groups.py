@@ -15,7 +15,7 @@ from engine.groups import (
     GroupTable,
     SubscriptionGroupConfig,
 )
-from engine.jsonfile import load_table
+from engine.jsonfile import load_table, save_table
 from engine.options import BrokerOptions
 from engine.testing.crash_disk import CrashDisk
 from engine.worker import MemoryWorker
@@ -151,6 +151,28 @@ def test_the_table_outlives_a_restart() -> None:
     assert again.get("g") == first.get("g")
     assert again.forbidden("g", "t") == 4
     assert again.data_version == first.data_version
+
+
+def test_members_that_we_do_not_know_are_written_back() -> None:
+    disk = CrashDisk()
+    table(disk).find("g")
+    written = load_table(disk, PATH)
+    assert written is not None
+    written["future"] = "x"
+    written["subscriptionGroupTable"]["g"]["newer"] = {"b": 2}
+    save_table(disk, PATH, written)
+    made = table(disk)
+    made.put(SubscriptionGroupConfig("g", retry_max_times=3))
+    again = load_table(disk, PATH)
+    assert again is not None
+    assert again["future"] == "x"
+    assert again["subscriptionGroupTable"]["g"]["newer"] == {"b": 2}
+    assert again["subscriptionGroupTable"]["g"]["retryMaxTimes"] == 3
+    made.delete("g")
+    made.find("g")
+    again = load_table(disk, PATH)
+    assert again is not None
+    assert "newer" not in again["subscriptionGroupTable"]["g"], "another group of that name"
 
 
 def test_the_file_is_the_standards() -> None:

@@ -195,6 +195,18 @@ def test_a_file_of_version_4_is_read(text: bytes) -> None:
     assert offsets.data_version == DataVersion()
 
 
+def test_members_that_we_do_not_know_are_written_back() -> None:
+    disk = CrashDisk()
+    write_table(disk, PATH, b'{"offsetTable":{"t@g":{0:17}},"future":{"a":[1]},"groupTopicMap":{"o":[]}}')
+    offsets = table(disk)
+    offsets.commit("g", "t", 0, 18)
+    offsets.persist()
+    again = load_table(disk, PATH)
+    assert again is not None
+    assert again["future"] == {"a": [1]}
+    assert again["groupTopicMap"] == {"g": ["t"]}, "derived from the offsets"
+
+
 def test_foreign_keys_are_kept() -> None:
     disk = CrashDisk()
     write_table(disk, PATH, b'{"offsetTable":{"a@b@c":{0:1},"plain":{0:2}}}')

@@ -8,7 +8,7 @@ from engine.attributes import AttributeRefused
 from engine.clock import ManualClock
 from engine.data_version import DataVersion
 from engine.errors import ConfigError
-from engine.jsonfile import load_table
+from engine.jsonfile import load_table, save_table
 from engine.options import BrokerOptions
 from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
@@ -228,6 +228,27 @@ def test_the_file_is_the_standards() -> None:
         "topicSysFlag": 0,
         "writeQueueNums": 4,
     }
+
+
+def test_members_that_we_do_not_know_are_written_back() -> None:
+    disk = CrashDisk()
+    table(disk).put(TopicConfig("t"), TopicConfig("u"))
+    written = load_table(disk, PATH)
+    assert written is not None
+    written["future"] = {"a": [1]}
+    written["topicConfigTable"]["t"]["newer"] = {"b": None, "c": 2}
+    written["topicConfigTable"]["u"]["newer"] = 3
+    save_table(disk, PATH, written)
+    made = table(disk)
+    made.put(TopicConfig("t", 9, 9))
+    made.delete("u")
+    made.put(TopicConfig("u"))
+    again = load_table(disk, PATH)
+    assert again is not None
+    assert again["future"] == {"a": [1]}
+    assert again["topicConfigTable"]["t"]["newer"] == {"c": 2}
+    assert again["topicConfigTable"]["t"]["readQueueNums"] == 9
+    assert "newer" not in again["topicConfigTable"]["u"], "another topic of that name"
 
 
 def test_a_file_of_version_4_is_read() -> None:
