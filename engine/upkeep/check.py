@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from engine.disk import Disk
 from engine.errors import StoreUnavailable
 from engine.options import StoreOptions
-from engine.upkeep.findings import Findings, Part
+from engine.upkeep.findings import Findings, Part, Progress
 from engine.upkeep.index_check import IndexCheck
 from engine.upkeep.layout import RESTORE, Layout, find_files, hold
 from engine.upkeep.queue_check import QueueCheck
@@ -29,7 +29,7 @@ from engine.upkeep.table_check import (
     check_tables,
     read_checkpoint,
 )
-from engine.upkeep.walk import Progress, Walk, fields_of, keys_of
+from engine.upkeep.walk import Walk, fields_of, keys_of
 
 
 @dataclass
@@ -56,22 +56,23 @@ class CheckReport:
 class _Check:
     """One check, step by step."""
 
-    def __init__(self, layout: Layout, findings: Findings) -> None:
+    def __init__(self, layout: Layout, findings: Findings, progress: Progress) -> None:
         self._layout = layout
+        self._progress = progress
         self._findings = findings
         is_unclean = check_state(layout, findings)
         self.report = CheckReport(layout.root, findings, is_unclean)
         self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, findings, RESTORE)
-        self._queues = QueueCheck(layout, findings)
+        self._queues = QueueCheck(layout, findings, progress)
         self._index = IndexCheck(layout, findings, is_unclean)
         self._checkpoint = read_checkpoint(layout, findings)
         self._known_end = self._queues.known_end(self._files.end)
         self._last_timestamp = 0
         self._point_is_record = False
 
-    def run(self, progress: Progress | None) -> CheckReport:
+    def run(self) -> CheckReport:
         """Check everything."""
-        walk = Walk(self._files, self._findings, self._is_past_end, progress)
+        walk = Walk(self._files, self._findings, self._is_past_end, self._read_so_far)
         self._walk(walk)
         self._judge_end(walk)
         self._queues.finish(walk.end)
@@ -82,6 +83,9 @@ class _Check:
         report.queues, report.units = self._queues.queues, self._queues.units
         report.index_entries = self._index.entries
         return report
+
+    def _read_so_far(self, done: int, total: int) -> None:
+        self._progress("reading the log", done, total)
 
     def _is_past_end(self, position: int) -> bool:
         """Records after damage are old ones when a clean stop left no queue that knows so late a record."""
@@ -153,7 +157,7 @@ def check_store(
     options: StoreOptions,
     *,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
     limit: int | None = None,
 ) -> CheckReport:
     """Verify the store of `options`; at most `limit` findings of a part and severity are kept.
@@ -170,7 +174,7 @@ def check_store(
             raise
     try:
         findings = Findings() if limit is None else Findings(limit)
-        return _Check(layout, findings).run(progress)
+        return _Check(layout, findings, progress).run()
     finally:
         if lock is not None:
             lock.close()

@@ -1,13 +1,18 @@
-"""What a check finds: where, what is wrong there, and what to do about it."""
+"""What a check finds, where, what is wrong there, and what to do about it; and how far it is."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
 LIMIT = 100
 """Findings kept of each part and severity; beyond it they are only counted."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Called now and then with what is being done, how much of it is done, and all of it."""
 
 
 class Severity(StrEnum):

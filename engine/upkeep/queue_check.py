@@ -22,7 +22,7 @@ from engine.store.dispatch import delivery_time, enters_queue, inner_batch, pars
 from engine.store.file_queue import FileQueue
 from engine.store.unit_queue import PLACE
 from engine.upkeep.ext_check import ADDRESS_MAX, ExtCheck
-from engine.upkeep.findings import Findings, Part
+from engine.upkeep.findings import Findings, Part, Progress
 from engine.upkeep.layout import REBUILD, Layout, find_files, read
 from engine.upkeep.unit_check import Known, UnitCheck
 from engine.upkeep.walk import Fields
@@ -43,7 +43,7 @@ def last_number(files: FileQueue, unit_size: int) -> int:
     """The number of a queue's last unit, -1 without any. Found by halving."""
     if not files.starts:
         return -1
-    low, high, found = -(-files.starts[0] // unit_size), files.end // unit_size, -1
+    low, high, found = -(-files.starts[0] // unit_size), -(-files.used() // unit_size), -1
     while low < high:
         middle = (low + high) // 2
         if place_at(files, middle * unit_size)[1] > 0:
@@ -62,9 +62,10 @@ def place_at(files: FileQueue, offset: int) -> tuple[int, int]:
 class QueueCheck:
     """All queues that are on disk, or should be."""
 
-    def __init__(self, layout: Layout, findings: Findings) -> None:
+    def __init__(self, layout: Layout, findings: Findings, progress: Progress) -> None:
         self._layout = layout
         self._findings = findings
+        self._progress = progress
         self._delays = parse_delay_levels(layout.options.message_delay_level)
         self._files = self._find(layout.queues, Part.QUEUE, UNIT_SIZE)
         self._batch_files = self._find(layout.batch_queues, Part.BATCH_QUEUE, BATCH_UNIT_SIZE)
@@ -76,7 +77,9 @@ class QueueCheck:
 
     def _find(self, parent: str, part: Part, unit_size: int) -> dict[Key, FileQueue]:
         found = {}
-        for topic, queue_id, folder in self._layout.queue_folders(parent):
+        folders = list(self._layout.queue_folders(parent))
+        for number, (topic, queue_id, folder) in enumerate(folders):
+            self._progress("opening queues", number, len(folders))
             files = find_files(self._layout.pool, folder, part, self._findings, REBUILD)
             if files.starts and files.file_size % unit_size:
                 what = f"has files of {files.file_size} bytes, which is no multiple of {unit_size}"
@@ -200,7 +203,9 @@ class QueueCheck:
     def finish(self, log_end: int) -> None:
         """After the last record."""
         self._known.log_end = log_end
-        for check in (*self._checks.values(), *self._batch_checks.values()):
+        checks = (*self._checks.values(), *self._batch_checks.values())
+        for number, check in enumerate(checks):
+            self._progress("closing queues", number, len(checks))
             check.finish()
 
     @property

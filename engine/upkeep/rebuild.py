@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.disk import Disk
@@ -31,7 +30,7 @@ from engine.store.file_queue import FilePool
 from engine.store.index_file import Index
 from engine.store.record import HEAD_SIZE, decode
 from engine.store.unit_queue import BLANK_PLACE, PLACE
-from engine.upkeep.findings import Findings, Part
+from engine.upkeep.findings import Findings, Part, Progress
 from engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
 from engine.upkeep.queue_check import last_number
 from engine.upkeep.table_check import check_tables
@@ -44,9 +43,6 @@ _QUEUES_MAX = 1 << 31
 _OPEN_FILES = 512
 _PENDING_MAX = 64 << 20
 """Bytes of the log after which units that wait in memory are written, so that many queues need little."""
-
-Progress = Callable[[str, int, int], None]
-"""Called now and then with what is being done (reading, syncing), how much of it is done, and all of it."""
 
 
 @dataclass

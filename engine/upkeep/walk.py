@@ -38,10 +38,6 @@ _find_keys = re.compile(rb"(?:\A|\x02)(%b|%b|%b)\x01([^\x02]+)" % (_TAGS, _UNIQU
 _V6_BORN, _V6_STORE = SysFlag.BORN_HOST_V6, SysFlag.STORE_HOST_V6
 _V6 = _V6_BORN | _V6_STORE
 
-Progress = Callable[[int, int], None]
-"""Called now and then with what is done and what there is to do, in bytes."""
-
-
 Fields = tuple[int, int, int, int, bytes, bytes]
 """What the checks need of a valid record: queue id, queue offset, sys flag, store time in ms, topic and
 properties."""
@@ -89,6 +85,7 @@ class Walk:
     before that without a valid record, and `has_rest` says whether anything but zeros lies after the end.
 
     `is_past_end` is asked, for a valid record after damage, whether it is an old one after the log's end.
+    `progress` is called now and then with the bytes read and the bytes to read.
     """
 
     def __init__(
@@ -96,7 +93,7 @@ class Walk:
         files: FileQueue,
         findings: Findings,
         is_past_end: Callable[[int], bool],
-        progress: Progress | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self._files = files
         self._findings = findings

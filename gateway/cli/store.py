@@ -95,7 +95,7 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
             options,
             force=force_read,
             limit=limit,
-            progress=lambda done, total: advance("checking", done, total),
+            progress=advance,
         )
     if as_json:
         print_json(check_as_json(report))

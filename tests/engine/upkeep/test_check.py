@@ -176,3 +176,14 @@ def test_consumer_offsets_beyond_their_queue_are_noted() -> None:
     )
     finding = the_finding(disk, "note")
     assert "g stands at 900 of orders queue 1, which ends at 5" in finding.what
+
+
+def test_it_says_how_far_it_is() -> None:
+    said: list[tuple[str, int, int]] = []
+    check_store(filled(40), options(), progress=lambda *each: said.append(each))
+    assert list(dict.fromkeys(stage for stage, _, _ in said)) == [
+        "opening queues",
+        "reading the log",
+        "closing queues",
+    ]
+    assert all(0 <= done <= total for _, done, total in said)
