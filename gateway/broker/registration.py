@@ -121,7 +121,12 @@ class Registration:
             self._timers[key] = self._clockwork.callLater(RETRY_SECONDS, self._retry, registrar)
 
     def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
-        """The requests that tell of these topics, or of all: one, unless registration is split."""
+        """The requests that tell of these topics, or of all: one, unless registration is split.
+
+        A name server takes over what it knows only with another data version than it was told last, so the
+        parts of a split registration differ in their times; the last has the table's own version.
+        Standard: `TopicConfigManager.buildSerializeWrapper`, which raises the version with every part.
+        """
         options = self.options
         if names is None:
             configs = list(self._topics.all())
@@ -130,11 +135,13 @@ class Registration:
             if not configs:
                 return
         step = options.split_registration_size if options.enable_split_registration else 0
-        for chunk in _chunks(configs, step):
+        chunks = list(_chunks(configs, step))
+        version = self._topics.data_version
+        for to_come, chunk in zip(reversed(range(len(chunks))), chunks, strict=True):
             told = RegisterBrokerBody(
                 TopicConfigAndMappingSerializeWrapper(
                     topic_config_table={config.topic_name: self._as_told(config) for config in chunk},
-                    data_version=self._topics.data_version.to_json(),
+                    data_version=replace(version, timestamp=version.timestamp - to_come).to_json(),
                 )
             )
             body = told.encode_compressed() if options.compressed_register else told.encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import zlib
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,11 +12,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from engine.clock import ManualClock
+from engine.data_version import DataVersion
 from engine.options import BrokerOptions
 from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
 from gateway.broker.registration import RETRY_SECONDS, Registration
-from gateway.codec.bodies import KVTable, RegisterBrokerBody
+from gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from gateway.codec.codes import CURRENT_VERSION, RequestCode
 from gateway.codec.command import RemotingCommand
 from gateway.codec.headers import QueryDataVersionResponseHeader
@@ -45,12 +47,22 @@ class Asked:
     @property
     def topics(self) -> dict[str, Any]:
         """The topics it tells of."""
+        return self.told.topic_config_table
+
+    @property
+    def version(self) -> DataVersion:
+        """The version they have."""
+        return DataVersion.from_json(self.told.data_version)
+
+    @property
+    def told(self) -> TopicConfigAndMappingSerializeWrapper:
+        """The topics with their version."""
         body = self.command.body
         if self.fields["compressed"] == "true":
             told = RegisterBrokerBody.decode_compressed(body, CURRENT_VERSION)
         else:
             told = RegisterBrokerBody.decode(body)
-        return told.topic_config_serialize_wrapper.topic_config_table
+        return told.topic_config_serialize_wrapper
 
     def agree(self, body: bytes = b"", code: int = 0) -> None:
         self.answer.callback(RemotingCommand.response(code, body=body, remark="no" if code else None))
@@ -211,6 +223,24 @@ def test_many_topics_may_be_told_in_several_requests() -> None:
     asked = world.take()
     assert [len(one.topics) for one in asked[:-1]] == [5] * (len(asked) - 1)
     assert sorted(name for one in asked for name in one.topics) == sorted(world.topics.names())
+
+
+def test_every_part_of_a_split_registration_is_news() -> None:
+    """A name server passes over known topics that come with the version it was told last."""
+    world = World(enable_split_registration=True, split_registration_size=5)
+    world.registration.start()
+    first = world.take()
+    for asked in first:
+        asked.agree()
+    world.topics.put(TopicConfig("one", perm=4))
+    for asked in world.take():
+        asked.agree()
+    world.time.advance(30)
+    versions = [asked.version for asked in first + world.take()]
+    assert len(versions) > 4
+    assert all(one != other for one, other in pairwise(versions))
+    assert versions[len(first) - 1].counter == 0
+    assert versions[-1] == world.topics.data_version
 
 
 class TestWithoutForce:
