@@ -173,8 +173,8 @@ class IndexCheck:
         begin = file.header.begin_timestamp
         if seconds == _seconds(store_timestamp - begin):
             return
-        # The standard counts a file's first entry from the end of the file before it.
-        if number == 1 and self._time_base and seconds == _seconds(store_timestamp - self._time_base):
+        # The standard counts a file's first entry from the end of the file before it, which may have gone.
+        if number == 1 and (not self._time_base or seconds == _seconds(store_timestamp - self._time_base)):
             return
         what = f"entry {number} is {seconds} s after {begin}, its record was stored at {store_timestamp}"
         self._findings.error(Part.INDEX, file.path, file.place(number) + 12, what, REBUILD)
@@ -272,7 +272,8 @@ class IndexCheck:
         self, file: _IndexFile, used: int, has_entries: bool, offset: int, is_repaired: bool
     ) -> None:
         header = file.header
-        if header.used_slots != used:
+        # Old versions of the standard's broker count an entry's slot even if it was used already.
+        if header.used_slots not in (used, header.next_entry - 1):
             self._wrong(file, 32, f"{header.used_slots} slots are said to be used, {used} are", is_repaired)
         if not has_entries:
             return

@@ -123,3 +123,20 @@ def test_without_tags_as_older_versions_write_it() -> None:
     assert report.index_entries == 4
     keep(disk, files(disk)[0], {of_key("orders", key) for key in "abd"})
     assert "1 keys without entry, 0 entries of no key" in the_finding(disk).what
+
+
+def test_slots_counted_for_every_entry_as_old_versions_do() -> None:
+    disk = filled(10)
+    path = files(disk)[0]
+    change(disk, path, 32, (43).to_bytes(4, "big"))
+    assert findings(disk) == []
+
+
+def test_the_first_entry_may_count_from_the_file_before() -> None:
+    """So the standard writes it; where that file has gone, nobody can tell."""
+    disk = filled(60)
+    first, second = files(disk)[:2]
+    change(disk, first, entry(1) + 12, (5).to_bytes(4, "big"))
+    assert findings(disk) == []
+    change(disk, second, entry(1) + 12, (5).to_bytes(4, "big"))
+    assert "entry 1 is 5 s after" in the_finding(disk).what
