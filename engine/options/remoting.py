@@ -71,7 +71,7 @@ class RemotingOptions(Options):
     )
     max_connections: int = option(20000, "Connections open at once; more are closed.", low=1, ours=True)
     max_requests_in_flight: int = option(
-        4096, "Requests of one connection that may be under way; it is read no more above.", low=1, ours=True
+        4096, "Requests of one connection that may wait for an answer; more are told: busy.", low=1, ours=True
     )
     max_unsent_bytes: int = option(
         64 * 1024**2, "Unsent bytes at which a connection is closed.", unit="bytes", low=1024, ours=True
