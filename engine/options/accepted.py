@@ -254,9 +254,7 @@ STORE_ACCEPTED = (
         "maxRecoveryCommitlogFiles=30 commitLogRecoverMaxNum=10 checkCommitLogOffsetOnRecover=false "
         "enableAcceleratedRecovery=false",
     ),
-    *accepted(
-        "records carry the checksum of their body only", "enabledAppendPropCRC=false forceVerifyPropCRC=false"
-    ),
+    *accepted("records are checked by the checksum of their body", "forceVerifyPropCRC=false"),
     *accepted(
         OWN_WAY,
         """

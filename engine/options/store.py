@@ -67,6 +67,9 @@ class PathOptions(Options):
         high=255,
         no_effect="names are limited as in 5.5: 127, retry and dead letter topics 255",
     )
+    enabled_append_prop_crc: bool = option(
+        False, "Let each record end with a checksum of all of it.", name="enabledAppendPropCRC"
+    )
     check_crc_on_recover: bool = option(
         True, "Check message bodies against their checksum after a crash.", name="checkCRCOnRecover"
     )

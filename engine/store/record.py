@@ -35,7 +35,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from engine.errors import MessageIllegal
-from engine.message import Message, StoredMessage, SysFlag, parse_properties
+from engine.message import PROPERTY_CRC32, Message, StoredMessage, SysFlag, parse_properties
 
 MAGIC = 0xDAA320A7 - (1 << 32)
 MAGIC_V2 = 0xDAA320AB - (1 << 32)
@@ -44,6 +44,8 @@ BLANK_SIZE = 8
 SECTOR = 512
 """Bytes of the log that reach the disk together or not at all; disks with larger sectors have multiples."""
 PROPERTIES_LENGTH_MAX = 32767
+CRC_SIZE = 20
+"""Bytes of the property that a record may end with: `__CRC32#`, 0x01, ten digits, 0x02."""
 TOPIC_LENGTH_MAX_V1 = 127
 
 _HOST_V6_FLAGS = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
@@ -142,6 +144,22 @@ def encode(
             properties,
         )
     )
+
+
+def with_room_for_crc(properties: bytes) -> bytes:
+    """Properties followed by the room that `sealed` fills."""
+    separator = b"\2" if properties and not properties.endswith(b"\2") else b""
+    return properties + separator + bytes(CRC_SIZE)
+
+
+def sealed(record: bytes) -> bytes:
+    """The record with the checksum of all that lies before it as its last property.
+
+    Ten digits, the least significant first. Standard: `MessageDecoder.createCrc32`.
+    """
+    begin = record[:-CRC_SIZE]
+    digits = f"{crc32(begin) & 0x7FFFFFFF:010d}"[::-1]
+    return begin + f"{PROPERTY_CRC32}\1{digits}\2".encode()
 
 
 def blank(size: int) -> bytes:

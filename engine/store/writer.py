@@ -12,7 +12,14 @@ from itertools import accumulate
 
 from engine.clock import Clock
 from engine.errors import MessageIllegal
-from engine.message import PROPERTY_INNER_BASE, PROPERTY_INNER_NUM, Message, SysFlag, format_properties
+from engine.message import (
+    PROPERTY_CRC32,
+    PROPERTY_INNER_BASE,
+    PROPERTY_INNER_NUM,
+    Message,
+    SysFlag,
+    format_properties,
+)
 from engine.options import StoreOptions
 from engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from engine.store.commit_log import CommitLog
@@ -23,9 +30,11 @@ from engine.store.record import (
     Element,
     encode,
     record_size,
+    sealed,
     split_batch,
     sys_flag_for,
     topic_field,
+    with_room_for_crc,
 )
 from engine.store.results import PutResult, PutStatus
 from engine.store.statistics import Statistics
@@ -56,6 +65,7 @@ class Writer:
         self._waiting = dispatch.waiting
         self._statistics = statistics
         self._store_host = store_host
+        self._seals = options.enabled_append_prop_crc
         self._record_size_max = min(
             options.max_message_size + _RECORD_OVERHEAD_MAX, commit_log.record_size_max
         )
@@ -65,7 +75,11 @@ class Writer:
     def put(self, message: Message, refusal: str) -> PutResult:
         """See `MessageStore.put`; a `refusal` that is not empty says why nothing is taken."""
         began = self._clock.monotonic()
+        if PROPERTY_CRC32 in message.properties:
+            del message.properties[PROPERTY_CRC32]  # it is the store's, of another record
         properties = format_properties(message.properties).encode()
+        if self._seals:
+            properties = with_room_for_crc(properties)
         if len(properties) > PROPERTIES_LENGTH_MAX:
             return self._refuse(
                 PutStatus.PROPERTIES_SIZE_EXCEEDED, f"the properties have {len(properties)} bytes"
@@ -91,7 +105,7 @@ class Writer:
         record = encode(
             message, body, properties, topic, size, sys_flag, message.flag, queue_offset, offset, now
         )
-        failed = self._write(record)
+        failed = self._write(sealed(record) if self._seals else record)
         if failed is not None:
             return failed
         if queue is not None:
@@ -130,6 +144,10 @@ class Writer:
         began = self._clock.monotonic()
         try:
             parts = split_batch(elements)
+            if self._seals:
+                parts = [part._replace(properties=with_room_for_crc(part.properties)) for part in parts]
+                if max(len(part.properties) for part in parts) > PROPERTIES_LENGTH_MAX:
+                    raise MessageIllegal("a message of the batch leaves no room for a checksum")
             topic, queue = self._place(message, max(len(part.body) for part in parts))
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
@@ -148,9 +166,8 @@ class Writer:
             return offset
         now = self._clock.millis()
         offsets = list(accumulate(sizes[:-1], initial=offset))
-        failed = self._write(
-            self._encode_batch(message, parts, topic, sizes, sys_flag, queue.next_offset, offsets, now)
-        )
+        records = self._encode_batch(message, parts, topic, sizes, sys_flag, queue.next_offset, offsets, now)
+        failed = self._write(b"".join(map(sealed, records) if self._seals else records))
         if failed is not None:
             return failed
         queue_offset = queue.next_offset
@@ -183,24 +200,22 @@ class Writer:
         queue_offset: int,
         offsets: list[int],
         now: int,
-    ) -> bytes:
-        return b"".join(
-            [
-                encode(
-                    message,
-                    part.body,
-                    part.properties,
-                    topic,
-                    sizes[number],
-                    sys_flag,
-                    part.flag,
-                    queue_offset + number,
-                    offsets[number],
-                    now,
-                )
-                for number, part in enumerate(parts)
-            ]
-        )
+    ) -> list[bytes]:
+        return [
+            encode(
+                message,
+                part.body,
+                part.properties,
+                topic,
+                sizes[number],
+                sys_flag,
+                part.flag,
+                queue_offset + number,
+                offsets[number],
+                now,
+            )
+            for number, part in enumerate(parts)
+        ]
 
     def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], AnyQueue | None]:
         """Topic field and queue of a message. Raises `MessageIllegal`."""

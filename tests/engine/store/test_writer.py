@@ -1,10 +1,11 @@
 """Putting messages: where they go, and with which status they are refused."""
 
 import errno
+import zlib
 
 import pytest
 
-from engine.message import SysFlag
+from engine.message import StoredMessage, SysFlag
 from engine.store.message_store import PutStatus
 from tests.engine.store.stores import HOST, HOST_V6, Bench, batch, drain, message
 
@@ -115,6 +116,34 @@ def test_no_room_for_a_new_file_refuses_the_message_with_the_reason() -> None:
     assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
     assert "No space left" in refused.remark and "/store/commitlog/00000000000000004096" in refused.remark
     assert bench.put(message(body=b"y" * 1000)) == [1]
+
+
+def crc_of(found: StoredMessage, record: bytes) -> bool:
+    """Whether a record ends with a checksum, and it is right."""
+    digits = found.properties["__CRC32#"]
+    assert record.endswith(f"__CRC32#\1{digits}\2".encode())
+    return int(digits[::-1]) == zlib.crc32(record[:-20]) & 0x7FFFFFFF
+
+
+def test_records_end_with_a_checksum_if_asked_to() -> None:
+    bench = Bench(enabled_append_prop_crc=True)
+    bench.put(message(), message(properties={}), message(properties={"A": "b", "__CRC32#": "9999999999"}))
+    bench.store.put_batch(message(), batch(b"a", b"b", properties=b"K\1v"))
+    bench.store.dispatch()
+    records = bench.store.get("orders", 0, 0, 32).body
+    for found in drain(bench.store):
+        assert crc_of(found, records[: found.size])
+        records = records[found.size :]
+        assert found.properties.keys() <= {"TAGS", "A", "K", "__CRC32#"}
+    assert [m.body for m in drain(bench.kill().store)] == [b"hello"] * 3 + [b"a", b"b"]
+    full = bench.store.put_batch(message(), batch(b"a", properties=b"K\1" + b"v" * 32760))
+    assert full.status is PutStatus.MESSAGE_ILLEGAL
+
+
+def test_a_checksum_of_another_record_is_not_kept() -> None:
+    bench = Bench()
+    bench.put(message(properties={"A": "b", "__CRC32#": "9999999999"}))
+    assert drain(bench.store)[0].properties == {"A": "b"}
 
 
 def test_queues_are_limited() -> None:
