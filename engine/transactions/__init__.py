@@ -2,6 +2,7 @@
 
     half      what a producer's half message, its renewed copy and its outcome look like; what is due with one
     settled   which half messages are done with, and how far that goes without a gap
+    ops       the messages that list what is done with
     counts    how many half messages of each topic are open
     open      the whole: taking, ending, asking, giving up, with the store and the clock
 

@@ -53,7 +53,7 @@ class Due(Enum):
 class HalfMessage:
     """A half message as it lies in the half topic. Times in ms."""
 
-    __slots__ = ("check_times", "group", "immunity", "original", "queue_id", "stored", "topic")
+    __slots__ = ("check_times", "group", "immunity", "is_copy", "origin", "queue_id", "stored", "topic")
 
     def __init__(self, stored: StoredMessage) -> None:
         properties = stored.properties
@@ -64,16 +64,17 @@ class HalfMessage:
         self.queue_id = queue_id if self.topic and 0 <= queue_id < 1 << 31 else None
         self.group = properties.get(PROPERTY_PRODUCER_GROUP, "")
         self.check_times = max(0, _number(properties.get(PROPERTY_TRANSACTION_CHECK_TIMES), 0))
-        # Where the first of all copies lies in the half queue; None for the first one itself.
-        original = _number(properties.get(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET), -1)
-        self.original = None if original < 0 else original
+        # Where the producer's own message lies in the half queue: this one, or what this is a copy of.
+        origin = _number(properties.get(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET), -1)
+        self.is_copy = origin >= 0
+        self.origin = origin if origin >= 0 else stored.queue_offset
         seconds = properties.get(PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS)
         self.immunity = None if seconds is None else _number(seconds, -1) * 1000
 
     def age(self, now: int) -> int:
         """How old it is. The first copy tells by our own clock, later ones can only by the producer's."""
         born = self.stored.born_timestamp
-        if self.original is None and not self.check_times:
+        if not self.is_copy and not self.check_times:
             born = max(born, self.stored.store_timestamp)
         return now - born
 
@@ -120,8 +121,7 @@ def renewed(half: HalfMessage, *, asked: bool) -> Message:
     properties = dict(stored.properties)
     if asked:
         properties[PROPERTY_TRANSACTION_CHECK_TIMES] = str(half.check_times + 1)
-    if half.original is None:
-        properties[PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET] = str(stored.queue_offset)
+    properties[PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET] = str(half.origin)
     return _copy(stored, TRANS_HALF_TOPIC, HALF_QUEUE, properties, stored.sys_flag)
 
 

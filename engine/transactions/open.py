@@ -24,14 +24,12 @@ Standard: `TransactionalMessageServiceImpl`, `TransactionalOpBatchService`.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from engine.clock import Clock
 from engine.message import (
-    PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
-    PROPERTY_WAIT_STORE_MSG_OK,
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
@@ -54,20 +52,20 @@ from engine.transactions.half import (
     question_record,
     renewed,
 )
-from engine.transactions.settled import Copies, Settled
+from engine.transactions.ops import first_body, listed, op_message, size_of
+from engine.transactions.settled import Recent, Settled
 
 log = logging.getLogger(__name__)
 
 GROUP = "CID_RMQ_SYS_TRANS"
-OP_TAG = "d"
-SEPARATOR = ","
 HOUR_MILLIS = 3_600_000
 RENEWAL_MILLIS = HOUR_MILLIS
 """A half message that waits is put back after this time, so that its log file may be deleted."""
 SPREAD_MAX = 100_000
 """How far behind the end of the half queue one may wait before it is put back: a start reads so many."""
 STEPS_A_TICK = 20_000
-STRAYS_MAX = 10_000
+REPEATED_MAX = 10_000
+"""Of how many answers that came before any question a repetition is known as such."""
 ATTEMPTS_MAX = 3
 """In how many rounds an unreadable half message is tried before it is left out."""
 
@@ -98,10 +96,9 @@ class _Held(NamedTuple):
 class _Round:
     """One walk along the half queue."""
 
-    __slots__ = ("cursor", "end", "number")
+    __slots__ = ("cursor", "end")
 
-    def __init__(self, number: int, cursor: int, end: int) -> None:
-        self.number = number
+    def __init__(self, cursor: int, end: int) -> None:
         self.cursor = cursor
         self.end = end
 
@@ -139,37 +136,62 @@ class TransactionLog:
         self._settled = Settled(progress, op_progress)
         self._saved = (progress, op_progress)
         self._unsaved: tuple[int, int, int] | None = None
-        self._copies = Copies(self._options.max_waiting_transactions)
+        # By the offset of the producer's own message: the copy that stands for it, and the last answers.
+        self._newest: dict[int, int] = {}
+        self._answered = Recent(self._options.max_waiting_transactions)
+        self._answered_unasked = Recent(REPEATED_MAX)
         self._held: dict[int, _Held] = {}
         self._unreadable: dict[int, int] = {}
-        # Answers about half messages of which a later copy may be open: offset -> round it came in.
-        self._strays: dict[int, int] = {}
         self._pending: list[int] = []
         self._pending_size = 0
         self._pending_since = 0.0
         self._round: _Round | None = None
-        self._rounds = 0
         self._questions = 0
         self._rested_since = self._clock.monotonic()
 
     def load(self) -> None:
         """Go on where the offsets say, once they and the store are loaded; reads op messages from there."""
-        store = self._store
-        progress = self._start_of(TRANS_HALF_TOPIC)
-        self._begin(progress, self._start_of(TRANS_OP_HALF_TOPIC))
-        op_offset, end = self._settled.op_progress, store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE)
-        while op_offset < end:
-            units = store.consume_queue_units(TRANS_OP_HALF_TOPIC, HALF_QUEUE, op_offset, 64)
+        self._begin(self._start_of(TRANS_HALF_TOPIC), self._start_of(TRANS_OP_HALF_TOPIC))
+        self._read_ops()
+        self._settled.advance()
+        self._read_copies()
+        self.counts.load()
+
+    def _read_ops(self) -> None:
+        """Learn what is done with beyond the progress."""
+        store, settled = self._store, self._settled
+        offset, end = settled.op_progress, store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE)
+        while offset < end:
+            units = store.consume_queue_units(TRANS_OP_HALF_TOPIC, HALF_QUEUE, offset, 64)
             if not units:
                 break
             for physical_offset, _, _ in units:
-                listed = _listed(store.look_up(physical_offset))
-                for offset in listed:
-                    self._settled.add(offset)
-                self._settled.listed(op_offset, listed)
-                op_offset += 1
-        self._settled.advance()
-        self.counts.load()
+                ended = listed(store.look_up(physical_offset))
+                for half_offset in ended:
+                    settled.add(half_offset)
+                settled.listed(offset, ended)
+                offset += 1
+
+    def _read_copies(self) -> None:
+        """Learn which copies are open: their producers may still name what they are copies of."""
+        room = self._options.max_waiting_transactions
+        end = self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
+        for offset in range(self._settled.progress, end):
+            if offset in self._settled:
+                continue
+            if room == 0:
+                break
+            room -= 1
+            stored = self._half_at(offset)[0]
+            if stored is not None and (half := HalfMessage(stored)).is_copy:
+                self._note_copy(half, offset)
+
+    def _half_at(self, offset: int) -> tuple[StoredMessage | None, bool]:
+        """A message of the half queue; None where it cannot be read, and whether that is for good."""
+        units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, offset, 1)
+        if not units:
+            return None, True
+        return self._store.look_up(units[0][0]), units[0][0] < self._store.min_physical_offset
 
     def _start_of(self, topic: str) -> int:
         """Where a queue goes on; a crash may have taken its end, retention its beginning."""
@@ -202,14 +224,14 @@ class TransactionLog:
             return None
         result = self._put(message)
         if result.status is PutStatus.PUT_OK:
-            self._answered(half)
+            self._take_answer(half)
         return result
 
     def roll_back(self, half: HalfMessage) -> bool:
         """Settle a half message without a trace; false where its producer has settled it already."""
         if self._is_answered(half):
             return False
-        self._answered(half)
+        self._take_answer(half)
         return True
 
     def resume(self, given_up: StoredMessage) -> bool:
@@ -228,30 +250,28 @@ class TransactionLog:
         return result
 
     def _is_answered(self, half: HalfMessage) -> bool:
-        offset = self._copies.newest(half.stored.queue_offset)
-        return offset in self._strays or self._settled.is_answered(offset)
+        return half.origin in self._answered or half.origin in self._answered_unasked
 
-    def _answered(self, half: HalfMessage) -> None:
-        own = half.stored.queue_offset
-        newest = self._copies.newest(own)
-        if newest < self._settled.progress:
-            self._strays[own] = self._rounds
-            if len(self._strays) > STRAYS_MAX:
-                del self._strays[next(iter(self._strays))]
-        for offset in {own, newest}:
-            self._settle(offset, answered=True)
+    def _take_answer(self, half: HalfMessage) -> None:
+        own, origin = half.stored.queue_offset, half.origin
+        is_replaced = half.is_copy or own in self._settled
+        (self._answered if is_replaced else self._answered_unasked).add(origin)
+        newest = self._newest.pop(origin, own)
+        self._settle(own)
+        if newest != own:
+            self._settle(newest)
         self.counts.add(half.topic, -1)
         if self._pending_size >= self._options.transaction_op_msg_max_size:
             self._write_ops()
 
-    def _settle(self, offset: int, *, answered: bool = False) -> None:
-        self._settled.add(offset, answered=answered)
+    def _settle(self, offset: int) -> None:
+        self._settled.add(offset)
         self._held.pop(offset, None)
         self._unreadable.pop(offset, None)
         if not self._pending:
             self._pending_since = self._clock.monotonic()
         self._pending.append(offset)
-        self._pending_size += len(str(offset)) + 1
+        self._pending_size += size_of(offset)
 
     # What the clock does.
 
@@ -269,7 +289,7 @@ class TransactionLog:
                 self._walk(self._round, now, is_reachable, questions)
             except OSError as error:
                 log.error("half messages cannot be read: %s", error)
-                self._end_round(whole=False)
+                self._end_round()
             if len(self._pending) > before:
                 self._write_ops()
         if self._pending and (elapsed - self._pending_since) * 1000 >= options.transaction_op_batch_interval:
@@ -295,15 +315,10 @@ class TransactionLog:
             log.error("half messages %d to %d are gone from the log", settled.progress, low - 1)
             settled.skip_to(low)
             self._held = {offset: held for offset, held in self._held.items() if offset >= low}
-        self._pass_settled()
-        self._rounds += 1
-        end = store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
-        self._round = _Round(self._rounds, settled.progress, end)
+        self._settled.advance()
+        self._round = _Round(settled.progress, store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE))
 
-    def _end_round(self, *, whole: bool) -> None:
-        if whole:
-            # No copy of these is open, or it would have been met.
-            self._strays = {offset: of for offset, of in self._strays.items() if of >= self._rounds}
+    def _end_round(self) -> None:
         self._round = None
         self._rested_since = self._clock.monotonic()
 
@@ -316,12 +331,12 @@ class TransactionLog:
             if cursor not in self._settled and not self._is_held(cursor, walk, now, is_reachable):
                 reads -= 1
                 if not self._look_at(cursor, walk, now, is_reachable, questions):
-                    self._end_round(whole=False)
+                    self._end_round()
                     return
             cursor += 1
         walk.cursor = cursor
         if cursor >= walk.end:
-            self._end_round(whole=True)
+            self._end_round()
 
     def _is_held(self, offset: int, walk: _Round, now: int, is_reachable: IsReachable) -> bool:
         held = self._held.get(offset)
@@ -333,18 +348,16 @@ class TransactionLog:
         self, offset: int, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]
     ) -> bool:
         """Do what is due with one half message; false when the round ends here."""
-        units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, offset, 1)
-        stored = self._store.look_up(units[0][0]) if units else None
+        stored, is_gone = self._half_at(offset)
         if stored is None:
-            self._miss(offset, is_gone=not units or units[0][0] < self._store.min_physical_offset)
+            self._miss(offset, is_gone=is_gone)
             return True
         half = HalfMessage(stored)
-        if half.original is not None:
-            if half.original in self._strays:
-                self._settle(offset, answered=True)
+        if half.is_copy:
+            if half.origin in self._answered:
+                self._settle(offset)
                 return True
-            if self._copies.newest(half.original) == half.original:
-                self._copies.replace(half.original, offset)
+            self._note_copy(half, offset)
         options = self._options
         reserved = self._store_options.file_reserved_time * HOUR_MILLIS
         due = half.due(now, options.transaction_time_out, options.transaction_check_max, reserved)
@@ -395,9 +408,13 @@ class TransactionLog:
         if result.status is not PutStatus.PUT_OK:
             log.warning("half message %d cannot be put back: %s", offset, result.remark or result.status.name)
             return None
-        self._copies.replace(offset, result.queue_offset)
+        self._note_copy(half, result.queue_offset)
         self._settle(offset)
         return result
+
+    def _note_copy(self, half: HalfMessage, offset: int) -> None:
+        if half.origin in self._newest or len(self._newest) < self._options.max_waiting_transactions:
+            self._newest[half.origin] = offset
 
     def _give_up(self, half: HalfMessage) -> bool:
         stored = half.stored
@@ -416,7 +433,7 @@ class TransactionLog:
             result.queue_offset,
         )
         self._settle(stored.queue_offset)
-        self._copies.forget(stored.queue_offset)
+        self._newest.pop(half.origin, None)
         self.counts.add(half.topic, -1)
         return True
 
@@ -431,39 +448,19 @@ class TransactionLog:
 
     def _write_ops(self) -> None:
         """Write op messages about everything settled since; what cannot be written is tried again."""
-        most = self._options.transaction_op_msg_max_size
         while self._pending:
-            count = size = 0
-            for offset in self._pending:
-                if size >= most:
-                    break
-                size += len(str(offset)) + 1
-                count += 1
-            listed = self._pending[:count]
-            result = self._put(self._op_message(listed))
+            count, body = first_body(self._pending, self._options.transaction_op_msg_max_size)
+            written = self._pending[:count]
+            now = self._clock.millis()
+            result = self._put(op_message(body, self._unique_keys.next(now), now, self._store_host))
             if result.status is not PutStatus.PUT_OK:
                 log.warning("ends of transactions cannot be written: %s", result.remark or result.status.name)
                 self._pending_since = self._clock.monotonic()
                 return
-            self._settled.listed(result.queue_offset, listed)
+            self._settled.listed(result.queue_offset, written)
             del self._pending[:count]
-            self._pending_size -= size
-        self._pass_settled()
-
-    def _op_message(self, listed: Iterable[int]) -> Message:
-        now = self._clock.millis()
-        properties = {
-            PROPERTY_TAGS: OP_TAG,
-            PROPERTY_WAIT_STORE_MSG_OK: "true",
-            PROPERTY_UNIQ_KEY: self._unique_keys.next(now),
-        }
-        body = "".join([f"{offset}{SEPARATOR}" for offset in listed]).encode()
-        host = self._store_host
-        return Message(TRANS_OP_HALF_TOPIC, HALF_QUEUE, body, properties, now, host, host)
-
-    def _pass_settled(self) -> None:
-        for offset in self._settled.advance():
-            self._copies.forget(offset)
+            self._pending_size -= len(body)
+        self._settled.advance()
 
     def _save_progress(self) -> None:
         """Tell the offsets how far all is done, as far as the log is durable that this relies on."""
@@ -479,11 +476,3 @@ class TransactionLog:
         self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op)
         self._saved = (half, op)
         self._unsaved = None
-
-
-def _listed(op_message: StoredMessage | None) -> list[int]:
-    """The half offsets an op message lists; none where it is no op message."""
-    if op_message is None or op_message.properties.get(PROPERTY_TAGS) != OP_TAG:
-        return []
-    parts = op_message.body.decode(errors="replace").split(SEPARATOR)
-    return [int(part) for part in parts if part.isascii() and part.isdigit()]

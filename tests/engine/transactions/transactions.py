@@ -14,7 +14,7 @@ from engine.message import (
 )
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, StoreOptions
-from engine.store.message_store import MessageStore
+from engine.store.message_store import MessageStore, PutStatus
 from engine.store.record import decode
 from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicTable
@@ -84,7 +84,8 @@ class Bench:
         self.log.prepare(message)
         result = self.store.put(message)
         self.store.dispatch()
-        self.log.prepared(topic)
+        if result.status is PutStatus.PUT_OK:
+            self.log.prepared(topic)
         return result.physical_offset
 
     def half(self, physical_offset: int) -> HalfMessage:

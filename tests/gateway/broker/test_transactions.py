@@ -17,7 +17,7 @@ class Talk(MemoryBroker):
     """A broker with a topic, and producers of one group."""
 
     def __init__(self, **options: object) -> None:
-        super().__init__(options=dict(options))
+        super().__init__(options=dict(options), store_options={"message_index_enable": False})
         self.add_topic("T")
         self.join(self.producer)
 
