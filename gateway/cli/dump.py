@@ -2,7 +2,7 @@
 
 What a file holds is told by where it lies, as the standard names its folders, or by `kind`. Reading
 stops at the first bytes that are no entry; the last line then says where and why, so that a torn
-file is shown up to the tear.
+file is shown up to the tear. A file that was cut is as good as a whole one.
 """
 
 import os
@@ -32,13 +32,15 @@ def kind_of(path: str) -> str:
     """What a file holds, by its place. Raises `DumpError` when that does not tell."""
     name = os.path.basename(path)
     folders = os.path.abspath(path).split(os.sep)[:-1]
-    if name == "checkpoint":
-        return "checkpoint"
-    if name.endswith((".json", ".json.bak")):
+    name = name.removesuffix(".bak")
+    if name in BY_NAME:
+        return BY_NAME[name]
+    if name.endswith(".json"):
         return "table"
-    for kind in ("commitlog", "consumequeue", "index"):
-        if kind in folders:
-            return kind
+    # Below a folder of queues lie topic and queue id, and a topic may be called like any folder.
+    for folder in (*folders[-3:-2], *reversed(folders)):
+        if folder in BY_FOLDER:
+            return BY_FOLDER[folder]
     raise DumpError(f"{path}: its place does not tell what it holds; give --kind ({', '.join(KINDS)})")
 
 
@@ -55,7 +57,8 @@ def dump_file(path: str, kind: str | None, offset: int, limit: int, output: str)
             file.seek(offset)
             for number, entry in enumerate(KINDS[chosen](file)):
                 if number == limit:
-                    yield f"... more; go on with --offset {entry['at']}"
+                    place = f"go on with --offset {entry['at']}" if entry["at"] else "give a higher --limit"
+                    yield f"... more; {place}"
                     return
                 yield _line(entry, output)
     except OSError as error:
@@ -128,12 +131,40 @@ def consume_queue(file: BinaryIO) -> Iterator[Entry]:
         yield {"at": file.tell() - 20, **entry}
 
 
+def batch_queue(file: BinaryIO) -> Iterator[Entry]:
+    """Units, up to the first that is empty."""
+    while len(raw := file.read(46)) == 46:
+        entry = _plain(schema.BATCH_QUEUE_UNIT.parse(raw))
+        if entry["size"] == 0:
+            return
+        yield {"at": file.tell() - 46, **entry}
+
+
+def ext(file: BinaryIO) -> Iterator[Entry]:
+    """Units, up to the mark at the end or the first that is empty."""
+    while True:
+        at = file.tell()
+        size = int.from_bytes(raw := file.read(2), "big", signed=True)
+        if size <= 0:
+            return
+        try:
+            entry = _plain(schema.EXT_UNIT.parse(raw + file.read(size - 2)))
+        except ConstructError as error:
+            yield {"at": at, "unreadable": _reason(error)}
+            return
+        yield {"at": at, **entry, "bitmap": entry["bitmap"].hex()}
+
+
 def index(file: BinaryIO) -> Iterator[Entry]:
     """The header, then the entries in the order they were put."""
     at = file.tell()
-    first_entry = 40 + 4 * INDEX_SLOTS
     file.seek(0)
-    header = _plain(schema.INDEX_HEADER.parse(file.read(40)))
+    try:
+        header = _plain(schema.INDEX_HEADER.parse(file.read(40)))
+    except ConstructError as error:
+        yield {"at": 0, "unreadable": _reason(error)}
+        return
+    first_entry = 40 + 4 * _slots(file.seek(0, os.SEEK_END))
     if at < first_entry:
         yield {"at": 0, **header}
         at = first_entry + 20  # entry 0 is never used
@@ -141,6 +172,12 @@ def index(file: BinaryIO) -> Iterator[Entry]:
     while (at - first_entry) // 20 < header["next_entry"] and len(raw := file.read(20)) == 20:
         yield {"at": at, "entry": (at - first_entry) // 20, **_plain(schema.INDEX_ENTRY.parse(raw))}
         at += 20
+
+
+def _slots(size: int) -> int:
+    """Hash slots of an index file of a size, which has four entries for each as the standard's has."""
+    slots, rest = divmod(size - 40, 4 + 4 * 20)
+    return INDEX_SLOTS if rest else slots
 
 
 def checkpoint(file: BinaryIO) -> Iterator[Entry]:
@@ -182,12 +219,38 @@ def table(file: BinaryIO) -> Iterator[Entry]:
         yield {"at": 0, str(name): member}
 
 
+def text(file: BinaryIO) -> Iterator[Entry]:
+    """The lines of a small text file."""
+    for number, line in enumerate(file.read().decode("utf-8", "replace").splitlines()):
+        yield {"at": number, "line": line}
+
+
 KINDS: dict[str, Callable[[BinaryIO], Iterator[Entry]]] = {
     "commitlog": commit_log,
     "consumequeue": consume_queue,
+    "batchconsumequeue": batch_queue,
+    "consumequeue_ext": ext,
     "index": index,
     "checkpoint": checkpoint,
-    "frame": frames,
     "table": table,
+    "text": text,
+    "frame": frames,
 }
 """How each kind of file is read, from where the file stands."""
+
+BY_NAME = {
+    "checkpoint": "checkpoint",
+    "timermetrics": "table",
+    "transactionMetrics": "table",
+    "abort": "text",
+    "lock": "text",
+    "brokerIdentity": "text",
+}
+"""Files with a name of their own, and their kind."""
+
+BY_FOLDER = {
+    **{name: name for name in KINDS if name not in ("table", "text", "frame", "checkpoint")},
+    "compactionLog": "commitlog",
+    "compactionCq": "batchconsumequeue",
+}
+"""Folders above a file that tell its kind; the nearest counts."""

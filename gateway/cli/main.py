@@ -162,7 +162,7 @@ def _apply_all(
         problems += broker.options.apply(from_tls_file(settings) + settings)
         if given.get("config"):
             broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
-        broker.find_out()
+        broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         mine = [
             pair
@@ -279,23 +279,33 @@ mqnamesrv = click.command("mqnamesrv", context_settings=HELP)(namesrv_options(ru
 mqbroker = click.command("mqbroker", context_settings=HELP)(broker_options(run_broker))
 
 
-@main.command()
+EXAMPLES_DUMP = """\b
+Examples:
+  mqgateway dump ~/store/commitlog/00000000000000000000 --limit 3
+  mqgateway dump ~/store/consumequeue/TopicTest/0/00000000000000000000 --offset 2000
+  mqgateway dump ~/store/config/consumerOffset.json --json
+  mqgateway dump capture.bin --kind frame"""
+
+
+@main.command(epilog=EXAMPLES_DUMP)
 @click.argument("path", type=click.Path(exists=True, dir_okay=False))
-@click.option("--kind", help="What the file holds, where its path does not tell: see the list below.")
+@click.option("--kind", help="What the file holds, where its path does not tell: see the list above.")
 @click.option("--offset", type=int, default=0, help="Begin at this byte.")
 @click.option("--limit", type=int, default=100, show_default=True, help="Print at most this many entries.")
 @click.option(
     "--output", type=click.Choice(("text", "json")), default="text", help="Form of what is printed."
 )
-def dump(path: str, kind: str | None, offset: int, limit: int, output: str) -> None:
-    """Print a store file or a captured frame through the formats' definitions.
+@click.option("--json", "as_json", is_flag=True, help="The same as --output json: one JSON object a line.")
+def dump(path: str, kind: str | None, offset: int, limit: int, output: str, as_json: bool) -> None:
+    """Print a store file or captured frames through the formats' definitions.
 
-    Kinds: commitlog, consumequeue, index, checkpoint, frame, table.
+    Kinds: commitlog, consumequeue, batchconsumequeue, consumequeue_ext, index, checkpoint, table (a JSON
+    file), text, frame.
     """
     from gateway.cli.dump import DumpError, dump_file
 
     try:
-        for line in dump_file(path, kind, offset, limit, output):
+        for line in dump_file(path, kind, offset, limit, "json" if as_json else output):
             click.echo(line)
     except DumpError as error:
         click.echo(f"error: {error}", err=True)

@@ -115,6 +115,12 @@ def test_captured_frames_and_what_is_none(tmp_path: Path) -> None:
     assert "cannot have" in str(shown[1]["unreadable"])
 
 
+def test_more_members_of_a_table_need_a_higher_limit(tmp_path: Path) -> None:
+    file = tmp_path / "topics.json"
+    file.write_text('{"a":1,"b":2}')
+    assert list(dump_file(str(file), None, 0, 1, "text"))[1] == "... more; give a higher --limit"
+
+
 def test_a_table_with_bare_keys(tmp_path: Path) -> None:
     file = tmp_path / "consumerOffset.json"
     file.write_text('{"offsetTable":{"orders@g":{0:12}}}')
@@ -146,3 +152,67 @@ def test_an_index_file(tmp_path: Path) -> None:
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DumpError, match="no kind 'poem'"):
         list(dump_file(str(tmp_path), "poem", 0, 1, "text"))
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/s/batchconsumequeue/bulk/0/00000000000000000000", "batchconsumequeue"),
+        ("/s/consumequeue_ext/orders/0/00000000000000000000", "consumequeue_ext"),
+        ("/s/config/timermetrics", "table"),
+        ("/s/config/timermetrics.bak", "table"),
+        ("/s/abort", "text"),
+        ("/s/compaction/compactionLog/orders/0/00000000000000000000", "commitlog"),
+        ("/s/consumequeue/index/0/00000000000000000000", "consumequeue"),
+    ],
+)
+def test_the_place_tells_the_rarer_kinds(path: str, kind: str) -> None:
+    """The nearest folder of the standard's counts, but a topic may be called like one."""
+    assert kind_of(path) == kind
+
+
+def test_a_batch_consume_queue(tmp_path: Path) -> None:
+    unit = {
+        "physical_offset": 10,
+        "size": 100,
+        "tags_code": 0,
+        "store_timestamp": 7,
+        "base_offset": 5,
+        "messages": 3,
+        "compact_offset": -1,
+        "reserved": 0,
+    }
+    file = tmp_path / "queue"
+    file.write_bytes(schema.BATCH_QUEUE_UNIT.build(unit) + bytes(46))
+    assert entries(file, "batchconsumequeue") == [{"at": 0, **unit}]
+
+
+def test_consume_queue_ext_up_to_its_end(tmp_path: Path) -> None:
+    unit = schema.EXT_UNIT.build({"tags_code": 9, "store_timestamp": 7, "bitmap": b"\x01\xff"})
+    file = tmp_path / "ext"
+    file.write_bytes(unit * 2 + b"\xff\xff" + bytes(20))
+    shown = entries(file, "consumequeue_ext")
+    assert shown[1] == {"at": 22, "size": 22, "tags_code": 9, "store_timestamp": 7, "bitmap": "01ff"}
+    assert len(shown) == 2
+    file.write_bytes(unit[:9])
+    assert "unreadable" in entries(file, "consumequeue_ext")[0]
+
+
+def test_a_small_text(tmp_path: Path) -> None:
+    file = tmp_path / "abort"
+    file.write_text("4711")
+    assert entries(file) == [{"at": 0, "line": "4711"}]
+
+
+def test_an_index_file_of_another_size_and_a_torn_one(tmp_path: Path) -> None:
+    """Files of the standard's proportions tell their slots by their length."""
+    header = dict.fromkeys(
+        ("begin_timestamp", "end_timestamp", "begin_physical_offset", "end_physical_offset"), 1
+    )
+    entry = {"key_hash": 9, "physical_offset": 3, "seconds": 0, "previous_entry": 0}
+    file = tmp_path / "index"
+    raw = schema.INDEX_HEADER.build({**header, "used_slots": 1, "next_entry": 2}) + bytes(40 + 20)
+    file.write_bytes((raw + schema.INDEX_ENTRY.build(entry)).ljust(40 + 84 * 10, b"\0"))
+    assert entries(file, "index")[1] == {"at": 100, "entry": 1, **entry}
+    file.write_bytes(b"torn")
+    assert "unreadable" in entries(file, "index")[0]

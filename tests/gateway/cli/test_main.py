@@ -90,3 +90,11 @@ def test_dump_of_an_unknown_file_ends_with_an_error(tmp_path: Path) -> None:
     result = invoke("dump", str(file))
     assert result.exit_code == 1
     assert "--kind" in result.stderr
+
+
+def test_dump_has_examples_and_prints_json(tmp_path: Path) -> None:
+    assert "mqgateway dump capture.bin --kind frame" in invoke("dump", "-h").output
+    file = tmp_path / "topics.json"
+    file.write_text('{"dataVersion":{"counter":1}}')
+    result = invoke("dump", str(file), "--json")
+    assert json.loads(result.stdout) == {"at": 0, "dataVersion": {"counter": 1}}
