@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from engine.disk import RealDisk
 from engine.errors import ConfigError
 from engine.options import (
     BrokerOptions,
@@ -22,6 +23,7 @@ from engine.options import (
     load_properties,
 )
 from gateway.cli.environment import tls_file
+from gateway.cli.sizes import assume_file_sizes
 from gateway.cli.summary import default_advertise, local_addresses
 
 
@@ -37,8 +39,9 @@ class BrokerSettings:
     def __post_init__(self) -> None:
         self.options = OptionSet(self.broker, self.remoting, self.store, self.tls)
 
-    def find_out(self) -> None:
-        """Fill in what depends on the machine and was not set: names, addresses, folders."""
+    def find_out(self, small_files: bool = False) -> None:
+        """Fill in what depends on the machine and was not set: names, addresses, folders, lengths of files;
+        a new store's are small if so wanted. Raises `ConfigError` when the store cannot be looked at."""
         options = self.options
         name = socket.gethostname() or "DEFAULT_BROKER"
         options.assume("brokerName", name, "host name")
@@ -47,6 +50,10 @@ class BrokerSettings:
         if self.tls.tls_enable:
             options.assume("useTLS", True, "tls.enable")
         options.assume("storePathRootDir", os.path.join(os.path.expanduser("~"), "store"), "home folder")
+        try:
+            assume_file_sizes(options, RealDisk(), small_files)
+        except OSError as error:
+            raise ConfigError(f"the store cannot be looked at: {error}") from None
 
 
 @dataclass

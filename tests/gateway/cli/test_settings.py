@@ -112,3 +112,13 @@ def test_the_listing_shows_value_and_origin() -> None:
     rows = {row["name"]: row for row in json.loads(listing(settings.options, "json"))}
     assert rows["brokerName"]["value"] == "b"
     assert rows["flushDiskType"]["origin"] == "default"
+
+
+def test_a_store_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    root.mkdir()
+    (root / "commitlog").write_text("no folder")
+    settings = BrokerSettings()
+    settings.options.apply(from_pairs([f"storePathRootDir={root}"]))
+    with pytest.raises(ConfigError, match="commitlog"):
+        settings.find_out()

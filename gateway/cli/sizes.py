@@ -1,0 +1,75 @@
+"""How large a store's files are, where nobody has set it.
+
+A store that is there keeps the lengths its files have. A new one gets the standard's lengths, or small ones
+where a person tries things out (`mqgateway serve`), unless one of the lengths was set: two brokers that are
+to open one store must agree on all. The standard refuses to start when a length is another than set.
+"""
+
+from __future__ import annotations
+
+from engine.disk import Disk
+from engine.options import OptionSet
+
+LOG_SIZE = "mappedFileSizeCommitLog"
+QUEUE_SIZE = "mappedFileSizeConsumeQueue"
+BATCH_QUEUE_SIZE = "mapperFileSizeBatchConsumeQueue"
+SLOTS = "maxHashSlotNum"
+ENTRIES = "maxIndexNum"
+
+SMALL = {LOG_SIZE: 64 << 20, QUEUE_SIZE: 600_000, SLOTS: 500_000, ENTRIES: 2_000_000}
+"""Lengths of the files of a new store for trying things out."""
+
+ENTRIES_A_SLOT = 4
+"""In the standard's index files, and in ours unless set otherwise."""
+_INDEX_HEADER, _SLOT, _ENTRY = 40, 4, 20
+
+
+def assume_file_sizes(options: OptionSet, disk: Disk, small: bool) -> None:
+    """Set the lengths that nobody has set; `small` says which a new store gets. Raises `OSError`."""
+    root = str(options.get("storePathRootDir"))
+    logs = str(options.get("storePathCommitLog")) or f"{root}/commitlog"
+    found = _found(disk, root, logs)
+    for name, (size, path) in found.items():
+        options.assume(name, size, f"length of {path}")
+    if small and not any(options.origin(name) != "default" for name in SMALL):
+        for name, size in SMALL.items():
+            options.assume(name, size, "new store")
+    if small and options.get(LOG_SIZE) == SMALL[LOG_SIZE]:
+        # Otherwise a disk filled by others would cost all but the last minutes of what was sent.
+        options.assume("cleanFileForciblyEnable", False, "small files")
+
+
+def _found(disk: Disk, root: str, logs: str) -> dict[str, tuple[int, str]]:
+    """The lengths of the files that are there, and of which file each is."""
+    found: dict[str, tuple[int, str]] = {}
+    for name, path in (
+        (LOG_SIZE, _first_file(disk, logs)),
+        (QUEUE_SIZE, _first_queue_file(disk, f"{root}/consumequeue")),
+        (BATCH_QUEUE_SIZE, _first_queue_file(disk, f"{root}/batchconsumequeue")),
+    ):
+        if path:
+            found[name] = disk.size(path), path
+    path = _first_file(disk, f"{root}/index")
+    slots, rest = divmod(disk.size(path) - _INDEX_HEADER, _SLOT + _ENTRY * ENTRIES_A_SLOT) if path else (0, 0)
+    if slots > 0 and not rest:
+        found[SLOTS] = slots, path
+        found[ENTRIES] = slots * ENTRIES_A_SLOT, path
+    return found
+
+
+def _first_file(disk: Disk, directory: str) -> str:
+    """A file of a log, by the look of its name, that is not empty; an empty text where there is none."""
+    for name in disk.listdir(directory):
+        path = f"{directory}/{name}"
+        if name.isdigit() and not disk.is_dir(path) and disk.size(path):
+            return path
+    return ""
+
+
+def _first_queue_file(disk: Disk, directory: str) -> str:
+    for topic in disk.subdirs(directory):
+        for queue in disk.subdirs(f"{directory}/{topic}"):
+            path = _first_file(disk, f"{directory}/{topic}/{queue}")
+            if path:
+                return path
+    return ""
