@@ -26,7 +26,7 @@ def size_of(offset: int) -> int:
 
 
 def first_body(offsets: Sequence[int], most: int) -> tuple[int, bytes]:
-    """How many of the offsets go into one op message, and its body; the one that reaches `most` is the last."""
+    """How many of the offsets go into one op message, and its body; one that reaches `most` is the last."""
     count = size = 0
     for offset in offsets:
         if count and size >= most:
