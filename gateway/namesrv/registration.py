@@ -44,7 +44,8 @@ class BrokerKey(NamedTuple):
 class LiveBroker:
     """A broker that is heard of. Times in ms of a clock that never jumps.
 
-    `peer` is the connection it last registered on.
+    `peer` is the connection it last registered on. `fingerprint` stands for all it said then, and `changes`
+    for the state of the tables after it.
     """
 
     name: str
@@ -53,6 +54,8 @@ class LiveBroker:
     data_version: DataVersion
     ha_address: str
     peer: object
+    fingerprint: int | None = None
+    changes: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class Registration:
     """What a broker says of itself and its topics.
 
     `topics` and `mappings` are JSON objects by topic, as they came. `enable_acting_master` is None from
-    brokers too old to say. `filter_servers` None leaves those known.
+    brokers too old to say. `filter_servers` None leaves those known. `fingerprint` stands for all of it.
     """
 
     cluster: str
@@ -76,6 +79,7 @@ class Registration:
     enable_acting_master: bool | None = None
     filter_servers: Sequence[str] | None = None
     peer: object = None
+    fingerprint: int | None = None
 
     @property
     def key(self) -> BrokerKey:

@@ -62,6 +62,7 @@ class RouteTables:
         """(topic, quoted keys) -> route answer; at most two for each known topic."""
         self._pairs = 0  # of topic and broker in topic_queues
         self._mapped = 0  # weight of all mappings
+        self._changes = 0  # of groups, and of topics that went: what a known registration may have to mend
 
     # Brokers come
 
@@ -97,11 +98,28 @@ class RouteTables:
             for topic, mapping in mappings.items():
                 self._put_mapping(said.name, topic, mapping)
         self._put_live(said, now)
-        registered = self._where_master_is(said, group)
+        registered = self._where_master_is(said.cluster, said.broker_id, group)
         registered.notices = notices
         if said.broker_id < min(known, default=0) and self.options.notify_min_broker_id_changed:
             registered.notices.append(_notice(group, None, said.ha_address))
         return registered
+
+    def register_again(
+        self, key: BrokerKey, broker_id: int, fingerprint: int, peer: object, now: int
+    ) -> Registered | None:
+        """What `register` would do with the very words a broker said last; None when that may be something.
+
+        Nothing is to be done while no group has changed and no topic has gone since: then only the time is
+        noted, and the connection.
+        """
+        live = self.live.get(key)
+        if live is None or live.fingerprint != fingerprint or live.changes != self._changes:
+            return None
+        if self.options.delete_topic_with_broker_registration:
+            return None
+        live.last_update = now
+        live.peer = peer
+        return self._where_master_is(key.cluster, broker_id, self.brokers[live.name])
 
     def _is_outdated(self, said: Registration, holder: str | None) -> bool:
         """Whether the id is held by another address that has seen a later state version."""
@@ -119,6 +137,7 @@ class RouteTables:
             addresses[said.broker_id],
         )
         if addresses != group.broker_addrs:
+            self._changes += 1
             self.brokers[said.name] = replace(group, broker_addrs=addresses)
             self.encoded.clear()
         self._drop_live(said.key)
@@ -181,6 +200,7 @@ class RouteTables:
             enable_acting_master=bool(said.enable_acting_master),
         )
         if group != old:
+            self._changes += 1
             self.brokers[said.name] = group
             self.encoded.clear()
         return group
@@ -218,6 +238,8 @@ class RouteTables:
             data_version=said.data_version,
             ha_address=said.ha_address,
             peer=said.peer,
+            fingerprint=said.fingerprint,
+            changes=self._changes,
         )
         if said.filter_servers is not None and self.filter_servers.get(said.key, []) != said.filter_servers:
             self.encoded.clear()
@@ -225,11 +247,11 @@ class RouteTables:
             if not said.filter_servers:
                 del self.filter_servers[said.key]
 
-    def _where_master_is(self, said: Registration, group: BrokerData) -> Registered:
+    def _where_master_is(self, cluster: str, broker_id: int, group: BrokerData) -> Registered:
         master = group.broker_addrs.get(MASTER_ID)
-        if said.broker_id == MASTER_ID or master is None:
+        if broker_id == MASTER_ID or master is None:
             return Registered()
-        live = self.live.get(BrokerKey(said.cluster, master))
+        live = self.live.get(BrokerKey(cluster, master))
         return Registered() if live is None else Registered(master, live.ha_address)
 
     def heard_of(self, key: BrokerKey, now: int) -> None:
@@ -280,6 +302,7 @@ class RouteTables:
             group = self.brokers.get(leaving.name)
             if group is None:
                 continue
+            self._changes += 1
             left = {n: a for n, a in group.broker_addrs.items() if a != leaving.key.address}
             if left:
                 if leaving.broker_id == min(group.broker_addrs):
@@ -375,6 +398,7 @@ class RouteTables:
             self._forget(topic)
 
     def _drop_queues(self, topic: str, broker: str) -> None:
+        self._changes += 1
         by_broker = self.topic_queues[topic]
         del by_broker[broker]
         self._pairs -= 1

@@ -12,7 +12,8 @@ from gateway.codec import headers
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.command import RemotingCommand
 from gateway.codec.fields import Header
-from tests.gateway.namesrv.brokers import HA, MASTER, NOW, OTHER, SLAVE
+from gateway.namesrv import requests
+from tests.gateway.namesrv.brokers import HA, MASTER, NOW, OTHER, SLAVE, key
 from tests.gateway.namesrv.world import Client, World, json_of
 
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
@@ -201,6 +202,30 @@ def test_a_damaged_registration_is_refused(world: World, client: Client) -> None
 def test_the_checksum_is_not_looked_at_when_it_is_0_or_missing(world: World, client: Client) -> None:
     assert client.register(register_body(), body_crc32=0).code == 0
     assert client.register(register_body(), body_crc32=None).code == 0
+
+
+def test_the_same_registration_again_is_not_even_read(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for compressed, body in ((False, register_body()), (True, compressed_body("T1", "T2"))):
+        first = client.register(body, compressed=compressed)
+        with monkeypatch.context() as patched:
+            patched.setattr(requests, "_register_body", None)
+            world.net.advance(100)
+            again = client.register(body, compressed=compressed)
+        assert (again.code, again.ext_fields, again.body) == (0, first.ext_fields, first.body)
+        assert world.namesrv.tables.live[key()].last_update == world.namesrv.now()
+
+
+def test_a_registration_that_differs_at_all_is_read(world: World, client: Client) -> None:
+    client.register(register_body())
+    client.register(register_body("T1", "T2", "T3", counter=2))
+    client.register(register_body("T1", "T2", "T3", counter=2), ha_server_addr="x:1")
+    assert "T3" in world.namesrv.tables.topic_queues
+    assert world.namesrv.tables.live[key()].ha_address == "x:1"
+    client.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, headers.DeleteTopicFromNamesrvRequestHeader(topic="T3"))
+    client.register(register_body("T1", "T2", "T3", counter=2), ha_server_addr="x:1")
+    assert "T3" in world.namesrv.tables.topic_queues, "a topic that is missing comes back"
 
 
 def test_a_single_topic_of_an_unknown_broker_is_refused(client: Client) -> None:

@@ -1,10 +1,15 @@
 """The rules by which brokers change the tables, one test a rule."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.options import NamesrvOptions
 from gateway.codec.bodies import QueueData
-from gateway.namesrv.registration import PERM_WRITE, Leaving, Notice, Refused
+from gateway.namesrv.registration import PERM_WRITE, Leaving, Notice, Refused, Registered, Registration
 from gateway.namesrv.routes import RouteTables
 from tests.gateway.namesrv.brokers import (
     HA,
@@ -565,3 +570,95 @@ def test_what_shows_in_a_route_drops_its_encoded_form(tables: RouteTables, chang
     tables.encoded = {("T1", True): b"route", ("T1", False): b"route"}
     change(tables)
     assert tables.encoded == {}
+
+
+# The same said again
+
+
+def copy_of(said: Registration) -> Registration:
+    """The same words, with what stands for them."""
+    return replace(said, fingerprint=hash(repr(said)))
+
+
+def test_the_same_words_are_only_a_sign_of_life(tables: RouteTables) -> None:
+    said = copy_of(says())
+    tables.register(said, NOW)
+    assert said.fingerprint is not None
+    assert tables.register_again(key(), 0, said.fingerprint, "peer", NOW + 5) == Registered()
+    assert (tables.live[key()].last_update, tables.live[key()].peer) == (NOW + 5, "peer")
+    assert tables.register_again(key(), 0, said.fingerprint + 1, "peer", NOW + 5) is None
+    assert tables.register_again(key(OTHER), 0, said.fingerprint, "peer", NOW + 5) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tables: tables.delete_topic("T1"),
+        lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
+        lambda tables: tables.register(says(broker_id=1, address=SLAVE), NOW),
+        lambda tables: tables.register(says(address=OTHER), NOW),
+        lambda tables: setattr(tables.options, "delete_topic_with_broker_registration", True),
+    ],
+)
+def test_the_same_words_are_looked_at_after_a_change(
+    tables: RouteTables, change: Callable[[RouteTables], object]
+) -> None:
+    said = copy_of(says())
+    tables.register(said, NOW)
+    change(tables)
+    assert said.fingerprint is not None
+    assert tables.register_again(key(), 0, said.fingerprint, None, NOW) is None
+
+
+BROKERS = [
+    says(),
+    says("T1", "T2", "T3", data_version=version(2)),
+    says("T9", topic("T1", perm=4), data_version=version(3)),
+    says(broker_id=1, address=SLAVE),
+    says(broker_id=1, address=SLAVE, enable_acting_master=True),
+    says(broker_id=1, address=OTHER, data_version=version(1, state=2)),
+    says(name="b2", address=OTHER, filter_servers=["f"]),
+    says(name="b2", cluster="c2", address=OTHER, mappings={"T1": mapping("b2", "T1")}),
+    says(address=SLAVE, zone_name="z"),
+]
+CHANGES: list[Callable[[RouteTables], object]] = [
+    lambda tables: tables.delete_topic("T1"),
+    lambda tables: tables.delete_topic("T2", "c1"),
+    lambda tables: tables.put_topic("T7", [queues("b1")]),
+    lambda tables: tables.change_perms("b1", lambda perm: perm & ~2),
+    lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
+    lambda tables: tables.leave([Leaving(key(SLAVE), "b1", 1)]),
+    lambda tables: tables.leave([Leaving(key(OTHER), "b2", 0)]),
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([*BROKERS, *CHANGES]) | st.sampled_from(BROKERS[:4]),  # the same broker often
+        max_size=12,
+    )
+)
+def test_who_says_the_same_again_finds_what_a_full_registration_would_leave(
+    steps: list[Registration | Callable[[RouteTables], object]],
+) -> None:
+    quick, slow = RouteTables(NamesrvOptions()), RouteTables(NamesrvOptions())
+    for now, step in enumerate(steps):
+        answers: list[Registered | str] = []
+        for tables in (quick, slow):
+            if not isinstance(step, Registration):
+                step(tables)
+                continue
+            said = copy_of(step)
+            assert said.fingerprint is not None
+            answer = None
+            if tables is quick:
+                answer = tables.register_again(said.key, said.broker_id, said.fingerprint, said.peer, now)
+            try:
+                answers.append(answer or tables.register(said, now))
+            except Refused as refused:
+                answers.append(str(refused))
+        assert len(set(map(repr, answers))) <= 1
+        assert (quick.topic_queues, quick.brokers) == (slow.topic_queues, slow.brokers)
+        assert (quick.clusters, quick.live, quick.mappings) == (slow.clusters, slow.live, slow.mappings)
+        assert quick.filter_servers == slow.filter_servers
