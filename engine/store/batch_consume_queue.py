@@ -78,13 +78,13 @@ class BatchConsumeQueue(UnitQueue):
         self.max_offset = base_offset + count
 
     def give_way(self, base_offset: int, physical_offset: int) -> None:
-        """Forget the units from `base_offset` on unless that one is of the record at `physical_offset`; see
-        `ConsumeQueue.give_way`."""
+        """Make room for the unit of a record that is read again; see `ConsumeQueue.give_way`."""
         if base_offset < self.max_offset:
             number = self._number(base_offset)
             place = self.place(number)
             if place is None or place[0] != physical_offset:
                 self.cut_units(number)
+        self.cut_places_after(physical_offset, self._number(base_offset))
 
     def units(self, offset: int, count: int) -> Iterator[BatchUnit]:
         """Up to `count` units from the one with the message at `offset`, or the next that is there."""

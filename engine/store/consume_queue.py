@@ -65,12 +65,17 @@ class ConsumeQueue(UnitQueue):
         return True
 
     def give_way(self, offset: int, physical_offset: int) -> None:
-        """Forget the units from `offset` on unless that one is of the record at `physical_offset`: what the
-        log says later counts, as when a topic was deleted and came again."""
+        """Make room for the unit of a record that is read again: what the log says later counts, as when a
+        topic was deleted and came again.
+
+        A unit of another record goes, with all after it; so do those of records later in the log, which are
+        read again too.
+        """
         if offset < self.max_offset:
             place = self.place(offset)
             if place is None or place[0] != physical_offset:
                 self.cut_units(offset)
+        self.cut_places_after(physical_offset, offset)
 
     def units(self, offset: int, count: int) -> bytes | bytearray:
         """Up to `count` units from `offset`; nothing outside of what is there."""

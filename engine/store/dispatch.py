@@ -151,6 +151,13 @@ class Dispatch:
         if self._index is not None and sys_flag & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK:
             self._index.pending.append((topic, properties, physical_offset, store_timestamp))
 
+    def forget(self, topic: str) -> None:
+        """Let what waits of a topic enter no queue: its queues are deleted."""
+        for _ in range(len(self.waiting)):
+            item = self.waiting.popleft()
+            self.waiting.append((item[0], None, *item[2:]) if item[0] == topic else item)
+        self._long = {queue for queue in self._long if queue.topic != topic}
+
     def settle(self) -> None:
         """Write out long tails and enter a full group into the index. Raises `OSError`; what was not written
         then stays in memory."""

@@ -468,6 +468,7 @@ class MessageStore:
         self._dispatch_up_to(self.confirm_offset)
         count = 0
         for name in names:
+            self._dispatch.forget(name)
             try:
                 count += self._queues.delete(name)
             except OSError as error:

@@ -137,6 +137,8 @@ class UnitQueue:
                 low = middle + 1
             else:
                 high = middle
+        if below is not None and low > first and not counts(first):
+            low = first  # blanks of a queue that was deleted, behind units of the one that came after it
         self.tail_start = files.end // unit_size
         if low >= page and not data[(low - page) * unit_size :].strip(b"\0"):
             # Zeros follow already, and cutting would only write them again.
@@ -182,6 +184,13 @@ class UnitQueue:
             number -= 1
         if number < self.end:
             self.cut_units(number)
+
+    def cut_places_after(self, physical_offset: int, number: int) -> None:
+        """Where unit `number` is the next one, or later: forget the units of records after an offset."""
+        if number >= self.end > self.first:
+            place = self.place(self.end - 1)
+            if place is not None and place[0] > physical_offset:
+                self.cut_places_from(physical_offset)
 
     def cut_at_first(self, bad: Callable[[int], bool]) -> None:
         """Look at the units one by one and forget all from the first on whose number is `bad`."""
