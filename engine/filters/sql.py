@@ -18,6 +18,7 @@ with the standard; `Parsed.ignored` says what that is. Standard: `SelectorParser
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from engine.filters import tokens
@@ -40,7 +41,7 @@ from engine.filters.tree import (
     is_boolean,
 )
 
-NESTING_MAX = 64
+NESTING_MAX = 50
 """Parts inside one another; the standard ends with its stack, at some thousands."""
 PARTS_MAX = 2000
 """Names, values and comparisons of one expression; the texts of one IN count as one."""
@@ -69,7 +70,7 @@ class Parsed(NamedTuple):
 def parse(source: str) -> Parsed:
     """Read an expression. Raises `ExpressionError`."""
     parser = _Parser(source)
-    root = parser.condition(parser.any_of(), 0)
+    root = parser.whole()
     return Parsed(root, source[parser.token.start :])
 
 
@@ -83,36 +84,41 @@ class _Parser:
         self._count = 0
         self.token = next_token(source, 0)
 
-    def any_of(self) -> Node:
-        start = self.token.start
-        left = self._all_of()
-        if self.token.kind != "OR":
-            return left
-        operands = [self.condition(left, start)]
-        while self._skip("OR"):
-            start = self.token.start
-            operands.append(self.condition(self._all_of(), start))
-        return Or(tuple(operands))
+    def whole(self) -> Node:
+        return self._condition(*self._placed(self._any_of))
 
-    def condition(self, node: Node, start: int) -> Node:
+    def _any_of(self) -> Node:
+        return self._chain("OR", self._all_of, Or)
+
+    def _all_of(self) -> Node:
+        return self._chain("AND", self._equality, And)
+
+    def _chain(self, word: str, part: Callable[[], Node], joined: Callable[[tuple[Node, ...]], Node]) -> Node:
+        first, where = self._placed(part)
+        if self.token.kind != word:
+            return first
+        operands: list[Node] = []
+        while self._skip(word):
+            right, right_where = self._placed(part)
+            if not operands:
+                operands.append(self._condition(first, where))
+            operands.append(self._condition(right, right_where))
+        return joined(tuple(operands))
+
+    def _condition(self, node: Node, where: Place) -> Node:
         """The part as a condition. Raises `ExpressionError` where it is none."""
         if is_boolean(node):
             return node
         if isinstance(node, Property):
             return Truth(node)
-        text = self._source[start : self._end]
-        raise self._refusal(f"Expression will not result in a boolean value: {text}", start, tokens.SYNTAX)
+        start, end = where
+        text = f"Expression will not result in a boolean value: {self._source[start:end]}"
+        raise self._refusal(text, start, tokens.SYNTAX)
 
-    def _all_of(self) -> Node:
+    def _placed(self, part: Callable[[], Node]) -> tuple[Node, Place]:
         start = self.token.start
-        left = self._equality()
-        if self.token.kind != "AND":
-            return left
-        operands = [self.condition(left, start)]
-        while self._skip("AND"):
-            start = self.token.start
-            operands.append(self.condition(self._equality(), start))
-        return And(tuple(operands))
+        node = part()
+        return node, (start, self._end)
 
     def _equality(self) -> Node:
         start = self.token.start
@@ -165,20 +171,15 @@ class _Parser:
         return left
 
     def _ordered(self, sign: str, left: Node, where: Place) -> Node:
-        right, right_where = self._operand()
+        right, right_where = self._placed(self._sign)
         self._check_size(left, where)
         self._check_size(right, right_where)
         return Ordered(sign, left, right)
 
-    def _operand(self) -> tuple[Node, Place]:
-        start = self.token.start
-        node = self._sign()
-        return node, (start, self._end)
-
     def _between(self, value: Node, where: Place, is_not: bool) -> Node:
-        low, low_where = self._operand()
+        low, low_where = self._placed(self._sign)
         self._expect("AND")
-        high, high_where = self._operand()
+        high, high_where = self._placed(self._sign)
         if not is_not and isinstance(low, Constant) and isinstance(high, Constant):
             self._check_range(low, high, low_where[0])
         for node, at in ((value, where), (low, low_where), (high, high_where)):
@@ -227,12 +228,11 @@ class _Parser:
             return self._primary()
         self._take()
         self._deeper()
-        start = self.token.start
-        operand = self._sign()
+        operand, where = self._placed(self._sign)
         self._depth -= 1
         if kind == "+":
             return operand
-        return Negated(operand) if kind == "-" else Not(self.condition(operand, start))
+        return Negated(operand) if kind == "-" else Not(self._condition(operand, where))
 
     def _primary(self) -> Node:
         token = self.token
@@ -256,7 +256,7 @@ class _Parser:
             raise self._unexpected(token, "a name, a value or (")
         self._take()
         self._deeper()
-        inside = self.any_of()
+        inside = self._any_of()
         self._depth -= 1
         self._expect(")")
         return inside
