@@ -4,8 +4,9 @@
 
 Derived from the commit log and rebuilt from it. A queue that does not start at unit 0 begins with blank
 units (0, 0x7FFFFFFF, 0) up to its first one. tags-code is the hash of the tags, or for a delayed message
-its delivery time. `ConsumeQueues` holds these queues and those of the other kind, `BatchConsumeQueue`.
-Standard: `ConsumeQueue`, `ConsumeQueueStore`.
+its delivery time; of what the standard wrote it may be an address, see `ADDRESS_MAX`. `ConsumeQueues`
+holds these queues and those of the other kind, `BatchConsumeQueue`. Standard: `ConsumeQueue`,
+`ConsumeQueueStore`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ UNIT = struct.Struct(">qiq")
 UNIT_SIZE = UNIT.size
 BLANK_UNIT = UNIT.pack(*BLANK_PLACE, 0)
 _pack = UNIT.pack
+ADDRESS_MAX = -(1 << 31) - 1
+"""A tags code up to this is an address of the standard's `ConsumeQueueExt`, which keeps the code with a bit
+map in another file. We write none, and take the code from the message itself."""
 
 TAIL_LIMIT = 4000
 """Bytes a queue keeps in memory before it is written out."""
@@ -125,6 +129,7 @@ class ConsumeQueues:
         limit: int,
         *,
         batch_directory: str = "",
+        ext_directory: str = "",
         batch_file_size: int = 0,
         is_batch: Callable[[str], bool] = _no_batches,
     ) -> None:
@@ -132,6 +137,7 @@ class ConsumeQueues:
         self.directory = directory
         self.file_size = file_size
         self.batch_directory = batch_directory
+        self.ext_directory = ext_directory
         self.batch_file_size = batch_file_size
         self._is_batch = is_batch
         self._limit = limit
@@ -264,7 +270,8 @@ class ConsumeQueues:
         for queue in queues.values():
             queue.destroy()
         self.dirty = deque(queue for queue in self.dirty if queue.topic != topic)
-        directories = [f"{parent}/{topic}" for parent in (self.directory, self.batch_directory) if parent]
+        parents = (self.directory, self.batch_directory, self.ext_directory)
+        directories = [f"{parent}/{topic}" for parent in parents if parent]
         starts = tuple(f"{directory}/" for directory in directories)
         self.written = {item for item in self.written if not item[0].startswith(starts)}
         for directory in directories:

@@ -26,7 +26,7 @@ from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from engine.store.checkpoint import Checkpoint
 from engine.store.cold import ColdRead
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueue, ConsumeQueues
+from engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
 from engine.store.dispatch import Dispatch, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.flush import Done, Durability
@@ -424,10 +424,7 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         if queue is None or index < queue.min_offset or count <= 0:
             return []
-        if not isinstance(queue, ConsumeQueue):
-            return [unit[:3] for unit in queue.units(index, count)]
-        data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
-        return list(UNIT.iter_unpack(data[: len(data) // UNIT_SIZE * UNIT_SIZE]))
+        return self._reader.units(queue, index, count)
 
     # The store as a whole.
 
@@ -512,6 +509,7 @@ def _queues(
         whole_units(options.mapped_file_size_consume_queue, UNIT_SIZE),
         options.max_queues,
         batch_directory=f"{root}/batchconsumequeue",
+        ext_directory=f"{root}/consumequeue_ext",
         batch_file_size=whole_units(options.mapper_file_size_batch_consume_queue, BATCH_UNIT_SIZE),
         is_batch=is_batch_topic or (lambda _topic: False),
     )

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.message import StoredMessage
+from engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, StoredMessage, tags_code
 from engine.options import StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from engine.store.cold import ColdRead
 from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
+from engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
+from engine.store.dispatch import delivery_time, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.record import decode
 from engine.store.results import GetResult, GetStatus
@@ -59,6 +60,9 @@ class _Candidate:
     def message(self) -> StoredMessage:
         return decode(self.record())
 
+    def tags_code(self) -> int:
+        return tags_code(self.message().properties.get(PROPERTY_TAGS))
+
 
 class Reader:
     """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
@@ -71,6 +75,7 @@ class Reader:
         self, options: StoreOptions, commit_log: CommitLog, queue_pool: FilePool, memory: int
     ) -> None:
         self._options = options
+        self._delays = parse_delay_levels(options.message_delay_level)
         self._log = commit_log
         self._pools = commit_log.files.pool, queue_pool
         self._fresh = memory * options.access_message_in_memory_max_ratio // 100
@@ -185,22 +190,29 @@ class Reader:
         old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
         places: list[Place] = []
         count, total, removed = 0, 0, False
-        for physical_offset, size, code in UNIT.iter_unpack(data):
+        for at, size, code in UNIT.iter_unpack(data):
             if not count:
                 pass
-            elif physical_offset >= fresh_from:
+            elif at >= fresh_from:
                 if count >= fresh_count or total + size > fresh_bytes:
                     break
             elif count >= old_count or total + size > old_bytes:
                 break
-            if physical_offset < oldest or size > largest:
+            if at < oldest or size > largest:
                 removed = True
-            elif codes is None or code in codes:
-                places.append((offset, physical_offset, size))
+            elif codes is None or code in codes or (code <= ADDRESS_MAX and self._is_in(codes, at, size)):
+                places.append((offset, at, size))
                 total += size
                 count += 1
             offset += 1
         return places, offset, removed
+
+    def _is_in(self, codes: frozenset[int], physical_offset: int, size: int) -> bool:
+        """Whether a message's own tags are among these; one that is gone is, to be left out later."""
+        try:
+            return _Candidate(self._log, physical_offset, size).tags_code() in codes
+        except _Gone:
+            return True
 
     def _read(self, places: list[Place]) -> tuple[bytes, list[int]]:
         """The records back to back and their queue offsets; those that cannot be read are left out."""
@@ -239,7 +251,7 @@ class Reader:
                     break
             candidate = _Candidate(self._log, physical_offset, size)
             try:
-                if accept(code, candidate.message):
+                if _accepts(accept, code, candidate):
                     records.append(candidate.record())
                     offsets.append(offset)
                     total += size
@@ -306,6 +318,27 @@ class Reader:
             GetStatus.FOUND, next_offset, low, high, b"".join(records), offsets, behind, count=count
         )
 
+    def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
+        """Physical offset, size and tags code of up to `count` messages from `index` on."""
+        if isinstance(queue, BatchConsumeQueue):
+            return [unit[:3] for unit in queue.units(index, count)]
+        data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
+        units = list(UNIT.iter_unpack(data[: len(data) // UNIT_SIZE * UNIT_SIZE]))
+        return [unit if unit[2] > ADDRESS_MAX else self._own_code(queue, *unit) for unit in units]
+
+    def _own_code(
+        self, queue: ConsumeQueue, physical_offset: int, size: int, code: int
+    ) -> tuple[int, int, int]:
+        candidate = _Candidate(self._log, physical_offset, size)
+        try:
+            found = candidate.tags_code()
+            if queue.topic == SCHEDULE_TOPIC:
+                message = candidate.message()
+                found = delivery_time(message.properties, message.store_timestamp, self._delays) or found
+        except _Gone:
+            found = code
+        return physical_offset, size, found
+
     def offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
         """First offset stored at or after a time in ms; with `upper` the last one stored at or before it.
 
@@ -331,7 +364,7 @@ def _accepts(accept: Accept | frozenset[int] | None, code: int, candidate: _Cand
         return True
     if isinstance(accept, frozenset):
         return code in accept
-    return accept(code, candidate.message)
+    return accept(candidate.tags_code() if code <= ADDRESS_MAX else code, candidate.message)
 
 
 def _outside(offset: int, low: int, high: int) -> GetResult:

@@ -94,6 +94,15 @@ EXT_UNIT = Struct(
 )
 """Tags and filter bits of one message in consume queue ext, for a queue unit whose tags code points there."""
 
+QUEUE_EXT_UNIT = Struct(
+    "size" / Int16sb,
+    "tags_code" / Int64sb,
+    "store_timestamp" / Int64sb,
+    "bit_map" / Prefixed(Int16sb, GreedyBytes),
+)
+"""What the standard keeps in `consumequeue_ext` of a message; a consume queue unit has its offset there plus
+-2**63 in place of the tags code. A size of -1 ends a file. We read past these files and write none."""
+
 INDEX_HEADER = Struct(
     "begin_timestamp" / Int64sb,
     "end_timestamp" / Int64sb,

@@ -55,6 +55,43 @@ def test_the_body_is_the_records_as_stored() -> None:
     assert first is not None and result.body.startswith(first)
 
 
+def with_addresses(topic: str = "orders") -> Bench:
+    """Messages with tags a, b, a, b ..., whose tags codes the standard keeps in other files."""
+    bench = Bench(message_delay_level="1s 5s")
+    bench.put(
+        *[message(topic, body=b"%d" % i, properties={"TAGS": "ab"[i % 2], "DELAY": "2"}) for i in range(6)]
+    )
+    bench.store.stop()
+    path = f"/store/consumequeue/{topic}/0/00000000000000000000"
+    for number in range(6):
+        address = (number * 30 - (1 << 63)).to_bytes(8, "big", signed=True)
+        bench.disk.open(path).write(number * 20 + 12, address)
+    bench.disk.makedirs(f"/store/consumequeue_ext/{topic}/0")
+    return bench.again()
+
+
+def test_behind_an_address_are_the_tags_of_the_message() -> None:
+    store = with_addresses().store
+    chosen = store.get("orders", 0, 0, 2, accept=frozenset({B}))
+    assert [r.body for r in records(chosen)] == [b"1", b"3"]
+    looked = store.get("orders", 0, 0, 32, accept=lambda code, _: code == A)
+    assert [r.body for r in records(looked)] == [b"0", b"2", b"4"]
+    assert [code for _, _, code in store.consume_queue_units("orders", 0, 0, 4)] == [A, B, A, B]
+
+
+def test_behind_an_address_of_the_schedule_is_the_delivery_time() -> None:
+    bench = with_addresses("SCHEDULE_TOPIC_XXXX")
+    (first, *_) = records(bench.store.get("SCHEDULE_TOPIC_XXXX", 0, 0, 1))
+    (unit,) = bench.store.consume_queue_units("SCHEDULE_TOPIC_XXXX", 0, 0, 1)
+    assert unit[2] == first.store_timestamp + 5000
+
+
+def test_addresses_go_with_the_topic() -> None:
+    bench = with_addresses()
+    bench.store.delete_topics(["orders"])
+    assert bench.disk.listdir("/store/consumequeue_ext") == []
+
+
 def test_tags_are_sieved_before_records_are_read() -> None:
     result = filled(9).store.get("orders", 0, 0, 3, accept=frozenset({B}))
     assert [r.body for r in records(result)] == [b"1", b"3", b"5"]
