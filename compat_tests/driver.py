@@ -82,6 +82,13 @@ class Received(NamedTuple):
     """When the listener was called; 0 where it is not noted."""
 
 
+class Reply(NamedTuple):
+    """What a requester got."""
+
+    body: str
+    properties: dict[str, str]
+
+
 class Pulled(NamedTuple):
     """A pull result."""
 
@@ -90,6 +97,15 @@ class Pulled(NamedTuple):
     min_offset: int
     max_offset: int
     messages: list[Received]
+
+
+Wanted = str | dict[str, str]
+"""What a consumer wants of a topic: tags, or an expression; see ``sql``."""
+
+
+def sql(expression: str) -> Wanted:
+    """The wish for what an SQL92 expression is true of."""
+    return {"sql": expression}
 
 
 def message(topic: str, body: str, **fields: Any) -> dict[str, Any]:
@@ -257,7 +273,7 @@ class PullConsumer(_Client):
         return sorted(_queue(shape) for shape in self._ask("queues", topic=topic))
 
     def pull(
-        self, queue: Queue, offset: int, max: int = 32, expression: str = "*", block: bool = False
+        self, queue: Queue, offset: int, max: int = 32, expression: Wanted = "*", block: bool = False
     ) -> Pulled:
         """One pull; ``block`` lets the server hold it until something arrives."""
         arguments = {"offset": offset, "max": max, "expression": expression, "block": block}
@@ -325,6 +341,31 @@ class LitePullConsumer(_Client):
     def offset_for_timestamp(self, queue: Queue, timestamp: int) -> int:
         """The offset of the first message stored at or after a time."""
         return int(self._ask("offsetForTimestamp", queue=_queue_shape(queue), timestamp=timestamp))
+
+
+class Requester(_Client):
+    """A producer that asks and waits for the reply."""
+
+    kind = "requester"
+
+    def request(self, message: dict[str, Any], millis: int = 10_000) -> Reply:
+        """Send a message and give the reply to it. Raises ``ClientError`` when none comes in time."""
+        answer = self._ask("request", message=message, ttl=millis)
+        return Reply(answer["body"], answer["properties"])
+
+
+class Replier(_Client):
+    """A consumer that answers each request with ``re: `` and its body, unless it has a property ``silent``.
+
+    Option: topic.
+    """
+
+    kind = "replier"
+
+    def collect(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
+        """Wait until at least ``count`` requests came or the time is over; returns all so far."""
+        shapes = self._ask("collect", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
+        return [_received(shape) for shape in shapes]
 
 
 def _queue(shape: dict[str, Any]) -> Queue:

@@ -21,6 +21,9 @@ from compat_tests.driver import (
     PullConsumer,
     PushConsumer,
     Queue,
+    Replier,
+    Requester,
+    Wanted,
 )
 from compat_tests.processes import wait_until
 from compat_tests.runtime import Runtime
@@ -91,7 +94,7 @@ class Peer:
         """A started producer."""
         return Producer(self.driver, self.namesrv_address, group or self.name("producers"), **options)
 
-    def push(self, group: str, subscriptions: Mapping[str, str], **options: Any) -> PushConsumer:
+    def push(self, group: str, subscriptions: Mapping[str, Wanted], **options: Any) -> PushConsumer:
         """A started push consumer; reads from the first offset, concurrently, in a cluster, unless told."""
         chosen = {
             "listener": "concurrent",
@@ -109,6 +112,14 @@ class Peer:
     def lite(self, group: str, **options: Any) -> LitePullConsumer:
         """A started lite pull consumer."""
         return LitePullConsumer(self.driver, self.namesrv_address, group, **options)
+
+    def requester(self, group: str) -> Requester:
+        """A started producer that asks and waits."""
+        return Requester(self.driver, self.namesrv_address, group)
+
+    def replier(self, group: str, topic: str) -> Replier:
+        """A started consumer that answers."""
+        return Replier(self.driver, self.namesrv_address, group, topic=topic)
 
     def _broker_count(self, topic: str) -> int:
         return len({queue.broker_name for queue in self._queues(topic)})

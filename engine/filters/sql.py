@@ -75,14 +75,21 @@ def parse(source: str) -> Parsed:
 
 
 class _Parser:
-    """Goes through the words of one expression; `token` is the next one."""
+    """Goes through the words of an expression; a word is cut off when it is asked for, as in the standard."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._end = 0
         self._depth = 0
         self._count = 0
-        self.token = next_token(source, 0)
+        self._next: Token | None = None
+
+    @property
+    def token(self) -> Token:
+        """The next word."""
+        if self._next is None:
+            self._next = next_token(self._source, self._end)
+        return self._next
 
     def whole(self) -> Node:
         return self._condition(*self._placed(self._any_of))
@@ -293,7 +300,7 @@ class _Parser:
     def _take(self) -> Token:
         taken = self.token
         self._end = taken.end
-        self.token = next_token(self._source, taken.end)
+        self._next = None
         return taken
 
     def _take_operator(self) -> Token:

@@ -37,6 +37,7 @@ public final class Driver {
         new PushConsumers().register(ops);
         new PullConsumers().register(ops);
         new LitePullConsumers().register(ops);
+        new Repliers().register(ops);
     }
 
     public static void main(String[] args) throws Exception {

@@ -43,7 +43,7 @@ final class LitePullConsumers {
         JSONObject subscriptions = request.getJSONObject("subscriptions");
         if (subscriptions != null) {
             for (String topic : subscriptions.keySet()) {
-                consumer.subscribe(topic, subscriptions.getString(topic));
+                consumer.subscribe(topic, Selectors.of(subscriptions.get(topic)));
             }
         }
         consumer.start();

@@ -50,12 +50,20 @@ final class PullConsumers {
 
     private Object pull(JSONObject request) throws Exception {
         DefaultMQPullConsumer consumer = consumer(request);
+        if (!(request.get("expression") instanceof String)) {
+            return shape(consumer.pull(queue(request), Selectors.of(request.get("expression")),
+                request.getLongValue("offset"), request.getIntValue("max")));
+        }
         String expression = request.getString("expression");
         long offset = request.getLongValue("offset");
         int max = request.getIntValue("max");
         PullResult result = request.getBooleanValue("block")
             ? consumer.pullBlockIfNotFound(queue(request), expression, offset, max)
             : consumer.pull(queue(request), expression, offset, max);
+        return shape(result);
+    }
+
+    private static Object shape(PullResult result) {
         Map<String, Object> shape = new LinkedHashMap<>();
         shape.put("status", result.getPullStatus().name());
         shape.put("nextBeginOffset", result.getNextBeginOffset());

@@ -38,7 +38,7 @@ final class PushConsumers {
         }
         JSONObject subscriptions = request.getJSONObject("subscriptions");
         for (String topic : subscriptions.keySet()) {
-            consumer.subscribe(topic, subscriptions.getString(topic));
+            consumer.subscribe(topic, Selectors.of(subscriptions.get(topic)));
         }
         Inbox inbox = new Inbox(request.getIntValue("failFirst"));
         if ("ordered".equals(request.getString("listener"))) {

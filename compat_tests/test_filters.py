@@ -1,0 +1,218 @@
+"""Expressions over properties: what they mean, who gets what, what is refused, what is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat_tests import sql as expressions
+from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.driver import ClientError, PullConsumer, PushConsumer, Queue, Received, message, sql
+from compat_tests.peers import Peer, Peers
+from compat_tests.processes import wait_until
+from compat_tests.servers import Server
+from engine.errors import FilterError
+from engine.filters import compile_expression
+from engine.lenient_json import loads
+
+CASES = int(os.environ.get("SQL_CASES", "20000"))
+SEED = int(os.environ.get("SQL_SEED", "5500"))
+ALLOWED = {"enablePropertyFilter": "true"}
+AT_ONCE_MILLIS = 4000
+"""Sooner than a broker looks by itself whether somebody waits for what is there, every 5 seconds."""
+KEPT_SECONDS = 30
+"""A broker writes its tables within 10 seconds."""
+
+
+@pytest.fixture(scope="session")
+def allowing(kind: str, peers: Peers) -> Iterator[Server]:
+    """A server of a kind that allows expressions."""
+    with peers.fresh(kind, ALLOWED) as server:
+        yield server
+
+
+def meaning(case: dict[str, Any]) -> dict[str, Any]:
+    """What we make of a case, as the official parser's answers are written; of a refusal the first word."""
+    try:
+        compiled = compile_expression(case["expression"])
+    except FilterError as refusal:
+        return {"refused": str(refusal).split()[0]}
+    try:
+        return {"result": compiled.evaluate(case["properties"])}
+    except ValueError:
+        return {"result": "fails"}
+
+
+def test_expressions_mean_what_they_mean_to_apache() -> None:
+    """Each is true, false, unknown, failing or refused for both; refusals have one cause.
+
+    But for no expression, and for those with a sign ``+``, whose operand Apache's parser reads ahead.
+    """
+    wrong = []
+    counts: dict[str, int] = {}
+    for case in expressions.judged(expressions.cases(CASES, SEED)):
+        found = meaning(case)
+        if "refused" in case:
+            told = case["refused"]
+            is_told_otherwise = "+" in case["expression"] or not case["expression"].strip()
+            expected: dict[str, Any] = {"refused": told.split()[0]}
+            if is_told_otherwise and "refused" in found:
+                found = expected
+        else:
+            expected = {"result": case["result"]}
+        if json.dumps(found) != json.dumps(expected):
+            wrong.append((case, found))
+        kind = str(case.get("result", "refused"))
+        counts[kind] = counts.get(kind, 0) + 1
+    assert not wrong
+    assert min(counts.values()) > CASES // 50, counts
+
+
+def sent(peer: Peer, topic: str, numbers: range) -> None:
+    """Messages whose property says their number, with three tags in turn."""
+    with peer.producer() as producer:
+        producer.send(
+            [
+                message(topic, f"{i:02}", tags="ABC"[i % 3], properties={"n": str(i), "half": f"{i / 2}"})
+                for i in numbers
+            ]
+        )
+
+
+WISHES = {
+    "n BETWEEN 3 AND 6": ["03", "04", "05", "06"],
+    "TAGS IN ('A', 'C') AND n < 6": ["00", "02", "03", "05"],
+    "NOT (half > 1.5) OR n = 29": ["00", "01", "02", "03", "29"],
+    "missing IS NULL AND n NOT BETWEEN 1 AND 28": ["00", "29"],
+    "half ENDSWITH '.5' AND half STARTSWITH '1' AND NOT (half CONTAINS '0')": ["03", "23", "25", "27", "29"],
+    "missing > 5 OR n > half AND n <= 2": ["01", "02"],
+}
+
+
+def bodies(received: list[Received]) -> list[str]:
+    """The bodies, sorted."""
+    return sorted(one.body for one in received)
+
+
+def test_consumers_get_what_they_want(allowing: Server, peers: Peers) -> None:
+    """Push consumers with both clients; what arrives while they wait comes at once, the rest is passed by."""
+    for version in CLIENT_VERSIONS:
+        peer = peers.with_server(allowing, version)
+        topic = peer.topic("wishes", 2)
+        sent(peer, topic, range(30))
+        consumers: list[PushConsumer] = []
+        try:
+            for wish in WISHES:
+                consumers.append(peer.push(peer.name("wishers"), {topic: sql(wish)}))
+            for consumer, expected in zip(consumers, WISHES.values(), strict=True):
+                assert bodies(consumer.collect(len(expected))) == expected
+            waiting = consumers[0]
+            sent(peer, topic, range(3, 5))
+            late = waiting.collect(6)[4:]
+            assert bodies(late) == ["03", "04"]
+            assert max(one.received_at - one.store_timestamp for one in late) < AT_ONCE_MILLIS
+            assert bodies(consumers[3].collect(0)) == WISHES["missing IS NULL AND n NOT BETWEEN 1 AND 28"]
+        finally:
+            for consumer in consumers:
+                consumer.close()
+        peer.close()
+
+
+def understands(reader: PullConsumer, queue: Queue) -> bool:
+    """Whether the client knows that its broker reads expressions: the answer to a heartbeat tells it."""
+    try:
+        reader.pull(queue, 0, expression=sql("TRUE"))
+    except ClientError as error:
+        assert "does not upgrade to support" in error.message
+        return False
+    return True
+
+
+def test_pulls_by_expression(allowing: Server, peers: Peers) -> None:
+    """Pull and lite pull consumers say what they want with each pull, or in heartbeats."""
+    for version in CLIENT_VERSIONS:
+        peer = peers.with_server(allowing, version)
+        topic = peer.topic("pulled", 1)
+        sent(peer, topic, range(30))
+        with peer.pull(peer.name("pullers")) as reader:
+            (queue,) = reader.queues(topic)
+            wait_until(partial(understands, reader, queue), 60, "the client has heard of the broker")
+            found = reader.pull(queue, 0, expression=sql("n > 26"))
+            assert (found.status, bodies(found.messages)) == ("FOUND", ["27", "28", "29"])
+            assert (found.next_offset, found.max_offset) == (30, 30)
+            nothing = reader.pull(queue, 0, expression=sql("n > 99"))
+            assert (nothing.status, nothing.next_offset) == ("NO_MATCHED_MSG", 30)
+            some = reader.pull(queue, 0, 2, expression=sql("n > 5"))
+            assert (bodies(some.messages), some.next_offset) == (["06", "07"], 8)
+        options = {"subscriptions": {topic: sql("n IN ('3', '5')")}, "autoCommit": True}
+        with peer.lite(peer.name("lite_pullers"), **options) as reader:
+            assert bodies(reader.poll(2)) == ["03", "05"]
+        peer.close()
+
+
+REFUSED = {
+    "n >": "ParseException: Encountered",
+    "n = 'x' AND": "ParseException: Encountered",
+    "n ! 5": "TokenMgrError: Lexical error at line 1, column 3",
+    "NOT n > 5": "RuntimeException: Value '",
+    "n BETWEEN 5 AND 1": "RuntimeException: Illegal values of between, left value(5) must less than",
+}
+
+
+def test_what_cannot_be_read_is_refused(allowing: Server, peers: Peers) -> None:
+    """When a consumer starts, with the code clients know and a text that begins as Apache's."""
+    for version in CLIENT_VERSIONS:
+        peer = peers.with_server(allowing, version)
+        topic = peer.topic("refused", 1)
+        for expression, expected in REFUSED.items():
+            with pytest.raises(ClientError) as caught:
+                peer.push(peer.name("refused_readers"), {topic: sql(expression)})
+            assert caught.value.code == 23
+            assert expected in caught.value.message
+        peer.close()
+
+
+@pytest.mark.overlap
+def test_expressions_must_be_allowed(peer: Peer) -> None:
+    """A broker with its usual settings does not understand them."""
+    topic = peer.topic("forbidden", 1)
+    with pytest.raises(ClientError) as caught:
+        peer.push(peer.name("forbidden_readers"), {topic: sql("n > 5")})
+    assert caught.value.code == 1
+    assert "The broker does not support consumer to filter message by SQL92" in caught.value.message
+
+
+def test_expressions_are_kept(allowing: Server, peers: Peers) -> None:
+    """In the same file in the same form, and found by the group after a restart."""
+    peer = peers.with_server(allowing, CURRENT)
+    topic, group = peer.topic("kept", 1), peer.name("kept_readers")
+    file = allowing.store_dir / "config" / "consumerFilter.json"
+    with peer.push(group, {topic: sql("n > 5")}) as consumer:
+        wait_until(lambda: group in kept(file, topic), KEPT_SECONDS, "the expression is kept")
+        told = kept(file, topic)[group]
+        allowing.restart()
+        sent(peer, topic, range(10))
+        assert bodies(consumer.collect(4)) == ["06", "07", "08", "09"]
+    peer.close()
+    assert set(told) == {
+        *("bloomFilterData", "bornTime", "clientVersion", "consumerGroup", "dead", "deadTime"),
+        *("expression", "expressionType", "topic"),
+    }
+    assert (told["expression"], told["expressionType"], told["dead"]) == ("n > 5", "SQL92", False)
+    assert told["bloomFilterData"]["bitNum"] == 112
+    assert len(told["bloomFilterData"]["bitPos"]) == 3
+
+
+def kept(file: Path, topic: str) -> dict[str, Any]:
+    """What the file holds of a topic, by group."""
+    if not file.exists():
+        return {}
+    table = loads(file.read_bytes()).get("filterDataByTopic", {})
+    groups: dict[str, Any] = table.get(topic, {}).get("groupFilterData", {})
+    return groups
