@@ -28,8 +28,11 @@ from engine.upkeep.table_check import (
     check_state,
     check_tables,
     read_checkpoint,
+    topics_of,
 )
 from engine.upkeep.walk import Walk, fields_of, keys_of
+
+_NAMES_MAX = 10
 
 
 @dataclass
@@ -63,7 +66,10 @@ class _Check:
         is_unclean = check_state(layout, findings)
         self.report = CheckReport(layout.root, findings, is_unclean)
         self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, findings, RESTORE)
-        self._queues = QueueCheck(layout, findings, progress)
+        self._tables = check_tables(layout, findings)
+        topics = topics_of(self._tables)
+        names = None if topics is None else {name.encode() for name in topics}
+        self._queues = QueueCheck(layout, findings, names, progress)
         self._index = IndexCheck(layout, findings, is_unclean)
         self._checkpoint = read_checkpoint(layout, findings)
         self._known_end = self._queues.known_end(self._files.end)
@@ -142,10 +148,13 @@ class _Check:
             check_checkpoint(
                 layout, findings, self._checkpoint, log_end, self._last_timestamp, self._point_is_record
             )
-        tables = check_tables(layout, findings)
-        self.report.tables = len(tables)
-        check_offsets(layout, findings, tables, self._queues.end_of)
+        self.report.tables = len(self._tables)
+        check_offsets(layout, findings, self._tables, self._queues.end_of)
         check_queue_table(layout, findings, self._queues.end_of)
+        if deleted := self._queues.deleted:
+            names = ", ".join(sorted(name.decode("utf-8", "replace") for name in deleted)[:_NAMES_MAX])
+            what = f"{deleted.total()} records are of {len(deleted)} topics that were deleted: {names}"
+            findings.note(Part.LOG, layout.commit_log, -1, what, "they go with their files")
         if not self._index.is_there:
             what = "there are no index files: queries by key find nothing"
             advice = "right with messageIndexEnable=false; else the next start or a rebuild makes them"

@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container
 
 from engine.message import (
     PROPERTY_INNER_MULTI_DISPATCH,
     PROPERTY_INNER_MULTI_QUEUE_OFFSET,
     SCHEDULE_TOPIC,
     SysFlag,
+    is_system_topic,
     parse_properties,
     tags_code,
 )
@@ -60,10 +62,17 @@ def place_at(files: FileQueue, offset: int) -> tuple[int, int]:
 
 
 class QueueCheck:
-    """All queues that are on disk, or should be."""
+    """All queues that are on disk, or should be.
 
-    def __init__(self, layout: Layout, findings: Findings, progress: Progress) -> None:
+    `topics` are those that the store has, None where that cannot be told; `deleted` counts records of others.
+    """
+
+    def __init__(
+        self, layout: Layout, findings: Findings, topics: Container[bytes] | None, progress: Progress
+    ) -> None:
         self._layout = layout
+        self._topics = topics
+        self.deleted: Counter[bytes] = Counter()
         self._findings = findings
         self._progress = progress
         self._delays = parse_delay_levels(layout.options.message_delay_level)
@@ -129,6 +138,8 @@ class QueueCheck:
             code = delivery_time(parsed, store_timestamp, self._delays) or code
         check = self._checks.get(key)
         if check is None or sys_flag & SysFlag.INNER_BATCH:
+            if check is None and key not in self._batch_checks and self._is_deleted(topic):
+                return
             if key in self._batch_checks or sys_flag & SysFlag.INNER_BATCH:
                 self._batch_record(key, fields, position, size, code)
                 return
@@ -138,6 +149,13 @@ class QueueCheck:
         check.expect(queue_offset, _pack(position, size, code))
         if _MULTI_DISPATCH in properties:
             self._light_queues(properties, position, size, code)
+
+    def _is_deleted(self, topic: bytes) -> bool:
+        """Whether a topic without a folder is not in the table of topics either."""
+        if self._topics is None or topic in self._topics or is_system_topic(topic.decode("utf-8", "replace")):
+            return False
+        self.deleted[topic] += 1
+        return True
 
     def _new_code(self, tags: bytes) -> int:
         if len(self._codes) >= _CODES_MAX:
@@ -172,6 +190,8 @@ class QueueCheck:
         _, queue_offset, sys_flag, store_timestamp, _, properties = fields
         parsed = parse_properties(properties.decode("utf-8", "replace"))
         base, count = inner_batch(parsed) or (queue_offset, 1)
+        if check.next < 0 and position < check.since:
+            return
         number = check.next if check.next >= 0 else self._number_of(check, position)
         unit = BATCH_UNIT.pack(position, size, code, store_timestamp, base, count, NOT_COMPACTED, 0)
         if sys_flag & SysFlag.INNER_BATCH or check.read(number) == unit:

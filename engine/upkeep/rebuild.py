@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 
 from engine.disk import Disk
 from engine.errors import MessageIllegal
-from engine.message import StoredMessage, SysFlag
+from engine.message import StoredMessage, SysFlag, is_system_topic
 from engine.options import StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
 from engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
-from engine.store.dispatch import Dispatch, enters_queue, parse_delay_levels
+from engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.index_file import Index
 from engine.store.record import HEAD_SIZE, decode
@@ -33,7 +33,7 @@ from engine.store.unit_queue import BLANK_PLACE, PLACE
 from engine.upkeep.findings import Findings, Part, Progress
 from engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
 from engine.upkeep.queue_check import last_number
-from engine.upkeep.table_check import check_tables
+from engine.upkeep.table_check import check_tables, topics_of
 from engine.upkeep.walk import Walk
 
 ASIDE = ".rebuilding"
@@ -70,13 +70,15 @@ class _Rebuild:
         self.findings = Findings()
         self.report = RebuildReport(layout.root, self.findings)
         self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, self.findings, RESTORE)
+        self._topics = topics_of(check_tables(layout, Findings()))
+        folders = (layout.queues, layout.batch_queues)
+        self._folders_before = {topic for folder in folders for topic in self._disk.subdirs(folder)}
         self._batch_topics: set[str] = set()
         self._queues = self._new_queues()
         self._index = self._new_index()
-        self._dispatch = Dispatch(
-            self._queues, self._index, parse_delay_levels(layout.options.message_delay_level)
-        )
-        self._suspects: dict[AnyQueue, int] = {}
+        self._dispatch = Dispatch(self._queues, None, parse_delay_levels(layout.options.message_delay_level))
+        self._last_timestamp = 0
+        self._suspects: dict[AnyQueue, StoredMessage] = {}
         self._left_out: Counter[AnyQueue] = Counter()
 
     @property
@@ -100,8 +102,7 @@ class _Rebuild:
                 if names and (size := self._disk.size(f"{folder}/{names[0]}")):
                     sizes[parent] = size
                     break
-        topics = check_tables(layout, Findings()).get("topics.json", {}).get("topicConfigTable", {})
-        for topic, config in topics.items():
+        for topic, config in (self._topics or {}).items():
             attributes = config.get("attributes") if isinstance(config, dict) else None
             if isinstance(attributes, dict) and attributes.get("queue.type") == "BatchCQ":
                 batch_topics.add(topic)
@@ -141,18 +142,24 @@ class _Rebuild:
         waiting = 0
         for data, at, _, size in walk.records():
             message = decode(data, at)
-            if self._is_credible(message, walk):
-                self._take(message)
+            self._enter_index(message)
+            if enters_queue(message.sys_flag) and self._has_topic(message.topic):
+                self._take_in_order(message, walk)
             report.records += 1
             waiting += size
             if waiting >= _PENDING_MAX:
                 self._queues.write_all_out()
                 waiting = 0
+        for queue, message in self._suspects.items():
+            if message.queue_offset == 0:
+                self._take(message)
+            else:
+                self._report_suspect(message, queue.max_offset)
         report.log_end = walk.end
         self._keep_ends()
         self._queues.write_all_out()
         if self._index is not None:
-            self._index.apply(self._dispatch.last_timestamp)
+            self._index.apply(self._last_timestamp)
             report.index_entries = sum(file.next_entry - 1 for file in self._index.files)
         report.queues = sum(1 for _ in self._queues)
         self._sync()
@@ -160,32 +167,60 @@ class _Rebuild:
     def _read_so_far(self, done: int, total: int) -> None:
         self._progress("reading", done, total)
 
-    def _is_credible(self, message: StoredMessage, walk: Walk) -> bool:
-        """Whether a record's queue offset can be believed; units in between are then made, blank."""
-        if not enters_queue(message.sys_flag):
-            return True
+    def _has_topic(self, topic: str) -> bool:
+        """Whether a topic is there still; what cannot be told is."""
+        topics = self._topics
+        return topics is None or topic in topics or topic in self._folders_before or is_system_topic(topic)
+
+    def _enter_index(self, message: StoredMessage) -> None:
+        index = self._index
+        if index is None or message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.TRANSACTION_ROLLBACK:
+            return
+        timestamp = self._last_timestamp = message.store_timestamp
+        index.pending.append((message.topic, message.properties, message.physical_offset, timestamp))
+        if len(index.pending) >= INDEX_GROUP:
+            index.apply(timestamp)
+
+    def _take_in_order(self, message: StoredMessage, walk: Walk) -> None:
+        """Make the unit of a record if its queue offset can be believed: it follows, or damage explains the
+        gap, or the record before it in the queue, not believed, said the same.
+        """
         queue = self._queues.get(message.topic, message.queue_id)
         if not isinstance(queue, ConsumeQueue) or not queue.max_offset:
-            return True
+            self._take(message)
+            return
         offset, expected = message.queue_offset, queue.max_offset
-        if offset == expected:
-            return True
         lost = sum(end - begin for begin, end in walk.damaged) // HEAD_SIZE + self._left_out[queue]
-        if not expected < offset <= expected + lost and self._suspects.get(queue) != offset:
-            self._suspects[queue] = offset + 1
+        suspect = self._suspects.pop(queue, None)
+        if suspect is not None and suspect.queue_offset + 1 == offset != expected:
+            # A jump ahead, or a topic that was deleted and came again, whose offsets began anew.
+            self._fill(queue, suspect.queue_offset)
+            self._take(suspect)
+            self._take(message)
+        elif expected <= offset <= expected + lost:
+            if suspect is not None:
+                self._report_suspect(suspect, expected)
+            self._fill(queue, offset)
+            self._take(message)
+        else:
+            if suspect is not None:
+                self._report_suspect(suspect, expected)
             self._left_out[queue] += 1
-            self.findings.error(
-                Part.LOG,
-                *place(self._files, message.physical_offset),
-                f"the record says that it is message {offset} of {message.topic} queue {message.queue_id}, "
-                f"message {expected} comes next; no unit is made for it",
-                RESTORE,
-            )
-            return False
-        for number in range(expected, offset):
+            self._suspects[queue] = message
+
+    def _fill(self, queue: ConsumeQueue, offset: int) -> None:
+        """Blank units for those that are lost before an offset."""
+        for number in range(queue.max_offset, offset):
             queue.append(number, *BLANK_PLACE, 0)
         self._queues.mark(queue)
-        return True
+
+    def _report_suspect(self, message: StoredMessage, expected: int) -> None:
+        path, at = place(self._files, message.physical_offset)
+        what = (
+            f"the record says that it is message {message.queue_offset} of {message.topic} queue "
+            f"{message.queue_id}, message {expected} comes next; no unit is made for it"
+        )
+        self.findings.error(Part.LOG, path, at, what, RESTORE)
 
     def _take(self, message: StoredMessage) -> None:
         if message.sys_flag & SysFlag.INNER_BATCH:

@@ -140,6 +140,12 @@ def _read(text: bytes, members: tuple[str, ...]) -> tuple[dict[Any, Any] | None,
     return table, 0, ""
 
 
+def topics_of(tables: dict[str, dict[Any, Any]]) -> dict[str, Any] | None:
+    """The topics by name, of the table or its backup; None when there is neither."""
+    table = tables.get("topics.json", tables.get("topics.json" + BACKUP))
+    return None if table is None else table.get("topicConfigTable")
+
+
 def check_offsets(
     layout: Layout,
     findings: Findings,

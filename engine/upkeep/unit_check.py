@@ -41,7 +41,8 @@ class Known:
 
 class UnitCheck:
     """One queue. `next` is the number of the unit that the next record should have (-1 before the first
-    record), `count` how many units were as they should be.
+    record), `count` how many units were as they should be. Records before `since` are of a topic of the
+    same name that was deleted.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class UnitCheck:
         "count",
         "files",
         "next",
+        "since",
         "unit_size",
     )
 
@@ -72,6 +74,8 @@ class UnitCheck:
         self._base = 0
         self._missing_from = 0
         self._missing = 0
+        offset, size = PLACE.unpack(self.read(self.first)[: PLACE.size].ljust(PLACE.size, b"\0"))
+        self.since = offset if size not in (0, BLANK_PLACE[1]) and offset > known.log_start else -1
 
     @property
     def first(self) -> int:
@@ -97,6 +101,8 @@ class UnitCheck:
 
     def _expect_other(self, number: int, unit: bytes) -> bool:
         if self.next < 0:
+            if PLACE.unpack_from(unit)[0] < self.since:
+                return False
             self._check_before(number)
         elif number < self.next:
             self._error(

@@ -187,3 +187,29 @@ def test_it_says_how_far_it_is() -> None:
         "closing queues",
     ]
     assert all(0 <= done <= total for _, done, total in said)
+
+
+def test_a_topic_that_was_deleted_and_came_again() -> None:
+    """The log still has the old records; offsets begin anew after them."""
+    bench = fill(20)
+    bench.store.delete_topics(["orders"])
+    for number in range(7):
+        bench.put(message("orders", number % 2, b"new %d" % number))
+    bench.store.stop()
+    report = check(bench.disk)
+    assert report.findings.kept == []
+    assert report.units == 7 + 2 + 4
+
+
+def test_a_topic_that_was_deleted() -> None:
+    """Its records are no error where the table of topics does not have it, but they are where it does."""
+    bench = fill(20)
+    bench.store.delete_topics(["orders"])
+    bench.store.stop()
+    disk = bench.disk
+    assert findings(disk)
+    put_file(disk, f"{CONFIG}/topics.json", b'{"topicConfigTable":{"pay":{}}}')
+    assert findings(disk) == []
+    assert "20 records are of 1 topics that were deleted: orders" in the_finding(disk, "note").what
+    put_file(disk, f"{CONFIG}/topics.json", b'{"topicConfigTable":{"pay":{},"orders":{}}}')
+    assert findings(disk)

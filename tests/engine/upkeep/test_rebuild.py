@@ -212,7 +212,9 @@ def test_ended_at_any_moment_it_can_be_done_again(tmp_path: Path) -> None:
     counting = CountingDisk()
     rebuild(root, counting, discard=True)
     assert counting.changes > 20
-    for end_at in range(1, counting.changes + 1):
+    # The swap is the last of it; of the writing aside before it, now and then will do.
+    moments = {*range(1, counting.changes, 5), *range(counting.changes - 15, counting.changes + 1)}
+    for end_at in sorted(moments):
         with pytest.raises(Interrupted):
             rebuild(root, CountingDisk(end_at), discard=True)
         report = rebuild(root, discard=True)
@@ -258,3 +260,31 @@ def test_it_says_how_far_it_is(tmp_path: Path) -> None:
     assert {stage for stage, _, _ in said} == {"reading", "syncing"}
     assert all(done <= total for _, done, total in said)
     assert said[-1][1] == said[-1][2]
+
+
+@pytest.mark.parametrize("again", [1, 2, 9])
+def test_a_topic_that_was_deleted_and_came_again(tmp_path: Path, again: int) -> None:
+    """Only its new messages are in the queues, as they were."""
+    bench = store(tmp_path)
+    bench.store.delete_topics(["orders"])
+    for number in range(again):
+        bench.put(message("orders", 0, b"new %d" % number, {"UNIQ_KEY": f"new{number}"}))
+    bench.store.stop()
+    before = files(tmp_path)
+    report = rebuild(tmp_path)
+    assert report.findings.kept == []
+    after = files(tmp_path)
+    # That of the deleted queue is made too, as nothing tells that it should not.
+    gone = "consumequeue/orders/1/"
+    assert {name: content for name, content in after.items() if not name.startswith(gone)} == before
+
+
+def test_a_topic_that_was_deleted_stays_so(tmp_path: Path) -> None:
+    bench = store(tmp_path)
+    bench.store.delete_topics(["orders"])
+    bench.store.stop()
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "topics.json").write_text('{"topicConfigTable":{"batched":{}}}')
+    before = files(tmp_path)
+    rebuild(tmp_path)
+    assert files(tmp_path) == before
