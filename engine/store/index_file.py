@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable, Iterator
+import sys
+from array import array
+from collections.abc import Callable
 from datetime import datetime
 from operator import mul
 
@@ -246,50 +248,55 @@ class IndexFile:
             number = previous
         return found
 
-    def _entries(self) -> Iterator[tuple[int, int, int, int]]:
-        number = 1
+    def _chains(self, below: int) -> tuple[array[int], int, int, int]:
+        """Go through the entries as long as they are real and their records lie below a physical offset, and
+        mend what they say of the one before: slots, next number, last offset, last seconds.
+        """
+        slots, slot_count = array("i", bytes(4 * self.slot_count)), self.slot_count
+        number, last_offset, last_seconds = 1, 0, 0
         while number < self.entry_count:
-            count = min(_SCAN_ENTRIES, self.entry_count - number)
-            yield from ENTRY.iter_unpack(
-                self.file.read(self.entries_at + number * ENTRY_SIZE, count * ENTRY_SIZE)
-            )
-            number += count
+            first = number
+            at = self.entries_at + first * ENTRY_SIZE
+            data = self.file.read(at, min(_SCAN_ENTRIES, self.entry_count - first) * ENTRY_SIZE)
+            mended: list[tuple[int, int]] = []
+            for key_hash, offset, seconds, previous in ENTRY.iter_unpack(data):
+                if not last_offset <= offset < below or key_hash < 0 or seconds < 0:
+                    break
+                if not (offset or key_hash) and number > 1:
+                    break
+                slot = key_hash % slot_count
+                if previous != slots[slot]:
+                    mended.append((number, slots[slot]))
+                slots[slot] = number
+                last_offset, last_seconds = offset, seconds
+                number += 1
+            if mended:
+                entries = bytearray(data)
+                for mine, previous in mended:
+                    SLOT.pack_into(entries, (mine - first + 1) * ENTRY_SIZE - SLOT.size, previous)
+                self.file.write(at, entries[: (number - first) * ENTRY_SIZE])
+            if number - first < len(data) // ENTRY_SIZE or not data:
+                break
+        return slots, number, last_offset, last_seconds
 
     def rebuild(self, below: int) -> None:
         """Keep the entries whose records lie below a physical offset and make slots and header anew from
         them.
         """
-        slots = bytearray(4 * self.slot_count)
-        used, number, last_offset, last_seconds = 0, 1, -1, 0
-        chains: list[bytes] = []
-        written = 1
-        for key_hash, offset, seconds, _ in self._entries():
-            if not max(0, last_offset) <= offset < below or key_hash < 0 or seconds < 0:
-                break
-            if number > 1 and not (offset or key_hash):
-                break
-            at = key_hash % self.slot_count * 4
-            previous = SLOT.unpack_from(slots, at)[0]
-            used += previous == 0
-            SLOT.pack_into(slots, at, number)
-            chains.append(ENTRY.pack(key_hash, offset, seconds, previous))
-            last_offset, last_seconds = offset, seconds
-            number += 1
-            if len(chains) == _SCAN_ENTRIES:
-                self.file.write(self.entries_at + written * ENTRY_SIZE, b"".join(chains))
-                written = number
-                chains = []
-        self.file.write(self.entries_at + written * ENTRY_SIZE, b"".join(chains))
+        slots, number, last_offset, last_seconds = self._chains(below)
+        used = self.slot_count - slots.count(0)
+        if sys.byteorder == "little":
+            slots.byteswap()
         # Entries of a life that was lost must not come back behind the new ones.
         self.file.truncate(self.entries_at + number * ENTRY_SIZE)
         self.file.truncate(self.entries_at + self.entry_count * ENTRY_SIZE)
         self.next_entry = number
         self.used_slots = used
-        self.end_offset = max(0, last_offset)
+        self.end_offset = last_offset
         self.end_timestamp = self.begin_timestamp + last_seconds * 1000
         self.open_window()
         assert self._window is not None
-        self._window.buffer[HEADER_SIZE : self.entries_at] = bytes(slots)
+        self._window.buffer[HEADER_SIZE : self.entries_at] = slots.tobytes()
         self._write_header()
 
 
