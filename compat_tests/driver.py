@@ -45,7 +45,7 @@ class Queue(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A send result."""
+    """A send result; clients do not tell the offset message id of a half message."""
 
     status: str
     msg_id: str
@@ -247,6 +247,36 @@ class Producer(_Client):
         return [_received(shape) for shape in answer["messages"]]
 
 
+class TransactionProducer(_Client):
+    """TransactionMQProducer. States: ``COMMIT_MESSAGE``, ``ROLLBACK_MESSAGE``, ``UNKNOW``.
+
+    Option: topic, whose brokers hear of it at once.
+    """
+
+    kind = "transactions"
+
+    def send(self, messages: Sequence[dict[str, Any]], state: str = "UNKNOW") -> list[Sent]:
+        """Send half messages; the local transaction of each says ``state``, or throws for ``THROW``."""
+        return [_sent(shape) for shape in self._ask("send", messages=list(messages), state=state)]
+
+    def decide(self, bodies: Sequence[str], state: str) -> None:
+        """What to answer from now on when the server asks about these messages; nobody knows others."""
+        self._ask("decide", bodies=list(bodies), state=state)
+
+    def begin(self, messages: Sequence[dict[str, Any]]) -> list[Sent]:
+        """Send half messages as sinks do: no local transaction, ``end`` comes later."""
+        return [_sent(shape) for shape in self._ask("begin", messages=list(messages))]
+
+    def end(self, body: str, state: str) -> None:
+        """End a transaction that ``begin`` began."""
+        self._ask("end", body=body, state=state)
+
+    def questions(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
+        """Wait until the server has asked ``count`` times or the time is over; all questions so far."""
+        shapes = self._ask("questions", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
+        return [_received(shape) for shape in shapes]
+
+
 class PushConsumer(_Client):
     """DefaultMQPushConsumer. Options: subscriptions, listener, model, from, maxReconsumeTimes, failFirst."""
 
@@ -381,7 +411,7 @@ def _sent(shape: dict[str, Any]) -> Sent:
         error = shape["error"]
         raise ClientError(error["type"], error.get("code"), error["message"])
     queue = _queue(shape["queue"])
-    return Sent(shape["status"], shape["msgId"], shape["offsetMsgId"], queue, shape["queueOffset"])
+    return Sent(shape["status"], shape["msgId"], shape.get("offsetMsgId", ""), queue, shape["queueOffset"])
 
 
 def _received(shape: dict[str, Any]) -> Received:

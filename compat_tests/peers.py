@@ -23,6 +23,7 @@ from compat_tests.driver import (
     Queue,
     Replier,
     Requester,
+    TransactionProducer,
     Wanted,
 )
 from compat_tests.processes import wait_until
@@ -94,6 +95,11 @@ class Peer:
         """A started producer."""
         return Producer(self.driver, self.namesrv_address, group or self.name("producers"), **options)
 
+    def transactions(self, topic: str, group: str | None = None) -> TransactionProducer:
+        """A started producer of transactions, known to the brokers of a topic."""
+        group = group or self.name("deciders")
+        return TransactionProducer(self.driver, self.namesrv_address, group, topic=topic)
+
     def push(self, group: str, subscriptions: Mapping[str, Wanted], **options: Any) -> PushConsumer:
         """A started push consumer; reads from the first offset, concurrently, in a cluster, unless told."""
         chosen = {
@@ -152,6 +158,14 @@ class Peers:
             if kind not in self._servers:
                 self._servers[kind] = Server(kind, self.work).start()
             return self._servers[kind]
+
+    def tuned(self, kind: str, settings: Settings) -> Server:
+        """The server of a kind with these settings, which scenarios share."""
+        name = f"{kind} {sorted(settings.items())}"
+        with self._lock:
+            if name not in self._servers:
+                self._servers[name] = Server(kind, self.work, settings).start()
+            return self._servers[name]
 
     def driver(self, variant: str) -> Driver:
         """The client JVM of a variant."""

@@ -34,6 +34,7 @@ public final class Driver {
         this.answers = answers;
         ops.put("version", request -> MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION));
         new Producers().register(ops);
+        new Transactions().register(ops);
         new PushConsumers().register(ops);
         new PullConsumers().register(ops);
         new LitePullConsumers().register(ops);
