@@ -73,6 +73,12 @@ class PathOptions(Options):
     check_crc_on_recover: bool = option(
         True, "Check message bodies against their checksum after a crash.", name="checkCRCOnRecover"
     )
+    check_crc_on_read: bool = option(
+        True,
+        "Check messages that may come from the disk before they are handed out; damaged ones are left out.",
+        name="checkCRCOnRead",
+        ours=True,
+    )
     max_open_files: int = option(512, "Consume queue and index files kept open at once.", low=16, ours=True)
     queue_table_from: int = option(
         1000,

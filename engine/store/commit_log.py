@@ -25,7 +25,8 @@ class CommitLog:
     """Appends and reads bytes.
 
     `position` is the offset after the last record (the greatest physical offset), `last_timestamp` that
-    record's store time in ms, kept by who writes it; `durable` is up to where who syncs has come. The
+    record's store time in ms, kept by who writes it; `durable` is up to where who syncs has come, `opened_at`
+    up to where others have written. The
     `newest` bytes are taken to be in memory. `stain` is what went wrong while a failed write is
     not washed away; `on_stain` is told.
     """
@@ -40,6 +41,7 @@ class CommitLog:
         "last_timestamp",
         "newest",
         "on_stain",
+        "opened_at",
         "position",
         "stain",
     )
@@ -49,7 +51,7 @@ class CommitLog:
         self.newest = newest
         self.file_size = file_size
         self.position = 0
-        self.durable = 0
+        self.durable = self.opened_at = 0
         self.last_timestamp = 0
         self.stain: OSError | None = None
         self.on_stain: Callable[[], None] = _nothing
@@ -60,7 +62,7 @@ class CommitLog:
     def open_at(self, position: int) -> None:
         """Go on writing at `position`; what lies after it is forgotten."""
         self.files.cut(position)
-        self.position = position
+        self.position = self.opened_at = position
         if self.files.starts and position < self.files.end:
             self._start = self.files.starts[-1]
             self._file = self.files.file(self._start)

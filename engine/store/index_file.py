@@ -319,18 +319,19 @@ class Index:
         self.idle = True
 
     def load(self, clean: bool, safe_timestamp: int, below: int) -> None:
-        """Find the files. After an unclean stop those that may end past `safe_timestamp` (ms), and always
-        the last, are rebuilt from their entries, as far as the records lie below a physical offset; the
-        records after it are dispatched again. A file of a wrong length is removed."""
+        """Find the files. After an unclean stop those that may end past `safe_timestamp` (ms), and the
+        last and all that are not full, are rebuilt from their entries, as far as the records lie below a
+        physical offset; the records after it are dispatched again. A file of a wrong length is removed."""
         paths = [f"{self.directory}/{name}" for name in self.disk.listdir(self.directory) if name.isdigit()]
         for path in paths:
             is_last = path == paths[-1]
-            if not self._has_right_length(path, is_last and not clean):
+            if not self._has_right_length(path, not clean):
                 log.warning("%s has a wrong length and is removed", path)
                 self.disk.unlink(path)
                 continue
             file = IndexFile(self.disk, path, self.slot_count, self.entry_count)
-            if not clean and (is_last or file.end_timestamp >= safe_timestamp or file.end_offset >= below):
+            may_be_torn = is_last or not file.is_full or file.end_timestamp >= safe_timestamp
+            if not clean and (may_be_torn or file.end_offset >= below):
                 if file.begin_timestamp > 0 and file.begin_offset < below:
                     file.rebuild(below)
                 else:

@@ -31,6 +31,7 @@ from engine.store.dispatch import Dispatch, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.flush import Done, Durability
 from engine.store.index_file import Index
+from engine.store.inspection import Inspection
 from engine.store.queue_table import QueueTable
 from engine.store.reader import Accept, Reader
 from engine.store.record import decode
@@ -125,8 +126,13 @@ class MessageStore:
         self._retention = Retention(
             options, disk, clock, self._log, self._queues, self._index, self._removals
         )
+        self._inspection = Inspection(self._log, options.check_crc_on_read)
         self._reader = Reader(
-            options, self._log, self._queues.pool, total_memory() if memory is None else memory
+            options,
+            self._log,
+            self._queues.pool,
+            self._inspection,
+            total_memory() if memory is None else memory,
         )
         self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self.statistics = Statistics(clock.millis())
@@ -349,10 +355,16 @@ class MessageStore:
     def record_at(self, physical_offset: int) -> bytes | None:
         """The stored bytes of the message at a log offset, or None."""
         try:
-            return self._log.record_at(physical_offset)
+            return self._record_at(physical_offset)
         except OSError as error:
             log.error("the log cannot be read at %d: %s", physical_offset, error)
             return None
+
+    def _record_at(self, physical_offset: int) -> bytes | None:
+        record = self._log.record_at(physical_offset)
+        if record is not None and self._inspection.is_due(None, 0, physical_offset):
+            return record if self._inspection.passes(physical_offset, record) else None
+        return record
 
     def look_up(self, physical_offset: int) -> StoredMessage | None:
         """The message at a log offset, or None. Standard: `lookMessageByOffset`."""
@@ -377,7 +389,7 @@ class MessageStore:
             key_hash = hashes.of_tags(topic, key) if index_type == "T" else hashes.of_key(topic, key)
             for _ in range(_QUERY_ROUNDS):
                 offsets = sorted(set(index.find(key_hash, begin, end, limit)))
-                found = [record for offset in offsets if (record := self._log.record_at(offset)) is not None]
+                found = [record for offset in offsets if (record := self._record_at(offset)) is not None]
                 records += found
                 if records or not offsets:
                     break

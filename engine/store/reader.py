@@ -18,6 +18,7 @@ from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from engine.store.dispatch import delivery_time, parse_delay_levels
 from engine.store.file_queue import FilePool
+from engine.store.inspection import Inspection
 from engine.store.record import decode
 from engine.store.results import GetResult, GetStatus
 
@@ -44,18 +45,37 @@ class _Gone(Exception):
 class _Candidate:
     """A record that is read only when somebody wants to see it. Both ways to see it raise `_Gone`."""
 
-    def __init__(self, log: CommitLog, physical_offset: int, size: int) -> None:
+    def __init__(
+        self,
+        log: CommitLog,
+        inspection: Inspection,
+        queue: AnyQueue,
+        queue_offset: int,
+        physical_offset: int,
+        size: int,
+    ) -> None:
         self._log = log
+        self._inspection = inspection
+        self._queue = queue
+        self._queue_offset = queue_offset
         self._offset = physical_offset
         self._size = size
         self._record: bytes | None = None
 
     def record(self) -> bytes:
-        if self._record is None and self._size <= self._log.file_size:
+        if self._record is None and 0 < self._size <= self._log.file_size:
             self._record = self._log.read(self._offset, self._size)
+            if self._record is not None and self._inspection.is_due(
+                self._queue, self._queue_offset, self._offset
+            ):
+                self._inspect(self._record)
         if self._record is None:
             raise _Gone
         return self._record
+
+    def _inspect(self, record: bytes) -> None:
+        if not self._inspection.passes(self._offset, record, self._queue, self._queue_offset):
+            self._record, self._size = None, 0
 
     def message(self) -> StoredMessage:
         return decode(self.record())
@@ -72,11 +92,17 @@ class Reader:
     """
 
     def __init__(
-        self, options: StoreOptions, commit_log: CommitLog, queue_pool: FilePool, memory: int
+        self,
+        options: StoreOptions,
+        commit_log: CommitLog,
+        queue_pool: FilePool,
+        inspection: Inspection,
+        memory: int,
     ) -> None:
         self._options = options
         self._delays = parse_delay_levels(options.message_delay_level)
         self._log = commit_log
+        self._inspection = inspection
         self._pools = commit_log.files.pool, queue_pool
         self._fresh = memory * options.access_message_in_memory_max_ratio // 100
         self.shared: dict[object, GetResult] | None = None
@@ -150,8 +176,8 @@ class Reader:
                 return self._get_accepted(queue, offset, data, max_count, max_bytes, accept)
             except ColdRead as cold:
                 raise self._more_of(cold, data) from None
-        places, next_offset, removed = self._choose(data, offset, max_count, max_bytes, accept)
-        body, offsets = self._read(places)
+        places, next_offset, removed = self._choose(queue, data, offset, max_count, max_bytes, accept)
+        body, offsets = self._read(queue, places)
         if not offsets:
             removed = removed or bool(places)
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
@@ -174,6 +200,7 @@ class Reader:
 
     def _choose(
         self,
+        queue: ConsumeQueue,
         data: bytes | bytearray,
         offset: int,
         max_count: int,
@@ -198,26 +225,32 @@ class Reader:
                     break
             elif count >= old_count or total + size > old_bytes:
                 break
-            if at < oldest or size > largest:
+            if at < oldest or not 0 < size <= largest:
                 removed = True
-            elif codes is None or code in codes or (code <= ADDRESS_MAX and self._is_in(codes, at, size)):
+            elif (
+                codes is None
+                or code in codes
+                or (code <= ADDRESS_MAX and self._is_in(codes, queue, (offset, at, size)))
+            ):
                 places.append((offset, at, size))
                 total += size
                 count += 1
             offset += 1
         return places, offset, removed
 
-    def _is_in(self, codes: frozenset[int], physical_offset: int, size: int) -> bool:
+    def _is_in(self, codes: frozenset[int], queue: ConsumeQueue, place: Place) -> bool:
         """Whether a message's own tags are among these; one that is gone is, to be left out later."""
         try:
-            return _Candidate(self._log, physical_offset, size).tags_code() in codes
+            return _Candidate(self._log, self._inspection, queue, *place).tags_code() in codes
         except _Gone:
             return True
 
-    def _read(self, places: list[Place]) -> tuple[bytes, list[int]]:
+    def _read(self, queue: ConsumeQueue, places: list[Place]) -> tuple[bytes, list[int]]:
         """The records back to back and their queue offsets; those that cannot be read are left out."""
         if not places:
             return b"", []
+        if self._inspection.is_due(queue, places[0][0], places[0][1]):
+            return self._read_inspected(queue, places)
         first, total = places[0][1], sum([size for _, _, size in places])
         span = places[-1][1] + places[-1][2] - first
         if total <= span <= 2 * total + _SLACK:
@@ -229,6 +262,25 @@ class Reader:
         each = self._log.read_each(places)
         records = [record for record in each if record is not None]
         offsets = [place[0] for place, record in zip(places, each, strict=True) if record is not None]
+        return b"".join(records), offsets
+
+    def _read_inspected(self, queue: ConsumeQueue, places: list[Place]) -> tuple[bytes, list[int]]:
+        """The same for records that may come from the disk; damaged ones are left out too."""
+        passes = self._inspection.passes
+        first, total = places[0][1], sum([size for _, _, size in places])
+        span = places[-1][1] + places[-1][2] - first
+        data = self._log.read(first, span) if total <= span <= 2 * total + _SLACK else None
+        each: list[bytes] | list[bytes | None] = (
+            self._log.read_each(places)
+            if data is None
+            else [data[at - first : at - first + size] for _, at, size in places]
+        )
+        records: list[bytes] = []
+        offsets: list[int] = []
+        for place, record in zip(places, each, strict=True):
+            if record is not None and passes(place[1], record, queue, place[0]):
+                records.append(record)
+                offsets.append(place[0])
         return b"".join(records), offsets
 
     def _get_accepted(
@@ -249,7 +301,7 @@ class Reader:
                 more_bytes, more_messages = self._limits(physical_offset)
                 if len(records) >= min(max_count, more_messages) or total + size > min(max_bytes, more_bytes):
                     break
-            candidate = _Candidate(self._log, physical_offset, size)
+            candidate = _Candidate(self._log, self._inspection, queue, offset, physical_offset, size)
             try:
                 if _accepts(accept, code, candidate):
                     records.append(candidate.record())
@@ -299,7 +351,9 @@ class Reader:
                 if total + unit.size > min(max_bytes, more_bytes):
                     break
             next_offset = unit.end_offset
-            candidate = _Candidate(self._log, unit.physical_offset, unit.size)
+            candidate = _Candidate(
+                self._log, self._inspection, queue, unit.base_offset, unit.physical_offset, unit.size
+            )
             try:
                 if _accepts(accept, unit.tags_code, candidate):
                     records.append(candidate.record())
@@ -324,12 +378,15 @@ class Reader:
             return [unit[:3] for unit in queue.units(index, count)]
         data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
         units = list(UNIT.iter_unpack(data[: len(data) // UNIT_SIZE * UNIT_SIZE]))
-        return [unit if unit[2] > ADDRESS_MAX else self._own_code(queue, *unit) for unit in units]
+        return [
+            unit if unit[2] > ADDRESS_MAX else self._own_code(queue, offset, *unit)
+            for offset, unit in enumerate(units, index)
+        ]
 
     def _own_code(
-        self, queue: ConsumeQueue, physical_offset: int, size: int, code: int
+        self, queue: ConsumeQueue, offset: int, physical_offset: int, size: int, code: int
     ) -> tuple[int, int, int]:
-        candidate = _Candidate(self._log, physical_offset, size)
+        candidate = _Candidate(self._log, self._inspection, queue, offset, physical_offset, size)
         try:
             found = candidate.tags_code()
             if queue.topic == SCHEDULE_TOPIC:

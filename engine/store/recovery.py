@@ -237,7 +237,7 @@ class Recovery:
         for queue in self._queues.dirty:
             queue.correct_min(self._log.min_offset)
         for queue in self._queues:
-            queue.next_offset = queue.max_offset
+            queue.opened_at = queue.next_offset = queue.max_offset
             if queue.was_cut:
                 # Or the next start could find the units again.
                 self._queues.written.update((queue.directory, start) for start in queue.touched(queue.end))

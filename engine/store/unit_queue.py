@@ -27,8 +27,8 @@ class UnitQueue:
 
     `next_offset` is the queue offset that the next stored message gets; `max_offset` the first that cannot
     be read yet (behind `next_offset` by what was stored but not dispatched); `min_offset` the first that is
-    still in the log. `tail_start` is the number of the first unit in memory; `was_cut` says that files were
-    shortened, which is not durable yet.
+    still in the log; `opened_at` the first that came since the start. `tail_start` is the number of the first
+    unit in memory; `was_cut` says that files were shortened, which is not durable yet.
     """
 
     __slots__ = (
@@ -36,6 +36,7 @@ class UnitQueue:
         "dirty",
         "min_offset",
         "next_offset",
+        "opened_at",
         "queue_id",
         "tail",
         "tail_start",
@@ -57,6 +58,7 @@ class UnitQueue:
         self.tail = bytearray()
         self.dirty = False
         self.was_cut = False
+        self.opened_at = 0
 
     @property
     def directory(self) -> str:

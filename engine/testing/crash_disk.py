@@ -49,14 +49,16 @@ class Operation(NamedTuple):
     path: str
 
 
-class _Fault:
-    """An ordered failure: it passes `skip` calls, then fails `times`."""
+class Fault:
+    """An ordered failure: it passes `skip` calls, then fails `times`; `has_hit` once it did."""
 
     def __init__(self, call: str, path: str, error: int, skip: int, times: int, part: float) -> None:
         self.call, self.path, self.error, self.part = call, path, error, part
         self.skip, self.times = skip, times
+        self.has_hit = False
 
     def hits(self, call: str, path: str) -> bool:
+        """Whether this call fails."""
         if call != self.call and self.call != "any":
             return False
         if self.path not in path or self.times <= 0:
@@ -65,6 +67,7 @@ class _Fault:
             self.skip -= 1
             return False
         self.times -= 1
+        self.has_hit = True
         return True
 
 
@@ -290,7 +293,7 @@ class CrashDisk:
         self._durable: dict[str, _Inode] = dict(self._names)
         self._journal: dict[str, list[_NameChange]] = {}
         self._locks: dict[str, CrashFile] = {}
-        self._faults: list[_Fault] = []
+        self._faults: list[Fault] = []
 
     # What tests order.
 
@@ -303,13 +306,15 @@ class CrashDisk:
         *,
         skip: int = 0,
         part: float = 0.5,
-    ) -> None:
+    ) -> Fault:
         """Let `times` calls on such paths fail, after `skip` that do not.
 
         `call` is read, write, sync, truncate, open, window, rename, unlink, sync_dir, or any of them
         with "any". `part` of the data is written before a write fails.
         """
-        self._faults.append(_Fault(call, part_of_path, error, skip, times, part))
+        fault = Fault(call, part_of_path, error, skip, times, part)
+        self._faults.append(fault)
+        return fault
 
     def heal(self) -> None:
         """Forget all ordered failures."""
@@ -353,7 +358,7 @@ class CrashDisk:
 
     # What files ask.
 
-    def fault(self, call: str, path: str) -> _Fault | None:
+    def fault(self, call: str, path: str) -> Fault | None:
         """The failure ordered for this call."""
         if self._dead:
             raise PowerCut

@@ -1,0 +1,86 @@
+"""Looking at records before they are handed out: what the disk gave back may not be what was written.
+
+A record is inspected when it may come from the disk: written by an earlier process, or no longer among the
+newest bytes of the log. What fresh readers get, straight from memory, costs one comparison. A record fails
+if its form is wrong, its body (or all of it, where it ends with a checksum) does not match its checksum, or
+it is not the one that the queue says. It is never handed out then: its reader goes on with the next one, and
+the log names file and byte, once.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import AnyQueue, ConsumeQueue
+from engine.store.file_queue import file_name
+from engine.store.record import Invalid, examine, is_sound, topic_of
+
+log = logging.getLogger(__name__)
+
+DAMAGED_MAX = 10_000
+"""Damaged records that are remembered, so that each is told once."""
+_LIGHT_QUEUES = "%LMQ%"
+"""Queues that begin so refer to records of other topics."""
+_TOPICS_MAX = 10_000
+_IN_QUEUE = struct.Struct(">i4xq")
+
+
+class Inspection:
+    """`damaged` says for each record found wrong, by its offset in the log, what is wrong."""
+
+    def __init__(self, commit_log: CommitLog, is_on: bool) -> None:
+        self._log = commit_log
+        self._is_on = is_on
+        self._topics: dict[str, bytes] = {}
+        self.damaged: dict[int, str] = {}
+
+    def is_due(self, queue: AnyQueue | None, queue_offset: int, position: int) -> bool:
+        """Whether a record at a position of the log, for a message of a queue, may come from the disk, or
+        what the queue says of it may."""
+        commit_log = self._log
+        return self._is_on and (
+            position < commit_log.opened_at
+            or position < commit_log.position - commit_log.newest
+            or (queue is not None and queue_offset < queue.opened_at)
+        )
+
+    def passes(
+        self, position: int, record: bytes, queue: AnyQueue | None = None, queue_offset: int = 0
+    ) -> bool:
+        """Whether a record read at a position of the log, for a message of a queue, may be handed out."""
+        if queue is not None:
+            topic = self._topics.get(queue.topic) or self._topic(queue.topic)
+            if is_sound(record, position, queue.queue_id, queue_offset, topic):
+                return True
+        found = examine(record, 0, position, True)
+        if isinstance(found, Invalid):
+            what = found.what
+        elif found != len(record):
+            what = f"the size is {found}, looked for were {len(record)} bytes"
+        elif isinstance(queue, ConsumeQueue) and not queue.topic.startswith(_LIGHT_QUEUES):
+            belongs = (queue.queue_id, queue_offset) == _IN_QUEUE.unpack_from(record, 12)
+            if belongs and topic_of(record) == topic:
+                return True
+            what = f"it is not message {queue_offset} of {queue.topic} queue {queue.queue_id}"
+        else:
+            return True
+        self._tell(position, what)
+        return False
+
+    def _topic(self, topic: str) -> bytes:
+        if len(self._topics) >= _TOPICS_MAX:
+            self._topics.clear()
+        found = self._topics[topic] = topic.encode()
+        return found
+
+    def _tell(self, position: int, what: str) -> None:
+        if position in self.damaged:
+            return
+        if len(self.damaged) < DAMAGED_MAX:
+            self.damaged[position] = what
+        files = self._log.files
+        start = files.start_of(position)
+        path = f"{files.directory}/{file_name(start)}"
+        log.error("%s at byte %d: damaged record, not handed out: %s", path, position - start, what)

@@ -1,0 +1,151 @@
+"""A disk that is full or sick at any call: told plainly, nothing spoiled, service goes on when it can.
+
+Every fourth call fails in its own run; MQGATEWAY_FAULTS=all lets every one.
+"""
+
+import errno
+import os
+from itertools import count
+from typing import Any
+
+import pytest
+
+from engine.options import FlushDiskType
+from engine.store.message_store import PutStatus
+from tests.engine.store.stores import Bench, drain, message
+
+EVERY = 1 if os.environ.get("MQGATEWAY_FAULTS") == "all" else 4
+REFUSED = PutStatus.SERVICE_NOT_AVAILABLE
+PUTS = 28
+CHANGES: dict[str, Any] = {"flush_consume_queue_thorough_interval": 2000}
+
+
+class Run:
+    """Puts with flushes and rounds between them; `taken` is what was said to be stored, `durable` of it
+    what was said to be on the disk."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.bench = Bench(**CHANGES, **changes)
+        self.taken: list[bytes] = []
+        self.durable: list[bytes] = []
+        self.remarks: list[str] = []
+
+    def go(self) -> None:
+        for i in range(PUTS):
+            self.put(b"%d " % i + b"x" * (i % 5 * 90))
+            if i % 4 == 3:
+                self.bench.clock.advance(600)
+                self.bench.store.tick()
+
+    def put(self, body: bytes) -> None:
+        store = self.bench.store
+        result = store.put(message(body=body, properties={"KEYS": "k"}))
+        if result.status is PutStatus.PUT_OK:
+            self.taken.append(body)
+            store.when_flushed(result.end_offset, lambda status: self._said(status, body))
+        else:
+            assert result.status is REFUSED
+            self.remarks.append(result.remark)
+        store.dispatch()
+
+    def _said(self, status: PutStatus, body: bytes) -> None:
+        if status is PutStatus.PUT_OK:
+            self.durable.append(body)
+
+    def found(self, bench: Bench | None = None) -> list[bytes]:
+        return [m.body for m in drain((bench or self.bench).store)]
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("call", ["write", "truncate", "open", "window"])
+def test_what_cannot_be_written_is_refused_and_service_goes_on(call: str, error: int) -> None:
+    refused = 0
+    for nth in count(0, EVERY):
+        run = Run()
+        fault = run.bench.disk.fail_next(call, "/store/", error, times=2, skip=nth)
+        run.go()
+        if not fault.has_hit:
+            break
+        refused += len(run.remarks)
+        assert all("/store/" in remark for remark in run.remarks)
+        run.bench.disk.heal()
+        run.bench.clock.advance(2000)
+        run.bench.store.tick()
+        run.put(b"after")
+        assert run.durable[-1] == b"after" and run.durable == run.taken, nth
+        assert run.found() == run.taken
+        again = run.bench.crash(nth)
+        assert run.found(again) == run.taken, nth
+        assert len(again.store.query("orders", "k", 64, 0, 1 << 60).records) == len(run.taken)
+    assert nth and (refused > 3 or call != "write")
+
+
+def test_a_full_disk_refuses_all_until_there_is_room(caplog: pytest.LogCaptureFixture) -> None:
+    run = Run()
+    run.put(b"before")
+    for call in ("write", "truncate", "open"):
+        run.bench.disk.fail_next(call, "/store/", errno.ENOSPC, times=1000)
+    caplog.clear()
+    run.go()
+    assert run.taken == [b"before"]
+    assert len(run.remarks) == PUTS
+    assert all("No space left" in remark and "/store/" in remark for remark in run.remarks)
+    said = [record for record in caplog.records if "commit log cannot be written" in record.message]
+    assert len(said) == 1
+    assert run.found() == [b"before"]
+    run.bench.disk.heal()
+    run.bench.clock.advance(2000)
+    run.bench.store.tick()
+    run.go()
+    assert run.found() == run.taken and len(run.taken) == PUTS + 1
+
+
+@pytest.mark.parametrize("kind", list(FlushDiskType))
+def test_a_sync_that_failed_is_never_trusted(kind: FlushDiskType) -> None:
+    stopped = 0
+    for nth in count(0, EVERY):
+        run = Run(flush_disk_type=kind)
+        fault = run.bench.disk.fail_next("sync", "/store/", errno.EIO, skip=nth)
+        run.go()
+        if not fault.has_hit:
+            break
+        stopped += bool(run.remarks)
+        assert all("could not be written to disk" in remark for remark in run.remarks)
+        for seed in range(3):
+            left = run.found(run.bench.crash(seed))
+            assert left[: len(run.durable)] == run.durable, (nth, seed)
+            assert left == run.taken[: len(left)]
+        again = run.bench.restart()
+        assert run.found(again) == run.taken
+        assert again.put(message(body=b"after")) == [len(run.taken)]
+    assert stopped > 3
+
+
+def test_a_failed_sync_of_a_folder_counts_as_well() -> None:
+    run = Run()
+    run.bench.disk.fail_next("sync_dir", "/store/commitlog", errno.EIO)
+    run.go()
+    assert run.remarks
+    assert run.durable == []
+
+
+def test_what_a_failed_write_left_behind_never_mixes_with_what_follows() -> None:
+    """The end of the log is cleared, on the disk too, before another record is written there."""
+    properties = {"KEYS": "k", "filler": "a" * 1400}
+    for seed in range(80):
+        bench = Bench()
+        bench.put(message(body=b"first"))
+        bench.disk.fail_next("write", "/commitlog", errno.ENOSPC, part=0.9)
+        refused = bench.store.put(message(body=b"x" * 300, properties={"KEYS": "k", "filler": "b" * 1400}))
+        assert refused.status is REFUSED
+        bench.put(message(body=b"x" * 300, properties=properties))
+        for left in drain(bench.crash(seed).store)[1:]:
+            assert left.properties == properties, seed
+
+
+def test_a_store_that_cannot_be_read_says_so_and_recovers() -> None:
+    run = Run()
+    run.go()
+    run.bench.disk.fail_next("read", "/commitlog", errno.EIO)
+    assert run.bench.store.get("orders", 0, 0, 32).status.name == "OFFSET_FOUND_NULL"
+    assert run.found() == run.taken
