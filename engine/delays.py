@@ -101,7 +101,7 @@ class DelayLevels:
 
 
 def restored(stored: StoredMessage) -> Message:
-    """A scheduled message as it is delivered: its own topic and queue, no DELAY, all else as it was.
+    """A scheduled message as it is delivered: its own topic and queue, all else as it was; DELAY stays too.
 
     Raises `MessageIllegal` when it does not say where it belongs.
     """

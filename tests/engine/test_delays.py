@@ -194,6 +194,15 @@ def test_the_work_of_a_tick_is_bounded_and_shared() -> None:
     assert (len(bench.bodies("many")), len(bench.bodies("few"))) == (50, 3)
 
 
+def test_a_delivered_message_still_tells_its_level() -> None:
+    """The standard leaves the property, and consumers may look at it."""
+    bench = Bench()
+    bench.send(message(1))
+    bench.pass_time(1000)
+    (found,) = bench.delivered()
+    assert (found.topic, found.properties["DELAY"], found.properties["REAL_TOPIC"]) == ("orders", "1", "orders")
+
+
 def test_a_restart_goes_on_where_the_file_says() -> None:
     bench = Bench()
     bench.send(message(1, body=b"first"), message(2, body=b"second"))
