@@ -1,0 +1,144 @@
+"""Puts due timers back under their own topic, and remembers which were delivered before a crash.
+
+What was delivered is found in the commit log itself: every delivered message and every one set anew says
+there of which message it was made (`messages`). Messages that a broker of the standard delivered do not; they
+are known by key, time, birth and number of rolls, and so is what was made of the very first message of a log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from engine.errors import EngineError, MessageIllegal
+from engine.message import PROPERTY_TIMER_OUT_MS, PROPERTY_UNIQ_KEY, TIMER_TOPIC, StoredMessage
+from engine.options import StoreOptions
+from engine.store.message_store import MessageStore, PutResult, PutStatus
+from engine.store.record import decode
+from engine.timers.messages import given_back, rolled, rolls, without_notes
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS_MAX = 3
+"""How often a message that cannot be read is tried before it is left out."""
+OnDelivered = Callable[[str, int], None]
+_OUT_TIME = PROPERTY_TIMER_OUT_MS.encode()
+_Trace = tuple[str, str, int, int, bool]
+
+
+class NotNow(EngineError):
+    """The store cannot be read or written at the moment: the same is to be tried again after a while."""
+
+
+class Delivery:
+    """Delivers from a store; `on_delivered` is told topic and bytes of each message that was put."""
+
+    def __init__(
+        self, store: MessageStore, options: StoreOptions, on_delivered: OnDelivered | None = None
+    ) -> None:
+        self._store = store
+        self._options = options
+        self._on_delivered = on_delivered
+        self._attempts = 0
+        self.known: set[int | _Trace] = set()
+        """What was delivered before: places of the messages, or what those of the standard are known by."""
+        self.latest = 0
+        """When the last of them was delivered, in ms."""
+        self.count = 0
+        """Messages delivered or set anew since the start."""
+
+    def look_up(self, physical_offset: int) -> StoredMessage | None:
+        """The message that was set; None when it is lost. Raises `NotNow`."""
+        stored = self._store.look_up(physical_offset)
+        if stored is not None:
+            self._attempts = 0
+            return stored
+        self._attempts += 1
+        is_gone = physical_offset < self._store.min_physical_offset
+        if not is_gone and self._attempts < ATTEMPTS_MAX:
+            raise NotNow(f"the log cannot be read at {physical_offset}")
+        self._attempts = 0
+        log.error("a timer is lost: there is no message at %d of the log", physical_offset)
+        return None
+
+    def deliver(self, stored: StoredMessage, written: int, now: int, *, anew: bool = False) -> None:
+        """Put a message under its own topic, or with `anew` once more under the timers' one.
+
+        Nothing is done when that was done before a crash; one that no store would take is left out.
+        `written` is when it came into the wheel, in ms. Raises `NotNow`.
+        """
+        if self.is_done(stored):
+            return
+        try:
+            message = rolled(stored, written, now) if anew else given_back(stored, written, now)
+        except MessageIllegal as error:
+            log.error("the timer at %d is left out: %s", stored.physical_offset, error)
+            return
+        result = self._store.put(message)
+        if result.status is PutStatus.PROPERTIES_SIZE_EXCEEDED:
+            result = self._store.put(without_notes(message))
+        if result.status is PutStatus.PUT_OK:
+            self.count += 1
+            if self._on_delivered is not None:
+                self._on_delivered(message.topic, result.end_offset - result.physical_offset)
+        elif self._is_hopeless(result):
+            log.error("the timer at %d is left out: %s", stored.physical_offset, _reason(result))
+        else:
+            raise NotNow(_reason(result))
+
+    def _is_hopeless(self, result: PutResult) -> bool:
+        if result.status is PutStatus.UNKNOWN_ERROR:
+            return self._options.timer_skip_unknown_error
+        return result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
+
+    def is_done(self, stored: StoredMessage) -> bool:
+        """Whether a message was delivered, or set anew, before a crash."""
+        if not self.known:
+            return False
+        times = rolls(stored.properties)
+        return (
+            stored.physical_offset in self.known
+            or _trace(stored, times, False) in self.known
+            or _trace(stored, times + 1, True) in self.known
+        )
+
+    def learn(self, begin: int, file_size: int) -> None:
+        """Find in the log, from an offset on, what was delivered."""
+        for record in self._records(begin, file_size):
+            if _OUT_TIME in record:
+                stored = decode(record)
+                if stored is None:
+                    continue
+                self.latest = max(self.latest, stored.store_timestamp)
+                if stored.prepared_transaction_offset:
+                    self.known.add(stored.prepared_transaction_offset)
+                    continue
+                times, anew = rolls(stored.properties), stored.topic == TIMER_TOPIC
+                if times or not anew:
+                    self.known.add(_trace(stored, times, anew))
+
+    def _records(self, offset: int, file_size: int) -> Iterator[bytes]:
+        store = self._store
+        offset = max(offset, store.min_physical_offset)
+        while offset < store.max_physical_offset:
+            record = store.record_at(offset)
+            if record is None:  # the blank end of a file
+                offset += file_size - offset % file_size
+            else:
+                yield record
+                offset += len(record)
+
+
+def _trace(stored: StoredMessage, times: int, anew: bool) -> _Trace:
+    properties = stored.properties
+    return (
+        properties.get(PROPERTY_UNIQ_KEY, ""),
+        properties.get(PROPERTY_TIMER_OUT_MS, ""),
+        stored.born_timestamp,
+        times,
+        anew,
+    )
+
+
+def _reason(result: PutResult) -> str:
+    return result.remark or result.status.name

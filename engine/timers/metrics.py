@@ -1,0 +1,63 @@
+"""The file `config/timermetrics`: how many timers of each topic are pending. Standard: `TimerMetrics`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.data_version import DataVersion
+from engine.disk import Disk
+from engine.errors import ConfigError
+from engine.jsonfile import TableFile
+from engine.lenient_json import dumps
+from engine.worker import Worker
+
+
+class TimerMetrics:
+    """Pending timers by the topic they are for; what deletes a timer counts against it from the start."""
+
+    def __init__(self, disk: Disk, path: str, worker: Worker | None = None) -> None:
+        self._file = TableFile(disk, path, worker)
+        self._counts: dict[str, list[int]] = {}  # count, time of the last change in ms
+        self._written = b""
+        self.data_version = DataVersion()
+
+    def load(self) -> None:
+        """Read the file; counts that cannot be read are lost, as timers matter more than their number."""
+        try:
+            table = self._file.load() or {}
+            for topic, metric in (table.get("timingCount") or {}).items():
+                self._counts[str(topic)] = [int(metric.get("count") or 0), int(metric.get("timeStamp") or 0)]
+            self.data_version = DataVersion.from_json(table.get("dataVersion"))
+        except (ConfigError, ValueError, TypeError, AttributeError):
+            self._counts.clear()
+
+    def add(self, topic: str, count: int, now: int) -> None:
+        """Count timers of a topic, or with a negative number no longer."""
+        entry = self._counts.setdefault(topic, [0, now])
+        entry[0] += count
+        entry[1] = now
+        self.data_version.next(now)
+
+    def counts(self) -> dict[str, int]:
+        """Pending timers by topic."""
+        return {topic: entry[0] for topic, entry in self._counts.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """As the standard writes and sends it."""
+        return {
+            "dataVersion": self.data_version.to_json(),
+            "timingCount": {
+                topic: {"count": count, "timeStamp": changed}
+                for topic, (count, changed) in sorted(self._counts.items())
+            },
+        }
+
+    def encode(self) -> bytes:
+        """The same as JSON text: the body that answers request 61."""
+        return dumps(self.to_json())
+
+    def persist(self, text: bytes, *, inline: bool = False) -> None:
+        """Write the counts as `encode` gave them, now or a moment ago."""
+        if text != self._written or self._file.has_failed:
+            self._written = text
+            self._file.save(lambda: text, inline=inline)

@@ -1,0 +1,140 @@
+"""The file `timerwheel`: when which timers are due, one slot a step of time.
+
+A slot holds where in the timer log its first and its last unit lie. Slots are numbered by time modulo the
+wheel's length, two weeks of seconds by default, and say which time they are for; so an old slot need not be
+cleared. The file is read and written in place and never kept in memory. Standard: `TimerWheel`, `Slot`.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from engine.disk import Disk, File
+from engine.errors import CorruptFile
+
+SLOT = struct.Struct(">qqqii")
+SLOT_SIZE = SLOT.size
+SLOTS = 7 * 24 * 3600
+"""Slots of half the wheel, whatever the precision. Standard: TIMER_WHEEL_TTL_DAY * DAY_SECS."""
+NONE = -1
+"""The position of no unit."""
+_FIRST_CHUNK = 16
+_LAST_CHUNK = 1 << 15
+
+
+class Slot(NamedTuple):
+    """The timers of one time (ms): positions of the first and last unit, and how many there are."""
+
+    time: int
+    first: int
+    last: int
+    total: int
+
+
+class Wheel:
+    """The slots. Times are ms since the epoch; those within one step of `precision` ms share a slot."""
+
+    def __init__(self, disk: Disk, path: str, precision: int, slots: int = SLOTS) -> None:
+        self._disk = disk
+        self._path = path
+        self.precision = precision
+        self.slots = 2 * slots
+        self.file: File | None = None
+        self.is_new = False
+        """Whether there was no wheel before."""
+
+    def open(self, *, create: bool = True) -> None:
+        """Open the file, or make it where it may be. Raises `OSError`, and `CorruptFile` for one of another
+        length.
+        """
+        self.is_new = not self._disk.exists(self._path)
+        self.file = self._disk.open(self._path, create)
+        size, right = self.file.size(), self.slots * SLOT_SIZE
+        if size == 0 and create:
+            self.is_new = True
+            self.file.truncate(right)
+        elif size != right:
+            raise CorruptFile(self._path, size, f"a wheel has {right} bytes")
+
+    def floor(self, time: int) -> int:
+        """The time of the slot that a time belongs to."""
+        return time - time % self.precision
+
+    def get(self, time: int) -> Slot | None:
+        """The slot of a time; None when nothing was set for it."""
+        assert self.file is not None
+        step = time // self.precision
+        found, first, last, total, _ = SLOT.unpack(
+            self.file.read(step % self.slots * SLOT_SIZE, SLOT_SIZE),
+        )
+        return Slot(step * self.precision, first, last, total) if found == step and last != NONE else None
+
+    def put(self, slot: Slot) -> None:
+        """Write a slot over whatever was there."""
+        assert self.file is not None
+        step = slot.time // self.precision
+        data = SLOT.pack(step, slot.first, slot.last, slot.total, 0)
+        self.file.write(step % self.slots * SLOT_SIZE, data)
+
+    def clear(self, begin: int, end: int) -> None:
+        """Empty the slots of [begin, end), at most all."""
+        assert self.file is not None
+        for number, count in self._runs(begin // self.precision, end // self.precision):
+            self.file.write(number * SLOT_SIZE, bytes(count * SLOT_SIZE))
+
+    def used(self, begin: int, end: int) -> Iterator[Slot]:
+        """The slots of [begin, end) that hold something, by time; one turn of the wheel at most."""
+        step = begin // self.precision
+        for number, count in self._runs(step, end // self.precision):
+            for at, found, last, data in self._filled(number, count):
+                if found == step + at and last != NONE:
+                    yield self._slot(data, at)
+            step += count
+
+    def beyond(self, position: int) -> list[Slot]:
+        """The slots that speak of units at or after a position of the timer log, whatever their time."""
+        return [
+            self._slot(data, at)
+            for number, count in self._runs(0, self.slots)
+            for at, found, last, data in self._filled(number, count)
+            if last >= position and found
+        ]
+
+    def _filled(self, number: int, count: int) -> Iterator[tuple[int, int, int, bytes]]:
+        """Of slots that lie side by side, unless all are zero: number among them, step, last, all bytes."""
+        assert self.file is not None
+        data = self.file.read(number * SLOT_SIZE, count * SLOT_SIZE)
+        if data.count(0) < len(data):
+            for at, (found, last) in enumerate(zip(_column(data, 0), _column(data, 2), strict=True)):
+                yield at, found, last, data
+
+    def _slot(self, data: bytes, at: int) -> Slot:
+        step, first, last, total, _ = SLOT.unpack_from(data, at * SLOT_SIZE)
+        return Slot(step * self.precision, first, last, total)
+
+    def _runs(self, step: int, end: int) -> Iterator[tuple[int, int]]:
+        """Slot numbers and counts that cover the steps [step, end) without crossing the file's end.
+
+        Small ones first, as the slot that is looked for is often the next.
+        """
+        left = min(end - step, self.slots)
+        chunk = _FIRST_CHUNK
+        while left > 0:
+            number = step % self.slots
+            count = min(left, self.slots - number, chunk)
+            yield number, count
+            step += count
+            left -= count
+            chunk = min(2 * chunk, _LAST_CHUNK)
+
+
+def _column(data: bytes, word: int) -> array[int]:
+    """One of the four 8-byte words of each slot."""
+    column = array("q", data)[word :: SLOT_SIZE // 8]
+    if sys.byteorder == "little":
+        column.byteswap()
+    return column

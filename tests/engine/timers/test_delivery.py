@@ -1,0 +1,122 @@
+"""Delivery: what cannot be read or written now, what never can, what was delivered before."""
+
+import errno
+
+import pytest
+
+from engine.message import PROPERTY_REAL_TOPIC, StoredMessage
+from engine.store.message_store import PutResult, PutStatus
+from engine.timers.delivery import ATTEMPTS_MAX, Delivery, NotNow
+from engine.timers.messages import put_aside
+from tests.engine.timers.bench import START, Bench, message
+
+
+def made(bench: Bench) -> tuple[Delivery, StoredMessage]:
+    bench.store.put(message(b"before"))
+    asked = message(b"x", "k")
+    put_aside(asked, START)
+    result = bench.store.put(asked)
+    bench.store.dispatch()
+    delivery = Delivery(bench.store, bench.options)
+    stored = delivery.look_up(result.physical_offset)
+    assert stored is not None
+    return delivery, stored
+
+
+def bodies(bench: Bench) -> list[bytes]:
+    bench.store.dispatch()
+    return bench.bodies()[1:]
+
+
+def refuse(bench: Bench, status: PutStatus) -> None:
+    bench.store.put = lambda _: PutResult(status, remark="no")  # type: ignore[method-assign]
+
+
+def test_what_was_delivered_is_found_in_the_log() -> None:
+    bench = Bench()
+    delivery, stored = made(bench)
+    delivery.deliver(stored, 1, 2)
+    again = Delivery(bench.store, bench.options)
+    again.learn(0, bench.options.mapped_file_size_commit_log)
+    assert again.known == {stored.physical_offset}
+    again.deliver(stored, 3, 4)
+    assert bodies(bench) == [b"x"]
+
+
+def test_what_the_standard_delivered_is_known_by_its_properties() -> None:
+    """The standard writes no place of origin."""
+    bench = Bench()
+    delivery, stored = made(bench)
+    copy = message(b"x", "k", TIMER_OUT_MS=START, TIMER_DEQUEUE_MS=9, TIMER_ENQUEUE_MS=8)
+    bench.store.put(copy)
+    delivery.learn(0, bench.options.mapped_file_size_commit_log)
+    assert delivery.is_done(stored)
+    delivery.deliver(stored, 3, 4)
+    assert bodies(bench) == [b"x"]
+
+
+def test_set_anew_is_not_delivered() -> None:
+    bench = Bench()
+    delivery, stored = made(bench)
+    delivery.deliver(stored, 1, 2, anew=True)
+    bench.store.dispatch()
+    delivery.learn(0, bench.options.mapped_file_size_commit_log)
+    first, second = bench.set_aside()
+    assert delivery.is_done(first) and not delivery.is_done(second)
+
+
+def test_all_of_the_log_is_searched_over_file_borders() -> None:
+    bench = Bench(mapped_file_size_commit_log=4096)
+    delivery, stored = made(bench)
+    for _ in range(60):
+        bench.store.put(message(b"between" * 20))
+    delivery.deliver(stored, 1, 2)
+    delivery.learn(0, 4096)
+    assert stored.physical_offset in delivery.known
+
+
+@pytest.mark.parametrize("status", [PutStatus.SERVICE_NOT_AVAILABLE, PutStatus.UNKNOWN_ERROR])
+def test_what_cannot_be_put_now_is_tried_again(status: PutStatus) -> None:
+    bench = Bench()
+    delivery, stored = made(bench)
+    refuse(bench, status)
+    with pytest.raises(NotNow, match="no"):
+        delivery.deliver(stored, 1, 2)
+
+
+def test_what_fails_for_unknown_reasons_is_left_out_where_that_is_set() -> None:
+    bench = Bench(timer_skip_unknown_error=True)
+    delivery, stored = made(bench)
+    refuse(bench, PutStatus.UNKNOWN_ERROR)
+    delivery.deliver(stored, 1, 2)
+    assert delivery.count == 0
+
+
+def test_what_no_store_takes_is_left_out() -> None:
+    bench = Bench()
+    delivery, stored = made(bench)
+    stored.properties[PROPERTY_REAL_TOPIC] = ""
+    delivery.deliver(stored, 1, 2)
+    refuse(bench, PutStatus.MESSAGE_ILLEGAL)
+    delivery.deliver(stored, 1, 2)
+    assert bodies(bench) == []
+
+
+def test_long_properties_lose_the_notes_but_are_delivered() -> None:
+    bench = Bench()
+    delivery, stored = made(bench)
+    stored.properties["PAD"] = "x" * (32_767 - 110)
+    delivery.deliver(stored, 1_700_000_000_000, 1_700_000_000_000)
+    assert bodies(bench) == [b"x"]
+    assert "TIMER_DEQUEUE_MS" not in bench.delivered()[-1].properties
+
+
+def test_an_unreadable_message_is_tried_and_then_left_out() -> None:
+    bench = Bench()
+    delivery, stored = made(bench)
+    bench.disk.fail_next("read", "commitlog", errno.EIO, times=ATTEMPTS_MAX)
+    for _ in range(ATTEMPTS_MAX - 1):
+        with pytest.raises(NotNow):
+            delivery.look_up(stored.physical_offset)
+    assert delivery.look_up(stored.physical_offset) is None
+    assert delivery.look_up(stored.physical_offset) is not None

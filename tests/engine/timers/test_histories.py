@@ -1,0 +1,112 @@
+"""Generated lives of timers against a plain model: set, delete, wait, restart, kill, set the clock.
+
+The model knows of each timer when it was set and when it is due; what is delivered must be due, must not have
+been delivered before, and nothing that was due a step ago may be missing.
+"""
+
+import os
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.timers.bench import Bench
+
+EXAMPLES = int(os.environ.get("TIMER_HISTORIES", "25"))
+PRECISION = 100
+WINDOW = 3000
+
+steps = st.one_of(
+    st.tuples(st.just("set"), st.integers(1, 9000), st.integers(1, 3)),
+    st.tuples(st.just("delete"), st.integers(0, 50), st.just(0)),
+    st.tuples(st.just("pass"), st.integers(1, 3000), st.sampled_from([7, 100, 950])),
+    st.tuples(st.just("restart"), st.just(0), st.just(0)),
+    st.tuples(st.just("kill"), st.just(0), st.just(0)),
+    st.tuples(st.just("jump"), st.integers(-4000, 8000), st.just(0)),
+)
+
+
+class Life:
+    """A bench, and what is known of its timers: by body the time due."""
+
+    def __init__(self) -> None:
+        self.bench = Bench(
+            timer_precision_ms=PRECISION, timer_roll_window_slot=WINDOW // PRECISION, max_timers_per_tick=5
+        )
+        self.due: dict[bytes, int] = {}
+        self.latest: dict[bytes, int] = {}
+        self.far: set[bytes] = set()
+        self.doomed: set[bytes] = set()
+        self.maybe: set[bytes] = set()
+        self.seen: list[bytes] = []
+
+    def add(self, delay: int, count: int) -> None:
+        for _ in range(count):
+            body = b"%d" % len(self.due)
+            self.due[body] = self.latest[body] = self.bench.now
+            self.due[body] += delay
+            if delay > WINDOW - 2 * PRECISION:
+                self.far.add(body)
+            self.bench.set_at(body, self.due[body], body.decode())
+
+    def delete(self, number: int) -> None:
+        body = b"%d" % number
+        if body not in self.due or body in self.seen:
+            return
+        out_time = (self.due[body] - 1) // PRECISION * PRECISION
+        if self.bench.delete(body.decode(), out_time + 1) is None:
+            self.maybe.add(body)
+            # One that must be set anew before may miss its time when the clock jumps over that.
+            if self.bench.now < out_time and body not in self.far:
+                self.bench.tick()
+                self.doomed.add(body)
+
+    def look(self) -> None:
+        """What was delivered since the last look was due at some time since it was set, and is new."""
+        now = self.bench.now
+        for body in self.latest:
+            self.latest[body] = max(self.latest[body], now)
+        bodies = self.bench.bodies()
+        assert bodies[: len(self.seen)] == self.seen
+        for body in bodies[len(self.seen) :]:
+            assert self.due[body] <= self.latest[body], "early"
+            assert body not in self.doomed, "deleted"
+        self.seen = bodies
+        assert len(set(bodies)) == len(bodies), "twice"
+        late = {body for body, due in self.due.items() if due + PRECISION <= now}
+        assert late - self.maybe <= set(bodies), "late"
+
+    def step(self, name: str, number: int, more: int) -> None:
+        bench = self.bench
+        if name == "set":
+            self.add(number, more)
+        elif name == "delete":
+            self.delete(number)
+        elif name == "pass":
+            while number > 0:
+                bench.clock.advance(min(more, number))
+                number -= more
+                bench.tick()
+                self.look()
+        elif name == "jump":
+            bench.jump(number)
+            self.look()
+        elif name == "restart":
+            self.bench = bench.restart()
+        else:
+            self.bench = bench.kill()
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.lists(steps, max_size=25))
+def test_once_and_on_time(history: list[tuple[str, int, int]]) -> None:
+    life = Life()
+    for step in history:
+        life.step(*step)
+    life.bench.tick()
+    life.look()
+    life.step("pass", 30_000, 1000)
+    assert set(life.due) - life.maybe <= set(life.seen)
+    assert life.bench.timers.pending == 0
+    was_set_back = any(name == "jump" and number < 0 for name, number, _ in history)
+    if not life.maybe and not was_set_back:
+        assert not any(life.bench.timers.metrics.counts().values())
