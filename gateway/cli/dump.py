@@ -15,6 +15,7 @@ from construct import ConstructError, Container
 from engine import lenient_json
 from engine.message import format_host, parse_properties
 from engine.store import schema
+from engine.timers import schema as timers
 from gateway.codec.command import decode_command
 from gateway.codec.errors import CodecError
 
@@ -155,6 +156,52 @@ def ext(file: BinaryIO) -> Iterator[Entry]:
         yield {"at": at, **entry, "bitmap": entry["bitmap"].hex()}
 
 
+def timer_wheel(file: BinaryIO) -> Iterator[Entry]:
+    """The slots that were ever set."""
+    size = timers.SLOT.sizeof()
+    while chunk := file.read(size * 4096):
+        start = file.tell() - len(chunk)
+        if chunk.count(0) == len(chunk):
+            continue
+        for at in range(0, len(chunk) - size + 1, size):
+            raw = chunk[at : at + size]
+            if raw.count(0) != size:
+                yield {"at": start + at, **_plain(timers.SLOT.parse(raw))}
+
+
+def timer_log(file: BinaryIO) -> Iterator[Entry]:
+    """Units, and the end of a file that was filled."""
+    size = timers.UNIT.sizeof()
+    while True:
+        at = file.tell()
+        raw = file.read(size)
+        try:
+            if raw[12:16] == timers.MAGIC_BLANK.to_bytes(4, "big"):
+                yield {"at": at, "blank": timers.TAIL.parse(raw)["remaining"]}
+                return
+            if not raw.strip(b"\0"):
+                return
+            yield {"at": at, **_plain(timers.UNIT.parse(raw))}
+        except ConstructError as error:
+            yield {"at": at, "unreadable": _reason(error)}
+            return
+
+
+def timer_checkpoint(file: BinaryIO) -> Iterator[Entry]:
+    """The standard's part, and ours where there is one."""
+    raw = file.read(4096)
+    try:
+        yield {"at": 0, **_plain(timers.CHECKPOINT.parse(raw))}
+    except ConstructError as error:
+        yield {"at": 0, "unreadable": _reason(error)}
+        return
+    try:
+        own = _plain(timers.OWN.parse(raw[timers.CHECKPOINT.sizeof() :]))
+    except ConstructError:
+        return
+    yield {"at": timers.CHECKPOINT.sizeof(), **own}
+
+
 def index(file: BinaryIO) -> Iterator[Entry]:
     """The header, then the entries in the order they were put."""
     at = file.tell()
@@ -233,6 +280,9 @@ KINDS: dict[str, Callable[[BinaryIO], Iterator[Entry]]] = {
     "index": index,
     "checkpoint": checkpoint,
     "table": table,
+    "timerwheel": timer_wheel,
+    "timerlog": timer_log,
+    "timercheck": timer_checkpoint,
     "text": text,
     "frame": frames,
 }
@@ -240,6 +290,8 @@ KINDS: dict[str, Callable[[BinaryIO], Iterator[Entry]]] = {
 
 BY_NAME = {
     "checkpoint": "checkpoint",
+    "timerwheel": "timerwheel",
+    "timercheck": "timercheck",
     "timermetrics": "table",
     "transactionMetrics": "table",
     "abort": "text",

@@ -300,7 +300,7 @@ def dump(path: str, kind: str | None, offset: int, limit: int, output: str, as_j
     """Print a store file or captured frames through the formats' definitions.
 
     Kinds: commitlog, consumequeue, batchconsumequeue, consumequeue_ext, index, checkpoint, table (a JSON
-    file), text, frame.
+    file), timerwheel, timerlog, timercheck, text, frame.
     """
     from gateway.cli.dump import DumpError, dump_file
 

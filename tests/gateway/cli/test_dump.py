@@ -7,6 +7,7 @@ import pytest
 
 from engine.message import pack_host
 from engine.store import schema
+from engine.timers import schema as timers
 from gateway.cli.dump import DumpError, dump_file, kind_of
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand, encode_command
@@ -159,6 +160,9 @@ def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     [
         ("/s/batchconsumequeue/bulk/0/00000000000000000000", "batchconsumequeue"),
         ("/s/consumequeue_ext/orders/0/00000000000000000000", "consumequeue_ext"),
+        ("/s/timerwheel", "timerwheel"),
+        ("/s/timerlog/00000000000000000000", "timerlog"),
+        ("/s/config/timercheck", "timercheck"),
         ("/s/config/timermetrics", "table"),
         ("/s/config/timermetrics.bak", "table"),
         ("/s/abort", "text"),
@@ -196,6 +200,55 @@ def test_consume_queue_ext_up_to_its_end(tmp_path: Path) -> None:
     assert len(shown) == 2
     file.write_bytes(unit[:9])
     assert "unreadable" in entries(file, "consumequeue_ext")[0]
+
+
+def test_the_slots_of_a_wheel_that_were_set(tmp_path: Path) -> None:
+    slot = {"step": 1_700_000_000, "first": 0, "last": 52, "count": 2, "magic": 0}
+    raw = bytearray(timers.SLOT.sizeof() * 10_000)
+    raw[5000 * 32 : 5001 * 32] = timers.SLOT.build(slot)
+    file = tmp_path / "timerwheel"
+    file.write_bytes(raw)
+    assert entries(file) == [{"at": 5000 * 32, **slot}]
+
+
+def test_a_timer_log(tmp_path: Path) -> None:
+    unit = {
+        "previous": -1,
+        "magic": 1,
+        "written": 1000,
+        "delay": 5000,
+        "physical_offset": 7,
+        "message_size": 100,
+        "topic_hash": 3,
+        "mark": 0,
+    }
+    raw = timers.UNIT.build(unit)
+    tail = timers.TAIL.build({"remaining": 60})
+    file = tmp_path / "log"
+    file.write_bytes(raw + tail.ljust(60, b"\0"))
+    assert entries(file, "timerlog") == [{"at": 0, "size": 52, **unit}, {"at": 52, "blank": 60}]
+    file.write_bytes(raw + bytes(100))
+    assert len(entries(file, "timerlog")) == 1
+    file.write_bytes(raw[:40])
+    assert "unreadable" in entries(file, "timerlog")[0]
+
+
+def test_a_checkpoint_of_the_timers(tmp_path: Path) -> None:
+    names = (
+        "read_time",
+        "log_position",
+        "queue_offset",
+        "master_queue_offset",
+        "state_version",
+        "timestamp",
+        "counter",
+    )
+    fields = {name: number for number, name in enumerate(names)}
+    file = tmp_path / "timercheck"
+    file.write_bytes(timers.CHECKPOINT.build(fields).ljust(4096, b"\0"))
+    assert entries(file) == [{"at": 0, **fields}]
+    file.write_bytes(b"short")
+    assert "unreadable" in entries(file)[0]
 
 
 def test_a_small_text(tmp_path: Path) -> None:
