@@ -177,7 +177,8 @@ class Dispatch:
         follows = True
         if queue is not None:
             if isinstance(queue, ConsumeQueue):
-                follows = not 0 < queue.max_offset < message.queue_offset
+                is_known = queue.max_offset > 0 or queue.was_cut
+                follows = message.queue_offset <= queue.max_offset or not is_known
             queue.give_way(message.queue_offset, message.physical_offset)
         self._take(
             (

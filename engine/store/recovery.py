@@ -225,8 +225,8 @@ class Recovery:
         """Recover. Raises `OSError`, and `CorruptFile` for files of a wrong length."""
         self._files.load(repair=not clean, known=self._checkpoint.logics_physical_offset)
         begin, after = self._begin_clean() if clean else self._begin_unclean()
-        is_gapless = self._scan(begin, after)
-        if not is_gapless and begin > self._files.starts[0]:
+        is_gapless = self._scan(begin, after) and not any(queue.is_holed for queue in self._queues)
+        if not is_gapless and self._files.starts and begin > self._files.starts[0]:
             log.warning("consume queues lack units: the whole log is dispatched again")
             self._scan(self._files.starts[0], -1)
         end = self._end

@@ -28,12 +28,14 @@ class UnitQueue:
     `next_offset` is the queue offset that the next stored message gets; `max_offset` the first that cannot
     be read yet (behind `next_offset` by what was stored but not dispatched); `min_offset` the first that is
     still in the log; `opened_at` the first that came since the start. `tail_start` is the number of the first
-    unit in memory; `was_cut` says that files were shortened, which is not durable yet.
+    unit in memory; `was_cut` says that files were shortened, which is not durable yet, `is_holed` that
+    units that seemed good lay behind one that did not.
     """
 
     __slots__ = (
         "_files",
         "dirty",
+        "is_holed",
         "min_offset",
         "next_offset",
         "opened_at",
@@ -59,6 +61,7 @@ class UnitQueue:
         self.dirty = False
         self.was_cut = False
         self.opened_at = 0
+        self.is_holed = False
 
     @property
     def directory(self) -> str:
@@ -120,7 +123,8 @@ class UnitQueue:
         files.load(repair=below is not None)
         if not files.starts:
             return
-        first, high = files.starts[0] // unit_size, -(-files.used() // unit_size)
+        first, used = files.starts[0] // unit_size, -(-files.used() // unit_size)
+        high = used
         page = max(first, high - PAGE // unit_size)
         data = files.read(page * unit_size, (high - page) * unit_size)
 
@@ -147,6 +151,7 @@ class UnitQueue:
             self.tail_start = low
             self._ends_anew()
         else:
+            self.is_holed = any(counts(number) for number in range(max(low + 1, page), used))
             self.cut_units(low)
 
     def state(self) -> list[int]:
