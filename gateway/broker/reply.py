@@ -100,7 +100,7 @@ def _push(
         flag=header.flag,
         properties=format_properties(properties),
         reconsume_times=header.reconsume_times,
-        unit_mode=header.unit_mode,
+        unit_mode=bool(header.unit_mode),
         born_host=call.peer.address,
         store_host=f"{ip}:{port}",
         store_timestamp=call.now,
