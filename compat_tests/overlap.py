@@ -14,8 +14,8 @@ import pytest
 
 from compat_tests.peers import Peers
 
-THREADS = 16
-RESULT_SECONDS = 240
+THREADS = 6
+RESULT_SECONDS = 280
 
 
 class Overlap:
