@@ -106,7 +106,6 @@ def restored(stored: StoredMessage) -> Message:
     Raises `MessageIllegal` when it does not say where it belongs.
     """
     properties = dict(stored.properties)
-    properties.pop(PROPERTY_DELAY_TIME_LEVEL, None)
     topic = properties.get(PROPERTY_REAL_TOPIC, "")
     queue_id = properties.get(PROPERTY_REAL_QUEUE_ID, "")
     if not topic or topic in (TRANS_HALF_TOPIC, SCHEDULE_TOPIC) or not _NUMBER.fullmatch(queue_id):

@@ -165,9 +165,10 @@ def test_what_is_delivered_is_what_was_sent() -> None:
         "KEYS": "k",
         "TAGS": "red",
         "RETRY_TOPIC": "t",
+        "DELAY": "1",
         "REAL_TOPIC": "orders",
         "REAL_QID": "2",
-    }
+    }, "the standard leaves the level too"
     ((_, _, code),) = bench.store.consume_queue_units("orders", 2, 0, 1)
     assert code == tags_code("red"), "its tags count again"
 
@@ -192,15 +193,6 @@ def test_the_work_of_a_tick_is_bounded_and_shared() -> None:
     while bench.pass_time(0):
         pass
     assert (len(bench.bodies("many")), len(bench.bodies("few"))) == (50, 3)
-
-
-def test_a_delivered_message_still_tells_its_level() -> None:
-    """The standard leaves the property, and consumers may look at it."""
-    bench = Bench()
-    bench.send(message(1))
-    bench.pass_time(1000)
-    (found,) = bench.delivered()
-    assert (found.topic, found.properties["DELAY"], found.properties["REAL_TOPIC"]) == ("orders", "1", "orders")
 
 
 def test_a_restart_goes_on_where_the_file_says() -> None:
