@@ -193,7 +193,8 @@ def end_and_start(server: Server, how: str) -> None:
 def broker_of(kind: str, folder: Path, port: int, namesrv: str) -> Iterator[Part]:
     """A broker on a directory, ended in good order."""
     make = apache_broker if kind == "apache" else our_broker
-    part = make(folder, port, namesrv, {**IMPATIENT, "transactionCheckMax": "100"})
+    settings = {"transactionCheckMax": "100", "mappedFileSizeCommitLog": str(16 << 20)}
+    part = make(folder, port, namesrv, {**IMPATIENT, **settings})
     part.start()
     try:
         yield part

@@ -151,11 +151,14 @@ class TransactionLog:
 
     def load(self) -> None:
         """Go on where the offsets say, once they and the store are loaded; reads op messages from there."""
+        self._go_on()
+        self.counts.load()
+
+    def _go_on(self) -> None:
         self._begin(self._start_of(TRANS_HALF_TOPIC), self._start_of(TRANS_OP_HALF_TOPIC))
         self._read_ops()
         self._settled.advance()
         self._read_copies()
-        self.counts.load()
 
     def _read_ops(self) -> None:
         """Learn what is done with beyond the progress."""
@@ -272,6 +275,12 @@ class TransactionLog:
             self._pending_since = self._clock.monotonic()
         self._pending.append(offset)
         self._pending_size += size_of(offset)
+
+    def topic_deleted(self, topic: str) -> None:
+        """A topic was deleted, with its offsets. Where it is one of ours all begins anew."""
+        self.counts.forget(topic)
+        if topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC):
+            self._go_on()
 
     # What the clock does.
 

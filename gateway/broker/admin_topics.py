@@ -85,6 +85,7 @@ def delete_topic(broker: Broker, call: Call) -> Reply:
     broker.topics.delete(topic)
     broker.offsets.remove_topic(topic)
     broker.store.delete_topics([topic])
+    broker.transactions.topic_deleted(topic)
     if broker.options.auto_delete_unused_stats:
         broker.stats.topic_deleted(topic)
     return Reply()

@@ -422,6 +422,18 @@ def test_half_messages_that_left_with_the_log_are_told_of(caplog: pytest.LogCapt
     assert bench.log._settled.progress == 1
 
 
+def test_a_half_topic_that_was_deleted_begins_again() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.wait(INTERVAL + 15_000)
+    assert bench.progress == (1, 1)
+    bench.offsets.remove_topic("RMQ_SYS_TRANS_HALF_TOPIC")
+    bench.store.delete_topics(["RMQ_SYS_TRANS_HALF_TOPIC"])
+    bench.log.topic_deleted("RMQ_SYS_TRANS_HALF_TOPIC")
+    bench.send(b"b")
+    assert {question_of(each).body for each in bench.wait()} == {b"b"}
+
+
 def test_an_unreadable_one_is_left_out_after_some_rounds(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.send(b"a")

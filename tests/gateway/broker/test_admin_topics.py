@@ -141,11 +141,13 @@ def test_a_deleted_topic_leaves_nothing(broker: AdminBroker) -> None:
     broker.fill("T", 2)
     broker.broker.offsets.commit("g", "T", 0, 1)
     broker.broker.stats.tick(broker.clock.millis())
+    broker.broker.transactions.prepared("T")
     assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T")).code == 0
     assert broker.broker.topics.get("T") is None
     assert broker.broker.offsets.query("g", "T", 0) == -1
     assert "T" not in broker.broker.store.queues()
     assert broker.broker.stats.item("TOPIC_PUT_NUMS", "T") is None
+    assert broker.broker.transactions.counts.table == {}
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, MemoryWorker, Worker
 from gateway.broker import service
 from gateway.broker.service import BrokerService
-from gateway.codec.bodies import ConsumerData, HeartbeatData
+from gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
 from gateway.codec.codes import CURRENT_VERSION, V4_9_8, RequestCode, ResponseCode
 from gateway.codec.command import RemotingCommand, encode_command
 from gateway.codec.fields import Header
 from gateway.codec.headers import (
     CreateTopicRequestHeader,
+    EndTransactionRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetRouteInfoRequestHeader,
 )
@@ -251,6 +252,44 @@ def test_a_delayed_message_comes_when_it_is_time(world: World) -> None:
     world.net.settle(2)
     (found,) = client.replies()
     assert found.code == 0 and b"later" in found.body
+
+
+def test_a_producer_is_asked_about_its_transaction_even_after_a_restart(world: World) -> None:
+    client = world.connect()
+    client.create("T")
+    half = {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "k"}
+    now = world.clock.millis()
+    for body in (b"ended", b"open"):
+        header = send_header("T", half, sys_flag=4, born_timestamp=now)
+        sent = client.ask(RequestCode.SEND_MESSAGE_V2, header, body).ext_fields
+        if body == b"ended":
+            client.ask(RequestCode.END_TRANSACTION, end_header(sent["queueOffset"], sent["msgId"][-16:]))
+    world.stop()
+    again = World(disk=world.disk).start()
+    client = again.connect()
+    heartbeat = HeartbeatData(client_id="p", producer_data_set=[ProducerData(group_name="PG")])
+    assert client.ask(RequestCode.HEART_BEAT, body=heartbeat.encode()).code == 0
+    again.net.settle(32)
+    (question,) = client.talker.take()
+    assert question.code == RequestCode.CHECK_TRANSACTION_STATE and b"open" in question.body
+    fields = question.ext_fields
+    where = f"{int(fields['commitLogOffset']):x}"
+    client.ask(RequestCode.END_TRANSACTION, end_header(fields["tranStateTableOffset"], where))
+    assert again.service.broker.store.max_offset("T", 0) == 2
+    again.net.settle(10)
+    counts = loads(again.disk.read_bytes("/store/config/transactionMetrics"))["transactionCount"]
+    assert counts["T"]["count"] == 0
+
+
+def end_header(queue_offset: str, physical_offset: str) -> EndTransactionRequestHeader:
+    """A commit, whose log offset is given in hex."""
+    return EndTransactionRequestHeader(
+        producer_group="PG",
+        tran_state_table_offset=int(queue_offset),
+        commit_log_offset=int(physical_offset, 16),
+        commit_or_rollback=8,
+        msg_id="k",
+    )
 
 
 def test_members_are_told_of_each_other(world: World) -> None:
