@@ -34,12 +34,16 @@ READ_AT_START = frozenset(
         "listenPort",
         "mappedFileSizeCommitLog",
         "mappedFileSizeConsumeQueue",
+        "mappedFileSizeTimerLog",
         "maxHashSlotNum",
         "maxIndexNum",
         "messageDelayLevel",
         "storePathCommitLog",
         "storePathRootDir",
         "storeType",
+        "timerPrecisionMs",
+        "timerRollWindowSlot",
+        "timerWheelEnable",
     }
 )
 

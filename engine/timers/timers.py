@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from random import random
 from typing import Any
 
@@ -85,6 +86,8 @@ class Timers:
         self._rate_began = 0.0
         self._rate_counts = (0, 0)
         self._rates = (0.0, 0.0)
+        self.on_set: Callable[[int], None] | None = None
+        """Told in how many ms a timer that was just set is due."""
         self.is_behind = False
         """Whether `tick` left something undone that is due: it should be called again soon."""
 
@@ -141,6 +144,8 @@ class Timers:
         if self._is_congested(out_time):
             return PutStatus.WHEEL_TIMER_FLOW_CONTROL
         put_aside(message, out_time)
+        if self.on_set is not None:
+            self.on_set(out_time + self.precision - now)
         return None
 
     def _is_congested(self, out_time: int) -> bool:

@@ -69,11 +69,7 @@ def runtime_info(broker: Broker, call: Call) -> Reply:
         "msgGetTotalTodayMorning": str(stats.get_total_today_morning),
         "msgGetTotalTodayNow": str(stats.get_total),
         "startAcceptSendRequestTimeStamp": str(broker.options.start_accept_send_request_time_stamp),
-        "timerReadBehind": "0",
-        "timerOffsetBehind": "0",
-        "timerCongestNum": "0",
-        "timerEnqueueTps": "0.0",
-        "timerDequeueTps": "0.0",
+        **broker.timers.runtime_info(),
         "EndTransactionQueueSize": "0",
         "EndTransactionThreadPoolQueueCapacity": broker.configuration.get("endTransactionPoolQueueCapacity"),
     }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.offsets import ConsumerOffsets
     from engine.options import BrokerOptions, StoreOptions
     from engine.store.message_store import MessageStore
+    from engine.timers.timers import Timers
     from engine.topics import TopicTable
     from engine.transactions import TransactionLog
     from gateway.broker.clients import ClientTable
@@ -66,6 +67,7 @@ class Broker:
         holds: PullHolds,
         delays: DelaySchedule,
         delay_levels: DelayLevels,
+        timers: Timers,
         transactions: TransactionLog,
         durable: Durability,
         stats: BrokerStats,
@@ -87,6 +89,7 @@ class Broker:
         self.holds = holds
         self.delays = delays
         self.delay_levels = delay_levels
+        self.timers = timers
         self.transactions = transactions
         self.durable = durable
         self.stats = stats

@@ -19,6 +19,7 @@ from engine.message import UniqueKeys, pack_host
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
 from engine.store.message_store import MessageStore
+from engine.timers.timers import Timers
 from engine.topics import TopicTable
 from engine.transactions import TransactionCounts, TransactionLog
 from engine.worker import Worker
@@ -60,6 +61,7 @@ def build_broker(
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     levels = DelayLevels(store_options.message_delay_level)
     now = clock.millis()
+    stats = BrokerStats(options, now)
     offsets = ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker)
     counts = TransactionCounts(disk, f"{folder}/transactionMetrics", clock, worker)
     unique_keys = UniqueKeys(store_host[:-4], os.getpid(), random.getrandbits(32), now)
@@ -86,11 +88,19 @@ def build_broker(
             version_step=options.delay_offset_update_version_step,
         ),
         delay_levels=levels,
+        timers=Timers(
+            store,
+            store_options,
+            disk,
+            clock,
+            worker,
+            on_delivered=lambda topic, size: stats.put(topic, 1, size),
+        ),
         transactions=TransactionLog(
             store, topics, offsets, counts, options, store_options, clock, unique_keys, store_host
         ),
         durable=Durability(store, options, store_options),
-        stats=BrokerStats(options, now),
+        stats=stats,
         unique_keys=unique_keys,
         store_host=store_host,
         configuration=Configuration(settings, disk, clock, options.broker_config_path),

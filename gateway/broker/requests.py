@@ -20,6 +20,7 @@ from gateway.broker import (
     reply,
     send,
     send_back,
+    timers,
     transactions,
 )
 from gateway.codec.codes import RequestCode
@@ -33,6 +34,7 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_REPLY_MESSAGE: reply.send_reply,
     RequestCode.SEND_REPLY_MESSAGE_V2: reply.send_reply,
     RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
+    RequestCode.RECALL_MESSAGE: timers.recall_message,
     RequestCode.END_TRANSACTION: transactions.end_transaction,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
     RequestCode.PULL_MESSAGE: pull.pull_message,
@@ -92,6 +94,9 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.GET_BROKER_RUNTIME_INFO: admin_broker.runtime_info,
     RequestCode.VIEW_BROKER_STATS_DATA: admin_broker.view_stats,
     RequestCode.GET_ALL_DELAY_OFFSET: admin_tables.delay_offsets,
+    RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
+    RequestCode.GET_TIMER_METRICS: timers.metrics,
+    RequestCode.SWITCH_TIMER_ENGINE: timers.switch_engine,
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: admin_broker.clean_queues,
     RequestCode.CLEAN_UNUSED_TOPIC: admin_broker.clean_unused_topics,
     RequestCode.DELETE_EXPIRED_COMMITLOG: admin_broker.delete_expired_log,
@@ -104,7 +109,6 @@ _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
 _NO_POP = "pop consumption is not there yet"
 _NO_LITE = "lite topics are not there yet"
-_NO_TIMERS = "timers of any time are not there yet; delay levels are"
 _NO_ACCESS_CONTROL = "users and policies are not there yet"
 _NO_REPLICAS = "replicas are not there yet"
 _NO_STATIC_TOPICS = "static topics are not there yet"
@@ -179,12 +183,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.GET_LITE_CLIENT_INFO,
         RequestCode.GET_LITE_GROUP_INFO,
         RequestCode.TRIGGER_LITE_DISPATCH,
-    ),
-    _NO_TIMERS: (
-        RequestCode.GET_TIMER_CHECK_POINT,
-        RequestCode.GET_TIMER_METRICS,
-        RequestCode.RECALL_MESSAGE,
-        RequestCode.SWITCH_TIMER_ENGINE,
     ),
     _NO_ACCESS_CONTROL: _called("AUTH_"),
     _NO_REPLICAS: (

@@ -24,21 +24,21 @@ from engine.message import (
     PROPERTY_MSG_REGION,
     PROPERTY_POP_CK,
     PROPERTY_PRIORITY,
+    PROPERTY_REAL_TOPIC,
     PROPERTY_SHARDING_KEY,
-    PROPERTY_TIMER_DELAY_MS,
-    PROPERTY_TIMER_DELAY_SEC,
-    PROPERTY_TIMER_DELIVER_MS,
     PROPERTY_TIMER_OUT_MS,
     PROPERTY_TRACE_SWITCH,
     PROPERTY_TRANSACTION_PREPARED,
     PROPERTY_UNIQ_KEY,
     RETRY_PREFIX,
+    TIMER_TOPIC,
     TOPIC_LENGTH_MAX,
     Message,
     SysFlag,
     parse_properties,
 )
 from engine.store.message_store import PutResult, PutStatus
+from engine.timers.messages import TIMED, RecallHandle
 from engine.topics import TopicConfig
 from gateway.broker.accepting import checked_topic
 from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, Broker
@@ -72,13 +72,22 @@ FAILED = {
         ResponseCode.SYSTEM_ERROR,
         "accurate timer message is not enabled, timerWheelEnable is false",
     ),
+    PutStatus.WHEEL_TIMER_MSG_ILLEGAL: (
+        ResponseCode.MESSAGE_ILLEGAL,
+        "timer message illegal, the delay time should not be bigger than the max delay {max_delay}ms; "
+        "or if set del msg, the delay time should be bigger than the current time",
+    ),
+    PutStatus.WHEEL_TIMER_FLOW_CONTROL: (
+        ResponseCode.SYSTEM_ERROR,
+        "timer message is under flow control, max num limit is {twice} or the current value is greater than "
+        "{congested} and less than {twice}, trigger random flow control",
+    ),
     PutStatus.UNKNOWN_ERROR: (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR"),
 }
 """Put statuses with which a message is not sent, and why."""
 
 BUSY = "[OVERLOAD]system busy, start flow control for a while"
 
-TIMED = frozenset({PROPERTY_TIMER_DELAY_SEC, PROPERTY_TIMER_DELAY_MS, PROPERTY_TIMER_DELIVER_MS})
 DELAYED = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
 DLQ_QUEUES = 1
 
@@ -270,7 +279,7 @@ def _put_half(broker: Broker, message: Message, queue_id: int) -> Reply | Deferr
 
 
 def _delay(broker: Broker, message: Message) -> None:
-    """Let the message wait for its delay level; timers of any time are refused.
+    """Let the message wait for its delay level, or for a time of its own.
 
     Standard: `HookUtils.handleScheduleMessage`.
     """
@@ -278,9 +287,9 @@ def _delay(broker: Broker, message: Message) -> None:
         waits = broker.delay_levels.rewrite(message)
     except MessageIllegal:
         raise _illegal(broker) from None
-    properties = message.properties
-    if not waits and PROPERTY_TIMER_OUT_MS not in properties and not TIMED.isdisjoint(properties):
-        raise _failure(broker, PutStatus.WHEEL_TIMER_NOT_ENABLE)
+    refusal = None if waits else broker.timers.rewrite(message, broker.clock.millis())
+    if refusal is not None:
+        raise _failure(broker, refusal)
 
 
 def _delay_level(properties: dict[str, str]) -> int:
@@ -335,7 +344,19 @@ def _answer(broker: Broker, message: Message, queue_id: int, result: PutResult, 
     unique_key = message.properties.get(PROPERTY_UNIQ_KEY)
     if unique_key is not None:
         fields["transactionId"] = unique_key
+        if message.topic == TIMER_TOPIC:
+            _add_recall_handle(broker, message.properties, unique_key, fields)
     return Reply(code, ext=fields)
+
+
+def _add_recall_handle(
+    broker: Broker, properties: dict[str, str], unique_key: str, fields: dict[str, str]
+) -> None:
+    """Tell the sender of a timer how to call it back. Standard: `attachRecallHandle`."""
+    out_time, topic = properties.get(PROPERTY_TIMER_OUT_MS, ""), properties.get(PROPERTY_REAL_TOPIC, "")
+    if out_time and topic and not topic.startswith(RETRY_PREFIX):
+        handle = RecallHandle(topic, broker.options.broker_name, str(int(out_time) + 1), unique_key)
+        fields["recallHandle"] = handle.encode()
 
 
 def _failure(broker: Broker, status: PutStatus, why: str = "") -> RequestError:
@@ -345,6 +366,11 @@ def _failure(broker: Broker, status: PutStatus, why: str = "") -> RequestError:
     if status is PutStatus.SERVICE_NOT_AVAILABLE:
         return _unavailable(broker, why)
     code, remark = FAILED.get(status, (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT"))
+    if "{" in remark:
+        options = broker.store_options
+        congested = options.timer_congest_num_each_slot
+        max_delay = options.timer_max_delay_sec * 1000
+        remark = remark.format(max_delay=max_delay, congested=congested, twice=2 * congested)
     return RequestError(code, remark)
 
 

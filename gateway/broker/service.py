@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 BEAT_SECONDS = 0.1
 IDLE_BEAT_SECONDS = 0.4
 """The beat when nothing is stored or waits for its delay; a held pull may be answered so much late."""
+BACKLOG_SECONDS = 0.002
+"""The beat when more timers are due than are delivered in one go."""
 SLOW_BEAT_SECONDS = 10.0
 NOTICE_SECONDS = 0.02
 """Changes of members within this time are told together."""
@@ -120,6 +122,7 @@ class BrokerService:
         )
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
+        self.broker.timers.on_set = self._beat_within
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, clock, hooks)
         self._server = RemotingServer(
             reactor,
@@ -152,6 +155,7 @@ class BrokerService:
             broker.store.start()
             for table in (broker.groups, broker.offsets, broker.filters, broker.delays, broker.transactions):
                 table.load()
+            broker.timers.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
                 self._server.listen(bind, self.fast_port, self.fast_dispatcher)
@@ -196,6 +200,7 @@ class BrokerService:
             threads.stop()
         self.broker.store.stop()
         self.broker.delays.close()
+        self.broker.timers.close()
 
     def _every(self, seconds: float, work: Callable[[], object]) -> None:
         def guarded() -> None:  # a LoopingCall ends with the first exception
@@ -214,14 +219,23 @@ class BrokerService:
             self._do_what_is_due()
         except Exception:
             log.exception("what is due cannot be done")
-        self._beat_timer = self._reactor.callLater(
-            BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS, self._beat
-        )
+        seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
+        wait = self.broker.timers.wait_millis(self._clock.millis())
+        if wait is not None:
+            seconds = min(seconds, max(wait / 1000, BACKLOG_SECONDS))
+        self._beat_timer = self._reactor.callLater(seconds, self._beat)
+
+    def _beat_within(self, millis: int) -> None:
+        """Beat sooner than was planned: there is a timer that is due then."""
+        seconds, timer = max(millis / 1000, BACKLOG_SECONDS), self._beat_timer
+        if timer is not None and timer.active() and timer.getTime() - self._reactor.seconds() > seconds:
+            timer.reset(seconds)
 
     def _do_what_is_due(self) -> None:
         broker = self.broker
         now = self._clock.millis()
         broker.delays.tick(now)
+        broker.timers.tick(now)
         ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         broker.store.tick()
         if broker.holds:

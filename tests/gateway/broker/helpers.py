@@ -24,6 +24,7 @@ from engine.options import BrokerOptions, OptionSet, StoreOptions
 from engine.store.message_store import Arrival, MessageStore
 from engine.store.record import decode
 from engine.testing.crash_disk import CrashDisk
+from engine.timers.timers import Timers
 from engine.topics import TopicConfig, TopicTable
 from engine.transactions import TransactionCounts, TransactionLog
 from engine.worker import InlineWorker, Worker
@@ -228,6 +229,7 @@ class MemoryBroker:
             holds=PullHolds(options),
             delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
             delay_levels=levels,
+            timers=Timers(store, store_options, disk, clock, worker, slots=512),
             transactions=TransactionLog(
                 store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST
             ),
@@ -329,6 +331,7 @@ class MemoryBroker:
         self.clock.advance(millis)
         self.broker.store.tick()
         self.broker.delays.tick(self.clock.millis())
+        self.broker.timers.tick(self.clock.millis())
         due = self.broker.holds.due(monotonic_millis(self.clock), self.broker.store.max_offset)
         resume_all(due)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from engine.message import PROPERTY_UNIQ_KEY, format_properties
 from engine.store.message_store import PutResult, PutStatus
+from engine.timers.messages import RecallHandle
 from gateway.broker.broker import FAQ
 from gateway.codec.bodies.message_queue import MessageQueue
 from gateway.codec.codes import RequestCode
@@ -331,12 +332,32 @@ def test_a_level_of_zero_is_no_delay(memory: MemoryBroker) -> None:
     assert len(memory.stored("T")) == 1
 
 
-@pytest.mark.parametrize("name", ["TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"])
-def test_timers_of_any_time_are_refused(memory: MemoryBroker, name: str) -> None:
-    answer = memory.send("T", properties={name: "5"})
+def test_a_timer_is_put_aside_and_can_be_recalled(memory: MemoryBroker) -> None:
+    now = memory.clock.millis()
+    answer = memory.send("T", properties={"TIMER_DELAY_SEC": "5", "UNIQ_KEY": "U"}, queue_id=1)
+    assert (answer.code, answer.ext["queueId"]) == (0, "1")
+    (message,) = memory.stored("rmq_sys_wheel_timer")
+    assert (message.properties["REAL_TOPIC"], message.properties["REAL_QID"]) == ("T", "1")
+    handle = RecallHandle.decode(answer.ext["recallHandle"])
+    assert handle == ("T", "broker-a", str(now + 4001), "U")
+    assert "recallHandle" not in memory.send("T").ext
+
+
+def test_timers_are_refused_where_the_wheel_is_off() -> None:
+    memory = MemoryBroker(store_options={"timer_wheel_enable": False})
+    answer = memory.send("T", properties={"TIMER_DELAY_SEC": "5"})
     assert (answer.code, answer.remark) == (
         1,
         "accurate timer message is not enabled, timerWheelEnable is false",
+    )
+
+
+def test_timers_too_far_ahead_are_refused(memory: MemoryBroker) -> None:
+    answer = memory.send("T", properties={"TIMER_DELAY_SEC": "259201"})
+    assert (answer.code, answer.remark) == (
+        13,
+        "timer message illegal, the delay time should not be bigger than the max delay 259200000ms; or if "
+        "set del msg, the delay time should be bigger than the current time",
     )
 
 
@@ -445,6 +466,12 @@ STATUSES = [
     (PutStatus.PROPERTIES_SIZE_EXCEEDED, 13, ILLEGAL),
     (PutStatus.OS_PAGE_CACHE_BUSY, 2, "[PC_SYNCHRONIZED]broker busy, start flow control for a while"),
     (PutStatus.UNKNOWN_ERROR, 1, "UNKNOWN_ERROR"),
+    (
+        PutStatus.WHEEL_TIMER_FLOW_CONTROL,
+        1,
+        "timer message is under flow control, max num limit is 4294967294 or the current value is greater "
+        "than 2147483647 and less than 4294967294, trigger random flow control",
+    ),
     (PutStatus.WHEEL_TIMER_NOT_ENABLE, 1, "accurate timer message is not enabled, timerWheelEnable is false"),
     (
         PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED,
