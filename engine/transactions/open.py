@@ -151,14 +151,11 @@ class TransactionLog:
 
     def load(self) -> None:
         """Go on where the offsets say, once they and the store are loaded; reads op messages from there."""
-        self._go_on()
-        self.counts.load()
-
-    def _go_on(self) -> None:
         self._begin(self._start_of(TRANS_HALF_TOPIC), self._start_of(TRANS_OP_HALF_TOPIC))
         self._read_ops()
         self._settled.advance()
         self._read_copies()
+        self.counts.load()
 
     def _read_ops(self) -> None:
         """Learn what is done with beyond the progress."""
@@ -277,10 +274,17 @@ class TransactionLog:
         self._pending_size += size_of(offset)
 
     def topic_deleted(self, topic: str) -> None:
-        """A topic was deleted, with its offsets. Where it is one of ours all begins anew."""
+        """A topic was deleted, with its offsets: all begins anew without the half topic, and without that of
+        op messages they are written again.
+        """
         self.counts.forget(topic)
-        if topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC):
-            self._go_on()
+        if topic == TRANS_HALF_TOPIC:
+            # Ends that were told are about half messages that are gone, and must not be read as others.
+            self._begin(self._start_of(topic), self._store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE))
+            self._commit(*self._saved)
+        elif topic == TRANS_OP_HALF_TOPIC:
+            self._pending = sorted({*self._pending, *self._settled.begin_ops(self._start_of(topic))})
+            self._pending_size = sum(map(size_of, self._pending))
 
     # What the clock does.
 
@@ -481,7 +485,10 @@ class TransactionLog:
         relied_on, half, op = self._unsaved
         if self._store.flushed_offset < relied_on:
             return
-        self._offsets.commit(GROUP, TRANS_HALF_TOPIC, HALF_QUEUE, half)
-        self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op)
+        self._commit(half, op)
         self._saved = (half, op)
         self._unsaved = None
+
+    def _commit(self, half: int, op: int) -> None:
+        self._offsets.commit(GROUP, TRANS_HALF_TOPIC, HALF_QUEUE, half)
+        self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op)

@@ -44,6 +44,12 @@ class Settled:
         while self._ops and self._ops[0][1] < self.progress:
             self._ops.popleft()
 
+    def begin_ops(self, op_progress: int) -> set[int]:
+        """All op messages are gone; gives what the first of the new ones, at `op_progress`, must list."""
+        self._ops.clear()
+        self._op_end = op_progress
+        return set(self._beyond)
+
     def skip_to(self, offset: int) -> None:
         """Go on at an offset: what was before it is gone from the log."""
         self.progress = offset
