@@ -79,9 +79,11 @@ def end_transaction(broker: Broker, call: Call) -> Reply:
         return Reply()
     try:
         message = as_committed(half, header.commit_log_offset)
-        broker.delay_levels.rewrite(message)
+        waits = broker.delay_levels.rewrite(message)
     except MessageIllegal:
         raise _illegal(broker) from None
+    if not waits and broker.timers.rewrite(message, call.now) is not None:
+        raise _illegal(broker)
     result = broker.transactions.commit(half, message)
     if result is not None:
         _check(broker, result)
