@@ -32,6 +32,7 @@ from engine.store.file_queue import FilePool
 from engine.store.flush import Done, Durability
 from engine.store.index_file import Index
 from engine.store.inspection import Inspection
+from engine.store.key_query import KeyQuery
 from engine.store.queue_table import QueueTable
 from engine.store.reader import Accept, Reader
 from engine.store.record import decode
@@ -65,9 +66,6 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-QUERY_MAX = 64
-"""Messages of one query. Standard: maxMsgsNumBatch."""
-_QUERY_ROUNDS = 3
 _SAMPLE_MILLIS = 1000
 
 
@@ -134,6 +132,7 @@ class MessageStore:
             self._inspection,
             total_memory() if memory is None else memory,
         )
+        self._key_query = KeyQuery(options, clock, self._index, self._log, self._record_at)
         self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self.statistics = Statistics(clock.millis())
         self._writer = Writer(
@@ -376,32 +375,9 @@ class MessageStore:
     ) -> QueryResult:
         """Messages with a key (or with tags, for `index_type` T) stored in [begin, end] ms, by offset.
 
-        Standard: `DefaultMessageStore.queryMessage`, `IndexService.queryOffset`.
+        Standard: `DefaultMessageStore.queryMessage`.
         """
-        index = self._index
-        if index is None or not self._options.index_file_read_enable:
-            return QueryResult([], 0, 0)
-        limit = min(max_num, QUERY_MAX)
-        records: list[bytes] = []
-        try:
-            index.apply(self._clock.millis())
-            hashes = index.hashes
-            key_hash = hashes.of_tags(topic, key) if index_type == "T" else hashes.of_key(topic, key)
-            for _ in range(_QUERY_ROUNDS):
-                offsets = sorted(set(index.find(key_hash, begin, end, limit)))
-                found = [record for offset in offsets if (record := self._record_at(offset)) is not None]
-                records += found
-                if records or not offsets:
-                    break
-                # All of these have gone from the log; older ones cannot be there, newer ones may.
-                end = min(end, self._log.store_time(offsets[0]))
-                if end < begin:
-                    break
-        except OSError as error:
-            log.error("the index cannot be read: %s", error)
-        if not index.files:
-            return QueryResult(records, 0, 0)
-        return QueryResult(records, index.files[-1].end_timestamp, index.files[-1].end_offset)
+        return self._key_query.find(topic, key, max_num, begin, end, index_type)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """The offset after the last readable message of a queue; 0 for an unknown one."""

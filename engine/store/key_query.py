@@ -1,0 +1,69 @@
+"""Finding messages by key or tags, through the index.
+
+The index compares hashes and times only, so the reader must compare keys. Standard:
+`DefaultMessageStore.queryMessage`, `IndexService.queryOffset`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from engine.clock import Clock
+from engine.options import StoreOptions
+from engine.store.commit_log import CommitLog
+from engine.store.index_file import Index
+from engine.store.results import QueryResult
+
+log = logging.getLogger(__name__)
+
+QUERY_MAX = 64
+"""Messages of one query. Standard: maxMsgsNumBatch."""
+_ROUNDS = 3
+
+
+class KeyQuery:
+    """Asks the index; `record_at` gives the record at a log offset, or None where there is none."""
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        clock: Clock,
+        index: Index | None,
+        commit_log: CommitLog,
+        record_at: Callable[[int], bytes | None],
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._index = index
+        self._log = commit_log
+        self._record_at = record_at
+
+    def find(self, topic: str, key: str, max_num: int, begin: int, end: int, index_type: str) -> QueryResult:
+        """See `MessageStore.query`."""
+        index = self._index
+        if index is None or not self._options.index_file_read_enable:
+            return QueryResult([], 0, 0)
+        records: list[bytes] = []
+        try:
+            index.apply(self._clock.millis())
+            hashes = index.hashes
+            key_hash = hashes.of_tags(topic, key) if index_type == "T" else hashes.of_key(topic, key)
+            records = self._records(index, key_hash, min(max_num, QUERY_MAX), begin, end)
+        except OSError as error:
+            log.error("the index cannot be read: %s", error)
+        if not index.files:
+            return QueryResult(records, 0, 0)
+        return QueryResult(records, index.files[-1].end_timestamp, index.files[-1].end_offset)
+
+    def _records(self, index: Index, key_hash: int, limit: int, begin: int, end: int) -> list[bytes]:
+        for _ in range(_ROUNDS):
+            offsets = sorted(set(index.find(key_hash, begin, end, limit)))
+            records = [record for offset in offsets if (record := self._record_at(offset)) is not None]
+            if records or not offsets:
+                return records
+            # All of these have gone from the log; older ones cannot be there, newer ones may.
+            end = min(end, self._log.store_time(offsets[0]))
+            if end < begin:
+                break
+        return []
