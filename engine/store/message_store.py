@@ -36,7 +36,7 @@ from engine.store.key_query import KeyQuery
 from engine.store.queue_table import QueueTable
 from engine.store.reader import Accept, Reader
 from engine.store.record import decode
-from engine.store.recovery import Progress, Recovery
+from engine.store.recovery import Progress, Recovery, logged
 from engine.store.removal import Removals
 from engine.store.results import (
     Arrival,
@@ -140,12 +140,15 @@ class MessageStore:
         )
         self._last_sample = 0
         self._lock: File | None = None
+        self._is_open = False
         self._refusal = "the store is not started"
 
     # Starting and stopping.
 
     def start(self, progress: Progress | None = None) -> RecoveryReport:
-        """Load, recover and be ready. Raises `StoreUnavailable` when another process has the store,
+        """Load, recover and be ready; `progress` is told how far it is, or else the log.
+
+        Raises `StoreUnavailable` when another process has the store,
         `CorruptFile` for files of a wrong length, and `OSError`."""
         began = self._clock.monotonic()
         for directory in (self._root, self._log.files.directory, self._queues.directory):
@@ -169,7 +172,7 @@ class MessageStore:
             self._checkpoint,
             self._table,
             self._options.check_crc_on_recover,
-            progress,
+            progress or logged(self._clock),
         )
         recovery.run(clean)
         end = self._log.position
@@ -180,6 +183,7 @@ class MessageStore:
             self._disk.sync_dir(self._log.files.directory)
         self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)
         self._refusal = ""
+        self._is_open = True
         if not clean:
             self._durability.start_round()
         seconds = self._clock.monotonic() - began
@@ -195,6 +199,19 @@ class MessageStore:
             return
         self._refusal = "the store is stopped"
         self.on_arrivals = None
+        if self._is_open:
+            self._stop_in_order()
+        if self._index is not None:
+            self._index.close()
+        self._checkpoint.close()
+        self._log.files.pool.clear()
+        self._queues.pool.clear()
+        self._lock.close()
+        self._lock = None
+
+    def _stop_in_order(self) -> None:
+        """Not after a start that failed, which leaves everything to the next one."""
+        self._is_open = False
         self._dispatch_up_to(self._log.position)
         clean = self._durability.stop()
         self._removals.finish()
@@ -205,13 +222,6 @@ class MessageStore:
                     self._table.save(self._log, self._queues, self._dispatch.last_start)
                 self._disk.unlink(f"{self._root}/abort")
                 self._disk.sync_dir(self._root)
-        if self._index is not None:
-            self._index.close()
-        self._checkpoint.close()
-        self._log.files.pool.clear()
-        self._queues.pool.clear()
-        self._lock.close()
-        self._lock = None
 
     @property
     def refusal(self) -> str:

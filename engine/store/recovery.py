@@ -20,6 +20,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from engine.clock import Clock
 from engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
@@ -39,15 +40,30 @@ from engine.store.record import (
     examine,
     store_timestamp,
 )
+from engine.store.statistics import in_words
 
 log = logging.getLogger(__name__)
 
 CHUNK = 4 << 20
+PROGRESS_SECONDS = 2
 _MARGIN_MILLIS = 3000
 """How far times in a checkpoint are distrusted. Standard: `StoreCheckpoint.getMinTimestamp`."""
 
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes read and the bytes to read."""
+
+
+def logged(clock: Clock) -> Progress:
+    """A progress that goes to the log, every now and then."""
+    next_time = clock.monotonic() + PROGRESS_SECONDS
+
+    def tell(done: int, total: int) -> None:
+        nonlocal next_time
+        if clock.monotonic() >= next_time:
+            next_time = clock.monotonic() + PROGRESS_SECONDS
+            log.info("recovering: %s of at most %s read", in_words(done), in_words(total))
+
+    return tell
 
 
 class Damage(NamedTuple):
@@ -91,8 +107,6 @@ class Scan:
             if files.start_of(self.end) not in files.starts:
                 self.ended_by = "there are no more files"
                 return
-            if self._progress is not None:
-                self._progress(self.end - self._begin, files.end - self._begin)
             yield from self._file_records(file_end)
             if self.ended_by:
                 return
@@ -102,6 +116,8 @@ class Scan:
         """Records up to the blank; without one `ended_by` is set."""
         wanted = CHUNK
         while True:
+            if self._progress is not None:
+                self._progress(self.end - self._begin, self._files.end - self._begin)
             data = memoryview(self._files.read(self.end, min(wanted, file_end - self.end)))
             at, begin = 0, self.end
             while True:
@@ -228,6 +244,8 @@ class Recovery:
         is_gapless = self._scan(begin, after) and not any(queue.is_holed for queue in self._queues)
         if not is_gapless and self._files.starts and begin > self._files.starts[0]:
             log.warning("consume queues lack units: the whole log is dispatched again")
+            if self._index is not None:
+                self._index.pending.clear()
             self._scan(self._files.starts[0], -1)
         end = self._end
         self._log.open_at(end)

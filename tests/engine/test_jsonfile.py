@@ -2,13 +2,14 @@
 
 import errno
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from engine.errors import ConfigError
 from engine.jsonfile import TableFile, load_table, save_table, write_table
 from engine.lenient_json import dumps
-from engine.testing.crash_disk import CrashDisk
+from engine.testing.crash_disk import CrashDisk, Operation
 from engine.worker import MemoryWorker
 
 PATH = "/store/config/consumerOffset.json"
@@ -104,6 +105,33 @@ def test_a_power_cut_at_any_moment_leaves_a_table() -> None:
     assert ("none", True) in left
     assert ("none", False) not in left, "a save that returned is durable"
     assert ("write", False) in left
+
+
+def test_a_power_cut_at_any_operation_leaves_the_old_or_the_new_table() -> None:
+    """Names in order or not, sectors kept or not, from the first table on."""
+    points = 0
+    for seed in range(40):
+        disk = CrashDisk()
+        before: dict[str, Any] | None = None
+        for table in (OLD, NEW, {}, OLD):
+            expected = (before, table)
+
+            def check(
+                operation: Operation,
+                disk: CrashDisk = disk,
+                expected: tuple[object, ...] = expected,
+                seed: int = seed,
+            ) -> None:
+                nonlocal points
+                points += 1
+                assert load_table(disk.crash(seed * 997 + operation.number), PATH) in expected, operation
+
+            disk.watch = check
+            save_table(disk, PATH, table)
+            disk.watch = None
+            before = table
+            assert load_table(disk.crash(seed), PATH) == table, "a save that returned is durable"
+    assert points > 1000
 
 
 def test_a_table_file_says_what_could_not_be_written(caplog: pytest.LogCaptureFixture) -> None:

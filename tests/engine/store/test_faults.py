@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from engine.options import FlushDiskType
-from engine.store.message_store import PutStatus
-from tests.engine.store.stores import Bench, drain, message
+from engine.store.message_store import MessageStore, PutStatus
+from engine.worker import InlineWorker
+from tests.engine.store.stores import HOST, Bench, drain, message, options
 
 EVERY = 1 if os.environ.get("MQGATEWAY_FAULTS") == "all" else 4
 REFUSED = PutStatus.SERVICE_NOT_AVAILABLE
@@ -149,3 +150,30 @@ def test_a_store_that_cannot_be_read_says_so_and_recovers() -> None:
     run.bench.disk.fail_next("read", "/commitlog", errno.EIO)
     assert run.bench.store.get("orders", 0, 0, 32).status.name == "OFFSET_FOUND_NULL"
     assert run.found() == run.taken
+
+
+@pytest.mark.parametrize("call", ["read", "write", "sync", "sync_dir", "open", "truncate", "unlink"])
+def test_a_start_that_fails_spoils_nothing_for_the_next(call: str) -> None:
+    failed = 0
+    for nth in count(0, EVERY):
+        run = Run()
+        run.go()
+        disk = run.bench.disk.kill()
+        fault = disk.fail_next(call, "/store/", errno.EIO, skip=nth)
+        store = MessageStore(
+            options(**CHANGES), disk=disk, clock=run.bench.clock, worker=InlineWorker(), store_host=HOST
+        )
+        try:
+            store.start()
+        except OSError as error:
+            failed += 1
+            assert "/store/" in str(error)
+            store.stop()
+        if not fault.has_hit:
+            break
+        disk.heal()
+        disk.kill()
+        again = run.bench.again()
+        assert run.found(again) == run.taken
+        assert not again.report.clean
+    assert failed or call == "unlink"
