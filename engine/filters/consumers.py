@@ -119,9 +119,12 @@ class ConsumerFilters:
         for subscription in subscriptions:
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
                 self._register(group, subscription, subscription.sub_string)
+        topics = {subscription.topic for subscription in subscriptions}
+        refusals = self._refusals.pop(group, None)
+        if refusals:
+            self._refusals[group] = {topic: why for topic, why in refusals.items() if topic in topics}
         known = self._groups.get(group)
         if known:
-            topics = {subscription.topic for subscription in subscriptions}
             self._end(data for data in known.values() if data.topic not in topics)
 
     def unregister(self, group: str) -> None:

@@ -53,6 +53,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
         yield f"counts of {name}", len(counts), options.max_stats_keys
     yield "counted puts", len(broker.stats._puts), options.max_stats_keys
     yield "counted pulls", len(broker.stats._gets), options.max_stats_keys
+    yield "topics with half messages", len(broker.transactions.counts.table), options.max_topics + BUILT_IN
     forbidden = broker.groups.forbidden_table()
     yield "forbidden topics", sum(map(len, forbidden.values())), options.max_forbidden
 
@@ -71,9 +72,15 @@ def _client_tables(world: World) -> Iterator[Size]:
             yield "tag hashes of a subscription", len(told.code_set), options.max_tags_per_subscription
     for name, members in clients.producer_groups.items():
         yield f"producers of {name:.20}", len(members), options.max_clients_per_group
+    ids = sum(map(len, clients._producer_ids.values()))
+    yield "producers by id", ids, sum(map(len, clients.producer_groups.values()))
     for peer in {*clients._consumes, *clients._produces}:
         memberships = len(clients._consumes.get(peer, ())) + len(clients._produces.get(peer, ()))
         yield f"groups of client {peer.address}", memberships, options.max_groups_per_client
+    yield "filters", len(broker.filters), options.max_filter_data
+    yield "groups with refused filters", len(broker.filters._refusals), options.max_groups_online
+    for refused in broker.filters._refusals.values():
+        yield "refused filters of a group", len(refused), options.max_subscriptions_per_group
     yield "groups with locks", len(broker.locks._groups), options.max_groups_online
     for name, locks in broker.locks._groups.items():
         yield f"locks of {name:.20}", len(locks), options.max_queue_locks_per_group

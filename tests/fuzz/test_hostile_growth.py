@@ -30,7 +30,7 @@ from tests.fuzz.sizes import table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
 from tests.gateway.broker.helpers import batch_body, pull_header, send_header, subscription
 
-MANY = 3000
+MANY = 1500
 """More than any limit of these tests."""
 LONG = "x" * 100_000
 """Longer than any name."""
@@ -368,6 +368,48 @@ def test_subscriptions_without_end() -> None:
         check(world, honest)
 
 
+def sql(topic: str, text: str, version: int = 1) -> SubscriptionData:
+    """A subscription by expression."""
+    return SubscriptionData(topic, text, version, "SQL92")
+
+
+HARD = [
+    "(" * 20_000,
+    "NOT " * 20_000 + "a",
+    "a=1" + " AND a=1" * 3000,
+    "a" * 30_000,
+    "a IN (" + "'b'," * 9000,
+]
+HARD += ["-" * 30_000 + "1=a", "'" * 30_001, "\0", "a=1e99999", "a=" + "9" * 30_000, "a BETWEEN" * 3000]
+
+
+def test_expressions_without_end() -> None:
+    """As many as are kept, of groups and topics that come and go; and texts that are hard to read."""
+    limits: dict[str, Any] = {"max_filter_data": 100, "max_subscriptions_per_group": 20}
+    with World(enable_property_filter=True, **limits) as world:
+        honest = HonestClient(world)
+        honest.check()
+        peer = world.meet(BROKER_PORT)
+        for text in ("a=1", "a="):
+            told = (
+                consumer("C", *(sql(f"t{n % 7}-{n}", text, n) for n in range(k, k + 9))) for k in range(200)
+            )
+            heart_beats(peer, (HeartbeatData("c", [], [one]) for one in told))
+            check(world, honest)
+        tell_all(
+            peer, RequestCode.UNREGISTER_CLIENT, [(None, b"")], ext={"clientID": "c", "consumerGroup": "C"}
+        )
+        heart_beats(peer, (HeartbeatData("c", [], [consumer("D", sql("t", text))]) for text in HARD))
+        pulls = (
+            pull_header(TOPIC, group=GROUP, sys_flag=4, subscription=text, expression_type="SQL92")
+            for text in HARD
+        )
+        tell_all(peer, RequestCode.PULL_MESSAGE, ((pull, b"") for pull in pulls))
+        questions = (json.dumps({"subscriptionData": sql("t", text).to_json()}).encode() for text in HARD)
+        tell_all(peer, RequestCode.CHECK_CLIENT_CONFIG, ((None, body) for body in questions))
+        check(world, honest)
+
+
 def test_queue_locks() -> None:
     """Of one group, of many, of queues that are not there; those that nobody renews go by themselves."""
     with World(max_queue_locks_per_group=100, max_groups_online=50) as world:
@@ -414,12 +456,12 @@ def test_consumer_offsets() -> None:
         world.settle(6.0)  # the table is written
         check(world, honest)
         clone = headers.CloneGroupOffsetRequestHeader
-        clones = ((clone(src_group=GROUP, dest_group=f"d{n}", topic=TOPIC), b"") for n in range(100))
+        clones = ((clone(src_group=GROUP, dest_group=f"d{n}", topic=TOPIC), b"") for n in range(20))
         tell_all(peer, RequestCode.CLONE_GROUP_OFFSET, clones)
         reset = headers.ResetOffsetRequestHeader
         resets = (
             (reset(topic=TOPIC, group=f"r{n}", queue_id=0, offset=0, timestamp=0, is_force=True), b"")
-            for n in range(MANY)
+            for n in range(400)
         )
         tell_all(peer, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, resets)
         check(world, honest)

@@ -104,6 +104,13 @@ def test_a_refusal_is_forgotten_with_the_group(world: World) -> None:
     assert world.filters.refusal("t", "g") == ""
 
 
+def test_a_refusal_is_forgotten_with_the_subscription(world: World) -> None:
+    """Or a group that asks for one topic after the other would fill the memory with them."""
+    for number in range(3):
+        world.filters.register("g", [Told(f"t{number}", "a >", 1)])
+    assert [bool(world.filters.refusal(f"t{number}", "g")) for number in range(3)] == [False, False, True]
+
+
 def test_a_topic_that_is_given_up_dies_and_lives_again(world: World) -> None:
     world.filters.register("g", [Told("t", "a > 5", 7), Told("u", "a > 5", 7)])
     world.filters.register("g", [Told("t", "a > 5", 7)])

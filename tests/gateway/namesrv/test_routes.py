@@ -610,12 +610,35 @@ def test_the_same_words_are_looked_at_after_a_change(
     assert tables.register_again(key(), 0, said.fingerprint, None, NOW) is None
 
 
+@pytest.mark.parametrize(
+    "lose_master",
+    [
+        lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
+        lambda tables: tables.register(says(broker_id=1), NOW),  # ignored, but it is no master any more
+    ],
+)
+def test_the_same_words_of_a_slave_count_once_the_master_is_gone(
+    tables: RouteTables, lose_master: Callable[[RouteTables], object]
+) -> None:
+    tables.register(says(), NOW)
+    slave = copy_of(
+        says("T8", "T9", broker_id=1, address=SLAVE, data_version=version(1, 2), enable_acting_master=True)
+    )
+    tables.register(slave, NOW)
+    assert "T9" not in tables.topic_queues
+    lose_master(tables)
+    assert slave.fingerprint is not None
+    assert tables.register_again(slave.key, 1, slave.fingerprint, None, NOW) is None
+    tables.register(slave, NOW)
+    assert "T9" in tables.topic_queues
+
+
 BROKERS = [
     says(),
     says("T1", "T2", "T3", data_version=version(2)),
     says("T9", topic("T1", perm=4), data_version=version(3)),
     says(broker_id=1, address=SLAVE),
-    says(broker_id=1, address=SLAVE, enable_acting_master=True),
+    says("T1", "T5", broker_id=1, address=SLAVE, enable_acting_master=True),
     says(broker_id=1, address=OTHER, data_version=version(1, state=2)),
     says(name="b2", address=OTHER, filter_servers=["f"]),
     says(name="b2", cluster="c2", address=OTHER, mappings={"T1": mapping("b2", "T1")}),
@@ -635,7 +658,7 @@ CHANGES: list[Callable[[RouteTables], object]] = [
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(
-        st.sampled_from([*BROKERS, *CHANGES]) | st.sampled_from(BROKERS[:4]),  # the same broker often
+        st.sampled_from([*BROKERS, *CHANGES]) | st.sampled_from([*BROKERS[3:5], *CHANGES[4:6]]),
         max_size=12,
     )
 )
