@@ -38,6 +38,14 @@ class Example:
             last = self._said()[-2000:]
             raise TimeoutError(f"{failure}; it came {len(found)} times; output ends: {last}") from None
 
+    def says(self, pattern: str, seconds: float) -> bool:
+        """Whether a pattern matches what it prints within a time."""
+        try:
+            self.until(pattern, 1, seconds)
+        except TimeoutError:
+            return False
+        return True
+
     def ended(self, seconds: float = 100) -> None:
         """Wait for the end of a program that ends by itself, in good order."""
         assert self._process.popen.wait(seconds) == 0, f"{self.name} ended with an error"

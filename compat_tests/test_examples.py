@@ -1,10 +1,10 @@
-"""The official examples of quickstart, simple, ordermessage, batch, broadcast and filter, as published.
+"""The official examples of quickstart, simple, ordermessage, batch, broadcast, filter and rpc, as published.
 
-They take their name server from NAMESRV_ADDR, except ``simple.OnewayProducer`` and
-``simple.PullConsumer``, whose code names port 9876 of this machine; for these two a relay listens there.
-Topics and groups are in their code, so they have a server of their own. Not run: ``simple.AclClient`` (its
-server needs accounts), ``simple.PopConsumer``, ``filter.SqlFilter*`` (SQL expressions),
-``simple.RandomAsyncCommit`` and ``simple.CachedQueue`` (no programs).
+They take their name server from NAMESRV_ADDR, except ``simple.OnewayProducer``, ``simple.PullConsumer``,
+``rpc.RequestProducer`` and ``rpc.ResponseConsumer``, whose code names port 9876 of this machine; for these a
+relay listens there. Topics and groups are in their code, so they have a server of their own. Not run:
+``simple.AclClient`` (its server needs accounts), ``simple.PopConsumer``, ``simple.RandomAsyncCommit`` and
+``simple.CachedQueue`` (no programs).
 """
 
 from __future__ import annotations
@@ -58,8 +58,14 @@ OTHERS = (
     Expected("batch.SplitBatchProducer", SENT, 1, False),
     Expected("filter.TagFilterProducer", SENT, 60, True),
     Expected("filter.TagFilterConsumer", RECEIVED, 40, False),
+    Expected("filter.SqlFilterProducer", SENT, 10, True),
+    Expected("filter.SqlFilterConsumer", RECEIVED, 3, False),
 )
 """Programs with topics of their own."""
+
+REPLIED = r"cost: (\d+) replyMessage: Message"
+ASK_TIMES = 4
+ASK_SECONDS = 25
 
 
 def run(peers: Peers, server: Server, expected: Expected) -> None:
@@ -83,8 +89,10 @@ def test_examples_of_topic_test(kind: str, peers: Peers) -> None:
 def warm_up(peers: Peers, server: Server) -> None:
     """Send to a topic that one of the examples asks for but nobody makes; the first sends are slow."""
     peer = peers.with_server(server, CURRENT)
+    peer.topic("warm", 1)  # waits until the broker has registered
     with peer.producer() as producer:
         producer.send([message("TopicTest1", f"{number}") for number in range(20)])
+    peer.close()
 
 
 def committed(peers: Peers, server: Server) -> bool:
@@ -95,8 +103,31 @@ def committed(peers: Peers, server: Server) -> bool:
 
 
 def test_examples_with_topics_of_their_own(kind: str, peers: Peers) -> None:
-    """Ordered and asynchronous producers, both batch producers, the filter by tags."""
-    with peers.fresh(kind) as server:
+    """Ordered and asynchronous producers, both batch producers, the filters by tags and by expression."""
+    with peers.fresh(kind, {"enablePropertyFilter": "true"}) as server:
         warm_up(peers, server)
         for expected in OTHERS:
             run(peers, server, expected)
+
+
+def test_examples_of_request_and_reply(kind: str, peers: Peers) -> None:
+    """One consumer answers; a producer waits for its reply, another is called back."""
+    with peers.fresh(kind) as server, Relay(server.namesrv_address):
+        peer = peers.with_server(server, CURRENT)
+        peer.topic("warm", 1)  # waits until the broker has registered
+        with peer.producer() as producer:
+            producer.send([message("RequestTopic", "for nobody to reply to")])
+        peer.close()
+        with Example(peers.runtime, "rpc.ResponseConsumer", server.namesrv_address) as replier:
+            replier.until("handle message", 1)
+            for program in ("rpc.RequestProducer", "rpc.AsyncRequestProducer"):
+                ask(peers, server, program)
+
+
+def ask(peers: Peers, server: Server, program: str) -> None:
+    """Run a program that gives its reply 3 seconds, from its cold start on, until it gets one."""
+    for _ in range(ASK_TIMES):
+        with Example(peers.runtime, program, server.namesrv_address) as example:
+            if example.says(REPLIED, ASK_SECONDS):
+                return
+    raise AssertionError(f"{program} got no reply in {ASK_TIMES} runs")
