@@ -3,6 +3,7 @@ invented.
 """
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from engine.store.message_store import MessageStore, PutStatus
 from engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, Bench, batch, drain, message, options, records
 
-EXAMPLES = 400
+EXAMPLES = int(os.environ.get("MQGATEWAY_EXAMPLES", "100"))
 
 
 def test_a_message_is_read_after_dispatch_and_told_about() -> None:
