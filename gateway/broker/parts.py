@@ -59,12 +59,22 @@ def build_broker(
         aside=aside,
     )
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
-    levels = DelayLevels(store_options.message_delay_level)
     now = clock.millis()
     stats = BrokerStats(options, now)
     offsets = ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker)
     counts = TransactionCounts(disk, f"{folder}/transactionMetrics", clock, worker)
     unique_keys = UniqueKeys(store_host[:-4], os.getpid(), random.getrandbits(32), now)
+    levels = DelayLevels(store_options.message_delay_level)
+    delays = DelaySchedule(
+        store,
+        levels,
+        disk,
+        f"{folder}/delayOffset.json",
+        clock,
+        worker,
+        max_per_tick=store_options.max_delayed_per_tick,
+        version_step=options.delay_offset_update_version_step,
+    )
     return Broker(
         options=options,
         store_options=store_options,
@@ -77,25 +87,9 @@ def build_broker(
         clients=ClientTable(options, clock, on_group_gone=filters.unregister),
         locks=QueueLocks(options),
         holds=holds,
-        delays=DelaySchedule(
-            store,
-            levels,
-            disk,
-            f"{folder}/delayOffset.json",
-            clock,
-            worker,
-            max_per_tick=store_options.max_delayed_per_tick,
-            version_step=options.delay_offset_update_version_step,
-        ),
+        delays=delays,
         delay_levels=levels,
-        timers=Timers(
-            store,
-            store_options,
-            disk,
-            clock,
-            worker,
-            on_delivered=lambda topic, size: stats.put(topic, 1, size),
-        ),
+        timers=_timers(store_options, store, disk, clock, worker, stats),
         transactions=TransactionLog(
             store, topics, offsets, counts, options, store_options, clock, unique_keys, store_host
         ),
@@ -105,6 +99,25 @@ def build_broker(
         store_host=store_host,
         configuration=Configuration(settings, disk, clock, options.broker_config_path),
         register_soon=register_soon,
+    )
+
+
+def _timers(
+    store_options: StoreOptions,
+    store: MessageStore,
+    disk: Disk,
+    clock: Clock,
+    worker: Worker,
+    stats: BrokerStats,
+) -> Timers:
+    """What delivers messages with a timer, each of which counts as put into its topic."""
+    return Timers(
+        store,
+        store_options,
+        disk,
+        clock,
+        worker,
+        on_delivered=lambda topic, size: stats.put(topic, 1, size),
     )
 
 
