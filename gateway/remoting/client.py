@@ -11,6 +11,7 @@ Standard: `NettyRemotingClient`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, DeferredList, fail
 from twisted.internet.task import LoopingCall
@@ -37,7 +38,8 @@ LAST_WORDS_SECONDS = 1.0
 
 
 class RemotingClient:
-    """Connections to any number of addresses. `dispatcher` serves what the other sides ask of us."""
+    """Connections to any number of addresses. `dispatcher` serves what the other sides ask of us;
+    `on_connect(address)` is called for each connection that is made, before anything is sent on it."""
 
     def __init__(
         self,
@@ -47,11 +49,13 @@ class RemotingClient:
         dispatcher: Dispatcher | None = None,
         tls: ClientTls | None = None,
         clock: Clock,
+        on_connect: Callable[[str], None] | None = None,
     ) -> None:
         self._reactor = reactor
         self._options = options
         self._dispatcher = Dispatcher(None, {}, {}, clock=clock) if dispatcher is None else dispatcher
         self._tls = tls
+        self._on_connect = on_connect
         self._terms = client_terms(options, reactor)
         self._links: dict[str, Link] = {}
         self._sweeper = LoopingCall(self._sweep)
@@ -127,6 +131,7 @@ class RemotingClient:
                 tls=self._tls,
                 connect_timeout=self._options.connect_timeout_millis / 1000,
                 on_gone=self._link_gone,
+                on_made=self._on_connect,
             )
         except ValueError as error:
             raise PeerGone(str(error)) from None

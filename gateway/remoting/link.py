@@ -44,7 +44,8 @@ def endpoint_for(reactor: Reactor, address: str, timeout: float) -> Any:
 
 
 class Link:
-    """The way to one address. `on_gone(link)` is called when a link on demand has nothing left."""
+    """The way to one address. `on_gone(link)` is called when a link on demand has nothing left,
+    `on_made(address)` when a connection was made, before those who wait for it are told."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Link:
         tls: ClientTls | None,
         connect_timeout: float,
         on_gone: Callable[[Link], None],
+        on_made: Callable[[str], None] | None = None,
     ) -> None:
         self.address = address
         self.connection: Connection | None = None
@@ -65,6 +67,7 @@ class Link:
         factory = _Connections(terms, dispatcher, self)
         self._factory = factory if tls is None else tls.wrap_factory(factory)
         self._on_gone = on_gone
+        self._on_made = on_made
         self._service: ClientService | None = None
         self._waiters: list[Deferred[Connection]] = []
         self._attempt: Deferred[Any] | None = None
@@ -138,6 +141,8 @@ class Link:
         assert isinstance(peer, Connection)
         self.connection = peer
         self._attempt = None
+        if self._on_made is not None:
+            self._on_made(self.address)
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter.callback(peer)

@@ -332,3 +332,20 @@ def test_closing_does_not_wait_for_a_server_that_does_not_read() -> None:
     assert done == []
     scene.net.settle(1)
     assert len(done) == 1
+
+
+def test_a_new_connection_is_announced_before_anything_is_sent_on_it() -> None:
+    scene = Scene()
+    sent: list[str] = []
+
+    def greet(address: str) -> None:
+        sent.append(address)
+        scene.client.send_oneway(address, RemotingCommand.request(ECHO, body=b"greeting"))
+
+    scene.client = RemotingClient(scene.net, scene.options, clock=scene.clock, on_connect=greet)
+    answers: list[RemotingCommand] = []
+    scene.client.request(HERE, RemotingCommand.request(ECHO, body=b"question")).addCallback(answers.append)
+    scene.net.settle()
+    assert sent == [HERE]
+    assert [call.body for call in scene.calls] == [b"greeting", b"question"]
+    assert [answer.body for answer in answers] == [b"question"]
