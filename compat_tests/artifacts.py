@@ -21,6 +21,9 @@ CURRENT = "5.5.0"
 CLIENT_VERSIONS = (CURRENT, "4.9.8")
 """Client versions that every scenario runs with: today's, and the installed base's."""
 
+OLD_SERVER = "4.9.7"
+"""The newest server of the 4.9 line that is published as a jar."""
+
 EXAMPLE_VERSIONS = (CURRENT,)
 """Versions of the official examples; of the 4.9 line none is published as a jar."""
 

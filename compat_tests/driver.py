@@ -52,6 +52,8 @@ class Sent(NamedTuple):
     offset_msg_id: str
     queue: Queue
     queue_offset: int
+    recall_handle: str | None
+    """What takes a message with a timer back; only version 5 tells it."""
 
 
 class Received(NamedTuple):
@@ -109,7 +111,7 @@ def sql(expression: str) -> Wanted:
 
 
 def message(topic: str, body: str, **fields: Any) -> dict[str, Any]:
-    """A message to send; fields: tags, keys, flag, delayLevel, properties."""
+    """A message to send; fields: tags, keys, flag, delayLevel, timer (a property) with time, properties."""
     return {"topic": topic, "body": body, **fields}
 
 
@@ -232,6 +234,10 @@ class Producer(_Client):
             "producer.storm", name=self.name, topic=topic, threads=threads, millis=millis
         )
 
+    def recall(self, topic: str, handle: str) -> str:
+        """Take back a message with a timer; its unique key. Only version 5 can."""
+        return str(self._ask("recall", topic=topic, handle=handle))
+
     def storm_count(self) -> int:
         """How many sends of the storm were acknowledged so far."""
         return int(self._ask("stormCount"))
@@ -305,7 +311,7 @@ class PullConsumer(_Client):
     def pull(
         self, queue: Queue, offset: int, max: int = 32, expression: Wanted = "*", block: bool = False
     ) -> Pulled:
-        """One pull; ``block`` lets the server hold it until something arrives."""
+        """One pull; ``block`` lets the server hold it until something arrives, if it is by tags."""
         arguments = {"offset": offset, "max": max, "expression": expression, "block": block}
         answer = self._ask("pull", queue=_queue_shape(queue), **arguments)
         messages = [_received(shape) for shape in answer["messages"]]
@@ -411,7 +417,8 @@ def _sent(shape: dict[str, Any]) -> Sent:
         error = shape["error"]
         raise ClientError(error["type"], error.get("code"), error["message"])
     queue = _queue(shape["queue"])
-    return Sent(shape["status"], shape["msgId"], shape.get("offsetMsgId", ""), queue, shape["queueOffset"])
+    ids = shape["msgId"], shape.get("offsetMsgId", "")
+    return Sent(shape["status"], *ids, queue, shape["queueOffset"], shape.get("recallHandle"))
 
 
 def _received(shape: dict[str, Any]) -> Received:

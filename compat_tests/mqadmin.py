@@ -8,7 +8,8 @@ import threading
 from typing import NamedTuple
 
 from compat_tests.artifacts import SMALL_JVM, program
-from compat_tests.processes import Process
+from compat_tests.peers import Peer
+from compat_tests.processes import Process, wait_until
 from compat_tests.runtime import Runtime
 
 MAIN = "compat.AdminShell"
@@ -52,6 +53,16 @@ class Mqadmin:
         if self._process.popen.stdin is not None:
             self._process.popen.stdin.close()
         self._process.kill()
+
+
+def make_batched(admin: Mqadmin, peer: Peer, topic: str, broker_address: str, queues: int) -> None:
+    """A topic with queues of batches, known to the client; the client itself cannot ask for them."""
+    created = admin.run(
+        *("updateTopic", "-n", peer.namesrv_address, "-b", broker_address, "-t", topic),
+        *("-r", str(queues), "-w", str(queues), "-a", "+queue.type=BatchCQ"),
+    )
+    assert "create topic to" in created.out, created
+    wait_until(lambda: peer.knows(topic, queues), 30, f"{topic} has a route")
 
 
 PATTERNS = (

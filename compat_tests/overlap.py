@@ -1,6 +1,6 @@
 """Scenarios that mostly wait, waiting at the same time.
 
-A scenario marked ``overlap`` takes the fixture ``peer`` and plain parameters, nothing else. When the
+A scenario marked ``overlap`` takes the fixture ``peer`` or ``peers`` and plain parameters, nothing else. When the
 first of them is due for a server, all of them for that server start in threads; each test then takes its
 own result.
 """

@@ -91,6 +91,10 @@ class Peer:
         wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")
         return topic
 
+    def knows(self, topic: str, queues: int) -> bool:
+        """Whether clients see that many queues of a topic that was made in another way."""
+        return self._queue_count(topic) == queues
+
     def producer(self, group: str | None = None, **options: Any) -> Producer:
         """A started producer."""
         return Producer(self.driver, self.namesrv_address, group or self.name("producers"), **options)

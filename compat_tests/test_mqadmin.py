@@ -154,7 +154,7 @@ def wait_until_committed(mqadmin: Mqadmin, server: Server) -> None:
     wait_until(committed, 80, "committed offsets", 1)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def transcripts(request: pytest.FixtureRequest, peers: Peers) -> dict[str, Transcript]:
     """The transcript of each chosen server; both are made at the same time."""
 

@@ -21,7 +21,7 @@ IMPATIENT = {
     "transactionTimeOut": "1000",
     "transactionCheckInterval": "2000",
     "transactionCheckMax": "6",
-    "transactionOpBatchInterval": "500",
+    "transactionOpMsgMaxSize": "1",
 }
 """Settings with which the server asks soon and often."""
 
@@ -202,6 +202,7 @@ def broker_of(kind: str, folder: Path, port: int, namesrv: str) -> Iterator[Part
         part.stop()
 
 
+@pytest.mark.overlap
 @pytest.mark.both_servers
 @pytest.mark.parametrize("kinds", [("apache", "ours", "apache"), ("ours", "apache", "ours")], ids=" ".join)
 def test_open_ones_change_hands(kinds: tuple[str, str, str], peers: Peers) -> None:

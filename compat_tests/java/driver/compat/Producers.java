@@ -1,6 +1,8 @@
 package compat;
 
 import com.alibaba.fastjson.JSONObject;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -20,6 +22,9 @@ import org.apache.rocketmq.common.message.Message;
 
 /** Producers: every way to send, and the queries that any client can make. */
 final class Producers {
+    /** What a send may take: more than the 3 seconds of the client's own, as two cores serve everybody here. */
+    private static final int SEND_MILLIS = 10_000;
+
     private final Map<String, DefaultMQProducer> producers = new ConcurrentHashMap<>();
     private final Map<String, List<String>> storms = new ConcurrentHashMap<>();
 
@@ -33,6 +38,7 @@ final class Producers {
         ops.put("producer.stormCount", request -> storms.getOrDefault(request.getString("name"), Collections.emptyList()).size());
         ops.put("producer.view", request -> Shapes.received(producer(request).viewMessage(request.getString("topic"), request.getString("msgId"))));
         ops.put("producer.query", this::query);
+        ops.put("producer.recall", this::recall);
     }
 
     private DefaultMQProducer producer(JSONObject request) {
@@ -47,6 +53,7 @@ final class Producers {
         DefaultMQProducer producer = new DefaultMQProducer(request.getString("group"));
         producer.setNamesrvAddr(request.getString("namesrv"));
         producer.setInstanceName(request.getString("name"));
+        producer.setSendMsgTimeout(SEND_MILLIS);
         if (request.containsKey("retries")) {
             producer.setRetryTimesWhenSendFailed(request.getIntValue("retries"));
             producer.setRetryTimesWhenSendAsyncFailed(request.getIntValue("retries"));
@@ -57,6 +64,17 @@ final class Producers {
         producer.start();
         producers.put(request.getString("name"), producer);
         return producer.buildMQClientId();
+    }
+
+    /** Only version 5 can take a message back. */
+    private Object recall(JSONObject request) throws Exception {
+        DefaultMQProducer producer = producer(request);
+        Method method = Shapes.find(producer, "recallMessage", String.class, String.class);
+        try {
+            return method.invoke(producer, request.getString("topic"), request.getString("handle"));
+        } catch (InvocationTargetException failure) {
+            throw failure.getCause() instanceof Exception ? (Exception) failure.getCause() : failure;
+        }
     }
 
     private Object stop(JSONObject request) {

@@ -27,6 +27,9 @@ final class Shapes {
         if (from.containsKey("delayLevel")) {
             message.setDelayTimeLevel(from.getIntValue("delayLevel"));
         }
+        if (from.containsKey("timer")) {
+            setTimer(message, from.getString("timer"), from.getLongValue("time"));
+        }
         JSONObject properties = from.getJSONObject("properties");
         if (properties != null) {
             for (String name : properties.keySet()) {
@@ -34,6 +37,22 @@ final class Shapes {
             }
         }
         return message;
+    }
+
+    /** A timer as users of the client ask for it; version 4 knows only the property. */
+    private static void setTimer(Message message, String property, long time) {
+        String setter = property.equals("TIMER_DELAY_SEC") ? "setDelayTimeSec"
+            : property.equals("TIMER_DELAY_MS") ? "setDelayTimeMs" : "setDeliverTimeMs";
+        Method method = find(message, setter, long.class);
+        try {
+            if (method == null) {
+                message.putUserProperty(property, String.valueOf(time));
+            } else {
+                method.invoke(message, time);
+            }
+        } catch (ReflectiveOperationException failure) {
+            throw new IllegalStateException(failure);
+        }
     }
 
     static List<Message> messages(JSONArray from) {
@@ -88,6 +107,14 @@ final class Shapes {
         shape.put("offsetMsgId", result.getOffsetMsgId());
         shape.put("queue", queue(result.getMessageQueue()));
         shape.put("queueOffset", result.getQueueOffset());
+        Method handle = find(result, "getRecallHandle");
+        if (handle != null) {
+            try {
+                shape.put("recallHandle", handle.invoke(result));
+            } catch (ReflectiveOperationException failure) {
+                throw new IllegalStateException(failure);
+            }
+        }
         return shape;
     }
 
@@ -147,7 +174,7 @@ final class Shapes {
         }
     }
 
-    private static Method find(Object target, String name, Class<?>... types) {
+    static Method find(Object target, String name, Class<?>... types) {
         try {
             return target.getClass().getMethod(name, types);
         } catch (NoSuchMethodException absent) {

@@ -1,0 +1,302 @@
+"""A store that changes hands: one server writes and ends, another starts on its directory and goes on, and
+the first, or a newer one, starts on what that left.
+
+Nothing acknowledged is lost, whole bodies are compared; groups go on exactly where the tables on disk say;
+queries by key find old and new. ``MQGATEWAY_TAKEOVER_MESSAGES`` (1,200) makes it larger; 150,000 are
+50 topics with 100,000 messages before the change of hands and 50,000 after it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from compat_tests.artifacts import CURRENT, OLD_SERVER
+from compat_tests.driver import PullConsumer, Queue, Received, message
+from compat_tests.mixture import Mixture, name_in
+from compat_tests.mqadmin import Mqadmin, make_batched
+from compat_tests.peers import Peer, Peers
+from compat_tests.processes import free_ports, wait_until
+from compat_tests.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
+from engine.lenient_json import loads
+
+MESSAGES = int(os.environ.get("MQGATEWAY_TAKEOVER_MESSAGES", "1200"))
+TOPICS = max(4, min(50, MESSAGES // 400))
+POLL_SECONDS = max(60, MESSAGES // 200)
+SETTINGS = {"mappedFileSizeCommitLog": str(16 << 20), "flushConsumerOffsetInterval": "500"}
+WITH_MORE = {**SETTINGS, "enableConsumeQueueExt": "true", "enabledAppendPropCRC": "true"}
+"""Tags behind addresses into extra files, and records that end with a checksum."""
+RETRIED = 5
+TAGS = ("red", "größer")
+
+
+class Home:
+    """One directory, one address, one name server: brokers come and go."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.tables = folder / "broker" / "store" / "config"
+        namesrv_port = free_ports()
+        self.namesrv_address = f"{HOST}:{namesrv_port}"
+        self._port = free_ports((-2, 0, 1))
+        self.broker_address = f"{HOST}:{self._port}"
+        self._namesrv = our_namesrv(folder / "namesrv", namesrv_port)
+        self._broker: Part | None = None
+
+    def __enter__(self) -> Home:
+        self._namesrv.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.end("kill")
+        self._namesrv.kill9()
+
+    def begin(self, kind: str) -> None:
+        """Start a broker: ``ours``, or Apache's ``apache-VERSION``."""
+        folder = self.folder / "broker"
+        if kind == "ours":
+            self._broker = our_broker(folder, self._port, self.namesrv_address, self.settings)
+        else:
+            version = kind.removeprefix("apache-")
+            self._broker = apache_broker(
+                folder, self._port, self.namesrv_address, self.settings, version=version
+            )
+        self._broker.start()
+
+    def end(self, how: str) -> None:
+        """End the broker: ``stop`` in good order, ``kill`` at once."""
+        if self._broker is not None:
+            self._broker.stop() if how == "stop" else self._broker.kill9()
+            self._broker = None
+
+    def offsets(self, group: str) -> dict[tuple[str, int], int]:
+        """Where the table on disk says that a group goes on, by topic and queue."""
+        path = self.tables / "consumerOffset.json"
+        table = loads(path.read_bytes())["offsetTable"] if path.exists() else {}
+        found = {}
+        for key, queues in table.items():
+            topic, _, of = key.partition("@")
+            if of == group:
+                found |= {(topic, int(queue)): offset for queue, offset in queues.items()}
+        return found
+
+
+class Reader:
+    """A group that reads everything with pull consumers, and commits what it has read."""
+
+    def __init__(self, peer: Peer, group: str, mixture: Mixture) -> None:
+        self._peer = peer
+        self.group = group
+        self._mixture = mixture
+        self.seen: set[str] = set()
+        self.committed: dict[tuple[str, int], int] = {}
+
+    def read_on(self, since: dict[tuple[str, int], int]) -> None:
+        """Go on where the server says, which must be ``since``; every message that was sent must come."""
+        end = time.monotonic() + POLL_SECONDS
+        with self._peer.pull(self.group) as consumer:
+            for topic, names in self._mixture.acknowledged.items():
+                queues = consumer.queues(topic)
+                places = {queue: consumer.fetch_offset(queue) for queue in queues}
+                for queue, offset in places.items():
+                    assert max(0, offset) == since.get((topic, queue.queue_id), 0)
+                while not names <= self.seen:
+                    assert time.monotonic() < end, f"never came: {sorted(names - self.seen)[:5]}"
+                    for queue, offset in places.items():
+                        places[queue] = self._read_queue(consumer, queue, max(0, offset))
+                for queue, offset in places.items():
+                    wait_until(lambda: _commit(consumer, queue, offset), 20, "the offset is kept")  # noqa: B023
+                    self.committed[topic, queue.queue_id] = offset
+
+    def _read_queue(self, consumer: PullConsumer, queue: Queue, offset: int) -> int:
+        end = consumer.max_offset(queue)
+        while offset < end:
+            pulled = consumer.pull(queue, offset)
+            assert [one.queue_offset for one in pulled.messages] == list(range(offset, pulled.next_offset))
+            names = {name_in(one.body) for one in pulled.messages}
+            assert names.isdisjoint(self.seen - self._mixture.delayed)
+            self.seen |= names
+            offset = pulled.next_offset
+        return offset
+
+
+def _commit(consumer: PullConsumer, queue: Queue, offset: int) -> bool:
+    """Commit, which is not answered, and see whether it arrived."""
+    consumer.update_offset(queue, offset)
+    return consumer.fetch_offset(queue) == offset
+
+
+class Pushed:
+    """A group that reads what has some tags in one topic, with push consumers, one after the other."""
+
+    def __init__(self, peer: Peer, group: str, mixture: Mixture) -> None:
+        self._peer = peer
+        self.group = group
+        self._mixture = mixture
+        self.topic = mixture.topics[0]
+        self.seen: set[str] = set()
+
+    def read_on(self, since: dict[tuple[str, int], int]) -> None:
+        """As `Reader.read_on`."""
+        wanted = {
+            name for name in self._mixture.acknowledged[self.topic] if self._mixture.tags.get(name) in TAGS
+        }
+        end = time.monotonic() + POLL_SECONDS
+        found: list[Received] = []
+        missing = wanted - self.seen
+        with self._peer.push(self.group, {self.topic: " || ".join(TAGS)}) as consumer:
+            while missing:
+                assert time.monotonic() < end, f"{len(missing)} never came, such as {sorted(missing)[:5]}"
+                found = consumer.collect(len(found) + len(missing), 2)
+                missing -= {name_in(one.body) for one in found}
+        assert {one.tags for one in found} <= set(TAGS)
+        places = Counter((one.queue_id, one.queue_offset) for one in found)
+        assert max(places.values(), default=1) == 1
+        for queue_id, offset in places:
+            assert offset >= since.get((self.topic, queue_id), 0)
+        self.seen |= {name_in(one.body) for one in found}
+
+
+class Cast(NamedTuple):
+    """Who takes part in a scenario."""
+
+    home: Home
+    peer: Peer
+    admin: Mqadmin
+    mixture: Mixture
+    reader: Reader
+    pushed: Pushed
+    retry_group: str
+    retry_topic: str
+
+
+@pytest.mark.overlap
+@pytest.mark.both_servers
+@pytest.mark.parametrize("how", ["kill", "stop"])
+@pytest.mark.parametrize(
+    "brokers",
+    [
+        (f"apache-{CURRENT}", "ours", f"apache-{CURRENT}"),
+        ("ours", f"apache-{CURRENT}", "ours"),
+        (f"apache-{OLD_SERVER}", "ours", f"apache-{CURRENT}"),
+    ],
+    ids=" ".join,
+)
+def test_a_store_changes_hands(brokers: tuple[str, str, str], how: str, peers: Peers) -> None:
+    """Three brokers in a row on one directory, the first of them ended in the given way."""
+    first, second, third = brokers
+    folder = peers.work / f"takeover-{'-'.join(brokers)}-{how}"
+    settings = WITH_MORE if how == "stop" else SETTINGS
+    with Home(folder, settings) as home, closing(Mqadmin(peers.runtime)) as admin:
+        home.begin(first)
+        cast = assemble(home, peers, admin, is_old=OLD_SERVER in first)
+        write_and_read_half(cast)
+        home.end(how)
+        home.begin(second)
+        finish_reading(cast)
+        write_more(cast)
+        home.end("stop")
+        home.begin(third)
+        read_everything(cast)
+
+
+def assemble(home: Home, peers: Peers, admin: Mqadmin, *, is_old: bool) -> Cast:
+    """Topics and groups; an old server is written to by an old client, and has no queues of batches."""
+    version = "4.9.8" if is_old else CURRENT
+    peer = Peer(home.namesrv_address, peers.driver(version), version)
+    topics = [peer.topic("taken") for _ in range(TOPICS)]
+    batched = None
+    if not is_old:
+        batched = peer.name("batched")
+        make_batched(admin, peer, batched, home.broker_address, 2)
+    mixture = Mixture(topics, batched, seed=MESSAGES)
+    reader = Reader(peer, peer.name("readers"), mixture)
+    pushed = Pushed(peer, peer.name("pushed"), mixture)
+    return Cast(home, peer, admin, mixture, reader, pushed, peer.name("retried"), peer.topic("retried", 1))
+
+
+def write_and_read_half(cast: Cast) -> None:
+    """Two thirds are written, half of that is read by both groups; some messages wait for another turn."""
+    mixture, home = cast.mixture, cast.home
+    with cast.peer.producer() as producer:
+        mixture.send(producer, MESSAGES // 3)
+        cast.reader.read_on({})
+        cast.pushed.read_on({})
+        producer.send([message(cast.retry_topic, f"again-{i}") for i in range(RETRIED)])
+        with cast.peer.push(cast.retry_group, {cast.retry_topic: "*"}, failFirst=1) as consumer:
+            assert len(consumer.collect(RETRIED)) == RETRIED
+        wait_until(
+            lambda: home.offsets(cast.reader.group) == cast.reader.committed, 60, "offsets are on disk"
+        )
+        wait_until(
+            lambda: home.offsets(cast.retry_group).get((cast.retry_topic, 0)) == RETRIED,
+            60,
+            "offsets are on disk",
+        )
+        mixture.send(producer, MESSAGES // 3)
+    cast.peer.close()
+
+
+def finish_reading(cast: Cast) -> None:
+    """Both groups read on from where they were, and what waited gets its turn."""
+    reader, pushed = cast.reader, cast.pushed
+    reader.read_on(cast.home.offsets(reader.group))
+    pushed.read_on(cast.home.offsets(pushed.group))
+    with cast.peer.push(cast.retry_group, {cast.retry_topic: "*"}) as consumer:
+        again = consumer.collect(RETRIED)
+    assert {(one.body, one.reconsume_times) for one in again} == {(f"again-{i}", 1) for i in range(RETRIED)}
+
+
+def write_more(cast: Cast) -> None:
+    """The last third; what the first server wrote is found by its keys."""
+    check_queries(cast)
+    with cast.peer.producer() as producer:
+        cast.mixture.send(producer, MESSAGES // 3)
+    cast.peer.close()
+
+
+def check_queries(cast: Cast) -> None:
+    """Messages are found by key."""
+    with cast.peer.producer() as producer:
+        for name, topic, key in cast.mixture.samples(8):
+            found = producer.query(topic, key, 0, cast.mixture.last_sent + 60_000)
+            assert name in {name_in(one.body) for one in found}, f"{key} of {topic}"
+
+
+def read_everything(cast: Cast) -> None:
+    """Every message is there, whole, with no gap in the offsets; groups and queries go on."""
+    mixture, reader = cast.mixture, cast.reader
+    reader.read_on(cast.home.offsets(reader.group))
+    with cast.peer.pull(cast.peer.name("auditors")) as consumer:
+        for topic, names in mixture.acknowledged.items():
+            found = Counter(
+                name_in(body) for queue in consumer.queues(topic) for body in read_queue(consumer, queue)
+            )
+            assert set(found) == names
+            assert {name for name, count in found.items() if count > 1} <= mixture.delayed
+    check_queries(cast)
+    command = ("queryMsgByKey", "-n", cast.home.namesrv_address)
+    for _, topic, key in mixture.samples(2):
+        found = re.compile(r"^[0-9A-F]{32,} +\d+ +\d+", re.MULTILINE)
+        # The tool gives name servers three seconds, which a busy machine may not have.
+        wait_until(lambda: found.search(cast.admin.run(*command, "-t", topic, "-k", key).out), 30, key)  # noqa: B023
+    cast.peer.close()
+
+
+def read_queue(consumer: PullConsumer, queue: Queue) -> Iterator[str]:
+    """The bodies of a whole queue."""
+    offset, end = consumer.min_offset(queue), consumer.max_offset(queue)
+    while offset < end:
+        pulled = consumer.pull(queue, offset)
+        assert [one.queue_offset for one in pulled.messages] == list(range(offset, pulled.next_offset))
+        yield from (one.body for one in pulled.messages)
+        offset = pulled.next_offset

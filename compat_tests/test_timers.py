@@ -1,0 +1,209 @@
+"""Messages with timers on both servers, and timers that change hands.
+
+Never early and once: each message says when it was due, the consumer notes when it came. A directory that one
+server leaves, in order or killed, is taken over by the other, which delivers what is still to come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from compat_tests.artifacts import CURRENT
+from compat_tests.driver import ClientError, Producer, Received, message
+from compat_tests.peers import Peer, Peers
+from compat_tests.processes import free_ports
+from compat_tests.servers import HOST, Part, Server, apache_broker, our_broker, our_namesrv
+
+STEP = 1000
+"""The servers' precision in ms."""
+SETTINGS = {"recallMessageEnable": "true"}
+CLOCK_SLACK = 3
+"""Milliseconds by which clocks of two processes may be read apart."""
+
+
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+def timed(topic: str, due: int, property: str = "TIMER_DELIVER_MS", body: str = "") -> dict[str, object]:
+    """A message due at a time in ms, asked for in one of the three ways; its body starts with the time."""
+    left = {"TIMER_DELAY_SEC": (due - now()) // 1000, "TIMER_DELAY_MS": due - now(), "TIMER_DELIVER_MS": due}
+    # Seconds are whole: what is asked for is due a little earlier than said.
+    told = now() + left[property] * 1000 if property == "TIMER_DELAY_SEC" else due
+    return message(topic, f"{told} {property} {body}", timer=property, time=left[property])
+
+
+def due_of(body: str) -> int:
+    return int(body.split()[0])
+
+
+def check_times(found: list[Received], late_millis: int) -> None:
+    """None early, none twice, none later than allowed."""
+    for one in found:
+        assert one.store_timestamp >= due_of(one.body) - CLOCK_SLACK, f"early: {one}"
+        assert one.store_timestamp <= due_of(one.body) + late_millis, f"late: {one}"
+    assert len({one.body for one in found}) == len(found)
+
+
+@pytest.mark.overlap
+@pytest.mark.parametrize("property", ["TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"])
+def test_timers_are_kept(peer: Peer, property: str) -> None:
+    """Whole and odd times, some shorter than a step: each message comes once, at its time or just after."""
+    topic = peer.topic("timers")
+    with peer.producer() as producer, peer.push(peer.name("timer_readers"), {topic: "*"}) as consumer:
+        delays = (1000, 1500, 2750, 2750, 4001, 400)
+        sent = [timed(topic, now() + delay, property, str(i)) for i, delay in enumerate(delays)]
+        assert all(result.status == "SEND_OK" for result in producer.send(sent))
+        found = consumer.collect(len(sent))
+    check_times(found, 2 * STEP + 1500)
+    assert sorted(one.body for one in found) == sorted(str(one["body"]) for one in sent)
+    for one in found:
+        assert one.properties.get("REAL_TOPIC", topic) == topic and one.topic == topic
+
+
+@pytest.mark.overlap
+def test_what_is_too_far_ahead_is_refused(peer: Peer) -> None:
+    """The texts differ by the limit only."""
+    topic = peer.topic("timers_far")
+    with peer.producer() as producer, pytest.raises(ClientError) as refused:
+        producer.send([timed(topic, now() + 4 * 86_400_000)])
+    assert refused.value.code == 13
+    assert "should not be bigger than the max delay 259200000ms" in str(refused.value)
+
+
+@pytest.mark.overlap
+def test_what_was_due_before_it_was_sent_comes_at_once(peer: Peer) -> None:
+    topic = peer.topic("timers_past")
+    with peer.producer() as producer, peer.push(peer.name("timer_readers"), {topic: "*"}) as consumer:
+        producer.send([timed(topic, now() - 5000)])
+        (one,) = consumer.collect(1)
+    assert one.properties["TIMER_DELIVER_MS"] == str(due_of(one.body))
+
+
+@pytest.mark.overlap
+def test_recalled_messages_do_not_come(kind: str, peers: Peers) -> None:
+    """By the handle that the send gave; handles of another topic, or none at all, are refused."""
+    peer = peers.with_server(peers.tuned(kind, SETTINGS), CURRENT)
+    topic, other = peer.topic("timers_back"), peer.topic("timers_other")
+    with peer.producer() as producer, peer.push(peer.name("timer_readers"), {topic: "*"}) as consumer:
+        due = now() + 6000
+        sent = producer.send([timed(topic, due, body=str(i)) for i in range(4)])
+        assert all(one.recall_handle for one in sent)
+        assert producer.send([message(topic, f"{now()} plain")])[0].recall_handle is None
+        for one in sent[:2]:
+            assert producer.recall(topic, str(one.recall_handle)) == one.msg_id
+        for wrong_topic, handle, code in ((other, str(sent[2].recall_handle), 604), (topic, "x", None)):
+            with pytest.raises(ClientError) as refused:
+                producer.recall(wrong_topic, handle)
+            assert refused.value.code == code or code is None
+        found = consumer.collect(4, (due - now()) / 1000 + 4)
+    assert sorted(one.body.split()[2] for one in found if "TIMER" in one.body) == ["2", "3"]
+
+
+class Hands:
+    """One directory, one address and one name server; brokers of either kind come and go."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        namesrv_port = free_ports()
+        self.namesrv_address = f"{HOST}:{namesrv_port}"
+        self._port = free_ports((-2, 0, 1))
+        self._namesrv = our_namesrv(folder / "namesrv", namesrv_port)
+        self._broker: Part | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[Hands]:
+        self._namesrv.start()
+        try:
+            yield self
+        finally:
+            self.end("kill")
+            self._namesrv.kill9()
+
+    def begin(self, kind: str) -> None:
+        make = our_broker if kind == "ours" else apache_broker
+        settings = {"mappedFileSizeCommitLog": str(16 << 20), **SETTINGS}
+        self._broker = make(self.folder / "broker", self._port, self.namesrv_address, settings)
+        self._broker.start()
+
+    def end(self, how: str) -> None:
+        if self._broker is not None:
+            self._broker.stop() if how == "stop" else self._broker.kill9()
+            self._broker = None
+
+
+def read_all(peer: Peer, topic: str) -> list[Received]:
+    """Everything a topic holds."""
+    found = []
+    with peer.pull(peer.name("timer_all")) as consumer:
+        for queue in consumer.queues(topic):
+            offset = consumer.min_offset(queue)
+            while offset < consumer.max_offset(queue):
+                pulled = consumer.pull(queue, offset)
+                offset = pulled.next_offset
+                found += pulled.messages
+    return found
+
+
+@pytest.mark.both_servers
+@pytest.mark.parametrize("how", ["stop", "kill"])
+@pytest.mark.parametrize(("first", "second"), [("apache", "ours"), ("ours", "apache"), ("ours", "ours")])
+def test_timers_change_hands(first: str, second: str, how: str, peers: Peers, tmp_path: Path) -> None:
+    """Some are delivered before, some become due while nobody serves, some later; each comes once.
+
+    Apache's checkpoint is a second old at the worst, and it delivers again what it did since: before it is
+    killed here it has rested for two seconds.
+    """
+    with Hands(tmp_path).open() as hands:
+        hands.begin(first)
+        peer = Peer(hands.namesrv_address, peers.driver(CURRENT), CURRENT)
+        topic = peer.topic("hands")
+        with peer.producer() as producer:
+            sent = send_timers(producer, topic, 1500, 40) + send_timers(producer, topic, 13_000, 200)
+            recalled = producer.send([timed(topic, now() + 14_000, body="back")])[0]
+            producer.recall(topic, str(recalled.recall_handle))
+            time.sleep(4.5)
+            before = {one.body for one in read_all(peer, topic)}
+            assert before == set(sent[:40])
+            hands.end(how)
+            hands.begin(second)
+            sent += send_timers(producer, topic, 3000, 40)
+            time.sleep(max(0.0, (max(map(due_of, sent)) - now()) / 1000) + 6)
+            found = read_all(peer, topic)
+    check_times(found, 25_000)
+    assert sorted(one.body for one in found) == sorted(sent)
+
+
+def send_timers(producer: Producer, topic: str, delay: int, count: int) -> list[str]:
+    """Timers around a time from now on; the bodies."""
+    shapes = [timed(topic, now() + delay + 10 * number, body=str(number)) for number in range(count)]
+    producer.send(shapes)
+    return [str(shape["body"]) for shape in shapes]
+
+
+@pytest.mark.both_servers
+def test_the_files_are_apaches(peers: Peers, tmp_path: Path) -> None:
+    """Names and lengths of the files, and the unit of a timer, are what Apache's broker writes."""
+    shapes = {}
+    for kind in ("apache", "ours"):
+        with Server(kind, tmp_path) as server:
+            peer = peers.with_server(server, CURRENT)
+            topic = peer.topic("files")
+            with peer.producer() as producer:
+                producer.send([timed(topic, now() + 60_000)])
+            time.sleep(2.5)
+            store = server.store_dir
+            unit = (store / "timerlog" / ("0" * 20)).read_bytes()[:52]
+            shapes[kind] = (
+                (store / "timerwheel").stat().st_size,
+                (store / "timerlog" / ("0" * 20)).stat().st_size,
+                (store / "config" / "timercheck").stat().st_size,
+                unit[:16],
+                unit[44:],
+            )
+    assert shapes["apache"][:4] == shapes["ours"][:4]
