@@ -22,6 +22,8 @@ from engine.worker import Worker
 log = logging.getLogger(__name__)
 
 SEPARATOR = "@"
+BROADCAST = "broadcast"
+"""What is appended to the name of a group whose clients each read everything."""
 UNKNOWN = -1
 """What `query` answers for a queue the group never committed to."""
 
@@ -222,5 +224,6 @@ class ConsumerOffsets:
 
 
 def _is_part(key: str, part: int, name: str) -> bool:
+    """Whether a key has a topic or group of this name; `group@broadcast` counts as the group."""
     parts = key.split(SEPARATOR)
-    return len(parts) == 2 and parts[part] == name
+    return (len(parts) == 2 or parts[2:] == [BROADCAST]) and parts[part] == name

@@ -9,7 +9,7 @@
 Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`.
 """
 
-from engine.options.broker import BrokerOptions
+from engine.options.broker import BrokerOptions, RequestMode
 from engine.options.namesrv import NamesrvOptions
 from engine.options.option import BadValue, Option, Value, camel_case, format_value, options_of, snake_case
 from engine.options.option_set import Effective, Options, OptionSet, Problem
@@ -30,6 +30,7 @@ __all__ = [
     "Options",
     "Problem",
     "RemotingOptions",
+    "RequestMode",
     "Setting",
     "StoreOptions",
     "TlsMode",

@@ -63,8 +63,6 @@ BROKER_ACCEPTED = (
         maxMessageFilterNumForNotification=64 popResponseReturnActualRetryTopic=false
         popInflightMessageThreshold=10000 enablePopMessageThreshold=false
         skipWhenCKRePutReachMaxTimes=false appendAckAsync=false appendCkAsync=false
-        defaultMessageRequestMode=PULL defaultPopShareQueueNum=-1 serverLoadBalancerEnable=true
-        loadBalancePollNameServerInterval=30000
         """,
     ),
     *accepted(
@@ -106,11 +104,6 @@ BROKER_ACCEPTED = (
         "cleanOfflineBrokerInterval=30000",
     ),
     *accepted(
-        NO_COLD,
-        "coldCtrStrategyEnable=false usePIDColdCtrStrategy=true cgColdReadThreshold=3145728 "
-        "globalColdReadThreshold=104857600",
-    ),
-    *accepted(
         NO_ROCKSDB,
         "configManagerVersion=v1 useSingleRocksDBForAllConfigs=false "
         "persistConsumerOffsetIncrementally=false flushConsumerOffsetHistoryInterval=60000",
@@ -123,7 +116,6 @@ BROKER_ACCEPTED = (
     *accepted(NO_LOOKUP, "fetchNamesrvAddrInterval=10000 updateNameServerAddrPeriod=120000"),
     *accepted(LOGGING, "isolateLogEnable=false printChannelGroups=false printChannelGroupsMinNum=5"),
     *accepted(NO_STATIC_TOPICS, "useStaticSubscription=false"),
-    *accepted("broadcasting clients keep their own offsets", "broadcastOffsetExpireMaxSecond=300"),
     *accepted("there are no plug-ins", "messageStorePlugIn="),
     *accepted(
         NO_ACL,
@@ -218,11 +210,7 @@ STORE_ACCEPTED = (
     ),
     *accepted(
         NO_COLD,
-        """
-        coldDataFlowControlEnable=false coldDataScanEnable=false dataReadAheadEnable=true
-        timerColdDataCheckIntervalMs=60000 sampleSteps=32 sampleCountThreshold=5000
-        accessMessageInMemoryHotRatio=26
-        """,
+        "timerColdDataCheckIntervalMs=60000 sampleSteps=32 sampleCountThreshold=5000",
     ),
     *accepted(
         NO_REPLICAS,

@@ -5,6 +5,7 @@ Standard: `BrokerConfig`. Properties that only size what a server on one loop do
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from engine.options.accepted import BROKER_ACCEPTED
 from engine.options.option import LONG_MAX, option
@@ -21,6 +22,13 @@ from engine.options.reasons import (
     NO_REPLICAS,
     OPEN_BROKER,
 )
+
+
+class RequestMode(StrEnum):
+    """How a client reads the queues that the broker has given it. Standard: `MessageRequestMode`."""
+
+    PULL = "PULL"
+    POP = "POP"
 
 
 @dataclass(kw_only=True)
@@ -149,16 +157,22 @@ class FlowOptions(Options):
         5000, "Longest wait of administration.", unit="ms", no_effect=IN_TURN
     )
     disable_consume_if_consumer_read_slowly: bool = option(
-        False,
-        "Close the door to groups that fall far behind.",
-        no_effect="no group is shut out for being slow",
+        False, "Close the door to groups that fall far behind, until an administrator opens it again."
     )
     consumer_fallbehind_threshold: int = option(
-        16 * 1024**3,
-        "How far behind is far.",
-        unit="bytes",
-        high=LONG_MAX,
-        no_effect="no group is shut out for being slow",
+        16 * 1024**3, "How far behind is far.", unit="bytes", high=LONG_MAX
+    )
+    cg_cold_read_threshold: int = option(
+        3 * 1024**2, "Cold messages one group may read in 5 s.", unit="bytes", high=LONG_MAX
+    )
+    global_cold_read_threshold: int = option(
+        100 * 1024**2, "Cold messages all groups may read in 5 s.", unit="bytes", high=LONG_MAX
+    )
+    cold_ctr_strategy_enable: bool = option(
+        False, "Let what a group may read cold follow what the disk has to bear."
+    )
+    use_pid_cold_ctr_strategy: bool = option(
+        True, "Look at the last ten times for that, not only at the last.", name="usePIDColdCtrStrategy"
     )
     max_sends_waiting_for_flush: int = option(
         100000, "Sends that may wait for their message to be on disk; more are refused.", low=1, ours=True
@@ -196,10 +210,13 @@ class PullOptions(Options):
     )
     use_server_side_reset_offset: bool = option(True, "Reset offsets here rather than in the clients.")
     enable_broadcast_offset_store: bool = option(
-        True, "Keep offsets of broadcasting clients.", no_effect="broadcasting clients keep their own offsets"
+        True, "Watch the offsets of broadcasting clients, for those that come by another road."
     )
     broadcast_offset_expire_second: int = option(
-        120, "Life of such an offset.", unit="s", no_effect="broadcasting clients keep their own offsets"
+        120, "Silence after which those of a client that is gone are forgotten.", unit="s"
+    )
+    broadcast_offset_expire_max_second: int = option(
+        300, "Silence after which those of a connected client are forgotten.", unit="s"
     )
     max_held_pulls: int = option(200000, "Pulls that may wait at once.", low=1, ours=True)
     max_held_pulls_per_queue: int = option(20000, "Pulls that may wait on one queue.", low=1, ours=True)
@@ -245,6 +262,29 @@ class ClientOptions(Options):
         100000, "Producer and consumer groups with a client connected.", low=1, ours=True
     )
     max_queue_locks_per_group: int = option(100000, "Queues one group may lock.", low=1, ours=True)
+
+
+@dataclass(kw_only=True)
+class AssignmentOptions(Options):
+    """Queues shared out by the broker, for clients that ask for that."""
+
+    default_message_request_mode: RequestMode = option(  # noqa: RUF009
+        RequestMode.PULL, "How a group reads a topic for which nothing was chosen."
+    )
+    default_pop_share_queue_num: int = option(
+        -1,
+        "With how many other clients one that pops shares its queues; -1: all clients pop all queues.",
+        low=-1,
+    )
+    server_load_balancer_enable: bool = option(
+        True, "Share the queues out; otherwise each client is given all."
+    )
+    load_balance_poll_name_server_interval: int = option(
+        30000, "Time between questions for the queues of topics that are shared out.", unit="ms", low=1
+    )
+    max_request_modes: int = option(
+        100000, "Pairs of topic and group for which a mode of reading is kept.", low=1, ours=True
+    )
 
 
 @dataclass(kw_only=True)
@@ -354,6 +394,7 @@ class BrokerOptions(
     TransactionOptions,
     FilterOptions,
     StatisticsOptions,
+    AssignmentOptions,
     ClientOptions,
     PullOptions,
     FlowOptions,

@@ -185,6 +185,14 @@ class ReadOptions(Options):
         high=64,
         ours=True,
     )
+    access_message_in_memory_hot_ratio: int = option(
+        26, "Share of the machine's memory behind which messages are cold.", unit="percent", high=100
+    )
+    cold_data_flow_control_enable: bool = option(
+        False, "Count cold messages by group, and slow down who reads too many."
+    )
+    cold_data_scan_enable: bool = option(False, "Count only those that had to be read from the disk.")
+    data_read_ahead_enable: bool = option(True, "Read on behind what had to be read from the disk.")
     max_filter_message_size: int = option(
         16000, "Consume queue bytes looked through for one answer.", unit="bytes", low=20
     )

@@ -27,9 +27,13 @@ class ColdRead(Exception):
         self.position = position
         self.pieces = pieces
 
-    def bring(self) -> None:
-        """Read the bytes into the system's memory; waits for the disk. Raises `OSError`."""
+    def bring(self, *, ahead: bool = True) -> None:
+        """Read the bytes into the system's memory; waits for the disk. Raises `OSError`.
+
+        With `ahead` what follows is asked for, too.
+        """
         for file, offset, size in self.pieces:
             file.read(offset, size)
-        file, offset, size = self.pieces[-1]
-        file.read_ahead(offset + size, AHEAD)
+        if ahead:
+            file, offset, size = self.pieces[-1]
+            file.read_ahead(offset + size, AHEAD)

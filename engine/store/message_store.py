@@ -359,7 +359,8 @@ class MessageStore:
 
     def bring(self, cold: ColdRead, done: Callable[[], None]) -> None:
         """Have a worker read what was not in memory; `done` is called when it is worth trying again."""
-        self._aside.run(cold.bring, lambda _outcome: done())
+        ahead = self._options.data_read_ahead_enable
+        self._aside.run(lambda: cold.bring(ahead=ahead), lambda _outcome: done())
 
     def record_at(self, physical_offset: int) -> bytes | None:
         """The stored bytes of the message at a log offset, or None."""

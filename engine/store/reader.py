@@ -182,8 +182,10 @@ class Reader:
             removed = removed or bool(places)
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, next_offset, low, high)
-        behind = self._log.position - places[-1][1] > self._fresh
-        return GetResult(GetStatus.FOUND, next_offset, low, high, body, offsets, behind)
+        behind = self._log.position - places[-1][1]
+        return GetResult(
+            GetStatus.FOUND, next_offset, low, high, body, offsets, behind > self._fresh, behind=behind
+        )
 
     def _limits(self, physical_offset: int) -> tuple[int, int]:
         """Bytes and messages of an answer that reaches a record; fewer where it is not fresh.
@@ -315,8 +317,11 @@ class Reader:
         if not records:
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, offset, low, high)
-        behind = self._log.position - last > self._fresh
-        return GetResult(GetStatus.FOUND, offset, low, high, b"".join(records), offsets, behind)
+        behind = self._log.position - last
+        body = b"".join(records)
+        return GetResult(
+            GetStatus.FOUND, offset, low, high, body, offsets, behind > self._fresh, behind=behind
+        )
 
     def _more_of(self, cold: ColdRead, data: bytes | bytearray) -> ColdRead:
         """The same with the records that will be looked at next."""
@@ -367,9 +372,10 @@ class Reader:
         if not records:
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, next_offset, low, high)
-        behind = self._log.position - last > self._fresh
+        behind, body = self._log.position - last, b"".join(records)
+        is_far = behind > self._fresh
         return GetResult(
-            GetStatus.FOUND, next_offset, low, high, b"".join(records), offsets, behind, count=count
+            GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count=count, behind=behind
         )
 
     def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:

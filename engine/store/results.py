@@ -106,11 +106,12 @@ class GetResult:
 
     `body` holds the stored records back to back, `queue_offsets` which they are (of a batch its first);
     `count` is how many messages are in them; `next_offset` is where to read next; `min_offset` and
-    `max_offset` are the queue's; `suggest_slave` says that the reader is so far behind that a slave should
-    serve it.
+    `max_offset` are the queue's; `behind` is how many bytes before the log's end the last of them lies, and
+    `suggest_slave` says that this is so far that a slave should serve the reader.
     """
 
     __slots__ = (
+        "behind",
         "body",
         "count",
         "max_offset",
@@ -131,8 +132,10 @@ class GetResult:
         queue_offsets: Sequence[int] = (),
         suggest_slave: bool = False,
         count: int | None = None,
+        behind: int = 0,
     ) -> None:
         self.status = status
+        self.behind = behind
         self.count = len(queue_offsets) if count is None else count
         self.next_offset = next_offset
         self.min_offset = min_offset

@@ -20,6 +20,9 @@ from gateway.remoting.call import Call, Reply, RequestError
 POOLS = ("send", "pull", "litePull", "query", "ack")
 """The standard's thread pools. There are none here and nothing waits in them; the keys are looked for."""
 
+GROUPS_SHOWN = 10
+"""How many groups are named whose members subscribe to different things."""
+
 BROKER_PERMISSION = "brokerPermission"
 
 
@@ -79,6 +82,11 @@ def runtime_info(broker: Broker, call: Call) -> Reply:
         table[f"{pool}ThreadPoolQueueCapacity"] = broker.configuration.get(f"{pool}ThreadPoolQueueCapacity")
     for level, offset in broker.delays.offsets.items():
         table[f"scheduleMessageOffset_{level}"] = f"{offset},{store.max_offset(SCHEDULE_TOPIC, level - 1)}"
+    for cause, count in sorted(broker.flow_control.totals.items()):
+        table[f"flowControl_{cause.replace(' ', '_')}"] = str(count)
+    if broker.clients.inconsistent_groups:
+        groups = sorted(broker.clients.inconsistent_groups)
+        table["inconsistentConsumerGroups"] = f"{len(groups)}: {', '.join(groups[:GROUPS_SHOWN])}"
     return Reply(body=KVTable(table=table).encode())
 
 

@@ -84,6 +84,7 @@ def delete_topic(broker: Broker, call: Call) -> Reply:
         )
     broker.topics.delete(topic)
     broker.offsets.remove_topic(topic)
+    broker.request_modes.remove_topic(topic)
     broker.store.delete_topics([topic])
     broker.transactions.topic_deleted(topic)
     if broker.options.auto_delete_unused_stats:

@@ -10,11 +10,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from engine.assignment import RequestModes
+    from engine.broadcasts import BroadcastOffsets
     from engine.clock import Clock
+    from engine.cold_reads import ColdReads
     from engine.configuration import Configuration
     from engine.delays import DelayLevels, DelaySchedule
     from engine.filters import ConsumerFilters
     from engine.groups import GroupTable
+    from engine.laggards import Laggards
     from engine.message import UniqueKeys
     from engine.offsets import ConsumerOffsets
     from engine.options import BrokerOptions, StoreOptions
@@ -24,9 +28,11 @@ if TYPE_CHECKING:
     from engine.transactions import TransactionLog
     from gateway.broker.clients import ClientTable
     from gateway.broker.durable import Durability
+    from gateway.broker.flow_control import FlowControl
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds
     from gateway.broker.stats import BrokerStats
+    from gateway.broker.topic_queues import TopicQueues
 
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 """What the standard appends to some remarks. Standard: `FAQUrl.suggestTodo`."""
@@ -71,6 +77,12 @@ class Broker:
         transactions: TransactionLog,
         durable: Durability,
         stats: BrokerStats,
+        flow_control: FlowControl,
+        broadcasts: BroadcastOffsets,
+        cold_reads: ColdReads,
+        laggards: Laggards,
+        request_modes: RequestModes,
+        topic_queues: TopicQueues,
         unique_keys: UniqueKeys,
         store_host: bytes,
         configuration: Configuration,
@@ -93,6 +105,12 @@ class Broker:
         self.transactions = transactions
         self.durable = durable
         self.stats = stats
+        self.flow_control = flow_control
+        self.broadcasts = broadcasts
+        self.cold_reads = cold_reads
+        self.laggards = laggards
+        self.request_modes = request_modes
+        self.topic_queues = topic_queues
         self.unique_keys = unique_keys
         self.store_host = store_host
         self.configuration = configuration

@@ -7,6 +7,7 @@ Standard: `ConsumerManager`, `ConsumerGroupInfo`, `ProducerManager`.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from engine.clock import Clock
@@ -17,8 +18,14 @@ from gateway.remoting.call import Peer
 log = logging.getLogger(__name__)
 
 BROADCASTING = "BROADCASTING"
-# A group whose members disagree is reported once in this time.
+CLUSTERING = "CLUSTERING"
+CONSUME_PASSIVELY = "CONSUME_PASSIVELY"
+CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
 COMPLAINT_INTERVAL_MILLIS = 60_000
+"""A group whose members agree and disagree again is reported once in this time."""
+
+Subscribed = frozenset[tuple[str, str, str]]
+"""What one client subscribes to: topics with the kind and text of their expressions."""
 
 
 class TooManyClients(Exception):
@@ -37,7 +44,7 @@ class Client:
         self.version = version
         self.last_update = 0
         # What this client itself subscribed to, to tell whether the members of a group agree.
-        self.subscribed: frozenset[tuple[str, str, str]] | None = None
+        self.subscribed: Subscribed | None = None
 
     def __repr__(self) -> str:
         return f"Client({self.client_id!r}, {self.peer.address})"
@@ -56,6 +63,7 @@ class ConsumerGroup:
         "name",
         "notify",
         "subscriptions",
+        "wishes",
     )
 
     def __init__(self, name: str) -> None:
@@ -68,6 +76,22 @@ class ConsumerGroup:
         self.complained_at: int | None = None
         self.clients: dict[Peer, Client] = {}
         self.subscriptions: dict[str, SubscriptionData] = {}
+        self.wishes: Counter[Subscribed] = Counter()
+
+    @property
+    def is_inconsistent(self) -> bool:
+        """Whether members subscribe to different things: messages are then lost without any error."""
+        return len(self.wishes) > 1
+
+    def note_wish(self, client: Client, subscribed: Subscribed | None) -> None:
+        """What a member subscribes to itself from now on; None for one that leaves."""
+        if client.subscribed is not None:
+            self.wishes[client.subscribed] -= 1
+            if not self.wishes[client.subscribed]:
+                del self.wishes[client.subscribed]
+        client.subscribed = subscribed
+        if subscribed is not None:
+            self.wishes[subscribed] += 1
 
     def client(self, client_id: str) -> Client | None:
         """The member with this id."""
@@ -105,7 +129,8 @@ class ClientTable:
 
     `on_notice` is called when there is something for `take_notices` to give; the caller sends soon, and
     what changes until then is told once. `on_group_gone` is told the name of a consumer group whose last
-    member has gone.
+    member has gone, `on_member_lost` group and client id of a consumer whose connection broke,
+    `on_disagreement` the name of a group whose members begin to subscribe to different things.
     """
 
     def __init__(
@@ -114,10 +139,15 @@ class ClientTable:
         clock: Clock,
         *,
         on_group_gone: Callable[[str], None] | None = None,
+        on_member_lost: Callable[[str, str], None] | None = None,
+        on_disagreement: Callable[[str], None] | None = None,
     ) -> None:
         self._options = options
         self._clock = clock
         self._on_group_gone = on_group_gone
+        self._on_member_lost = on_member_lost
+        self._on_disagreement = on_disagreement
+        self.inconsistent_groups: set[str] = set()
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.producer_groups: dict[str, dict[Peer, Client]] = {}
         self._producer_ids: dict[str, dict[Client, None]] = {}
@@ -198,9 +228,9 @@ class ClientTable:
                 (told.topic, told.expression_type or "", told.sub_string or "")
                 for told in data.subscription_data_set
             )
-            if changed or subscribed != client.subscribed:
-                client.subscribed = subscribed
-                self._complain_of_disagreement(group, client)
+            if subscribed != client.subscribed:
+                group.note_wish(client, subscribed)
+                self._watch_agreement(group, client)
         if changed:
             log.info("Consumer group %s: %s, %d members", group.name, client, len(group.clients))
             self._note_change(group)
@@ -225,9 +255,12 @@ class ClientTable:
     def unregister_consumer(self, group: str, peer: Peer) -> bool:
         """Take a client out of a consumer group; false when it was not in it."""
         known = self.consumer_groups.get(group)
-        if known is None or known.clients.pop(peer, None) is None:
+        client = None if known is None else known.clients.pop(peer, None)
+        if known is None or client is None:
             return False
         _forget(self._consumes, peer, group)
+        known.note_wish(client, None)
+        self._watch_agreement(known, client)
         if not known.clients:
             del self.consumer_groups[group]
             self._changed.pop(group, None)
@@ -252,7 +285,10 @@ class ClientTable:
     def lost(self, peer: Peer) -> None:
         """The channel is gone and every membership with it. Standard: `doChannelCloseEvent`."""
         for group in list(self._consumes.get(peer, ())):
+            client_id = self.consumer_groups[group].clients[peer].client_id
             self.unregister_consumer(group, peer)
+            if self._on_member_lost is not None:
+                self._on_member_lost(group, client_id)
         for group in list(self._produces.get(peer, ())):
             self.unregister_producer(group, peer)
 
@@ -306,6 +342,7 @@ class ClientTable:
             memberships.setdefault(client.peer, set()).add(group)
         elif known.client_id != client.client_id:
             log.error("The channel of %s in group %s now calls itself %s", known, group, client.client_id)
+            client.subscribed = known.subscribed
             clients[client.peer] = known = client
         known.last_update = self._clock.millis()
         return known, is_new
@@ -333,23 +370,31 @@ class ClientTable:
         if first and self.on_notice is not None:
             self.on_notice()
 
-    def _complain_of_disagreement(self, group: ConsumerGroup, client: Client) -> None:
-        """One log line when members subscribe differently: such a group loses messages without any error."""
+    def _watch_agreement(self, group: ConsumerGroup, client: Client) -> None:
+        """Count and report, once, that members subscribe differently, and that they do so no longer."""
+        name = group.name
+        if group.is_inconsistent == (name in self.inconsistent_groups):
+            return
+        if not group.is_inconsistent:
+            self.inconsistent_groups.discard(name)
+            log.info("The members of consumer group %s subscribe to the same again", name)
+            return
+        self.inconsistent_groups.add(name)
+        if self._on_disagreement is not None:
+            self._on_disagreement(name)
         now = self._clock.millis()
         if group.complained_at is not None and now - group.complained_at < COMPLAINT_INTERVAL_MILLIS:
             return
-        for other in group.clients.values():
-            if other.subscribed is not None and other.subscribed != client.subscribed:
-                group.complained_at = now
-                log.warning(
-                    "Consumer group %s is inconsistent: %s subscribes to %s, %s to %s; the newer counts",
-                    group.name,
-                    client,
-                    sorted(client.subscribed or ()),
-                    other,
-                    sorted(other.subscribed),
-                )
-                return
+        group.complained_at = now
+        other = next(one for one in group.clients.values() if one.subscribed not in (None, client.subscribed))
+        log.warning(
+            "Consumer group %s is inconsistent: %s subscribes to %s, %s to %s; the newer counts",
+            name,
+            client,
+            sorted(client.subscribed or ()),
+            other,
+            sorted(other.subscribed or ()),
+        )
 
 
 def _forget(memberships: dict[Peer, set[str]], peer: Peer, group: str) -> None:

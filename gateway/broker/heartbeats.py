@@ -9,7 +9,7 @@ from engine.filters import compile_expression, is_tag_type
 from engine.groups import SubscriptionGroupConfig
 from engine.message import RETRY_PREFIX
 from gateway.broker.broker import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
-from gateway.broker.clients import Client, TooManyClients
+from gateway.broker.clients import CONSUME_ACTIVELY, Client, TooManyClients
 from gateway.codec.bodies import (
     CheckClientRequestBody,
     ConsumerData,
@@ -19,8 +19,6 @@ from gateway.codec.bodies import (
 from gateway.codec.codes import ResponseCode
 from gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
-
-CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
 
 
 def heart_beat(broker: Broker, call: Call) -> Reply:
@@ -47,10 +45,7 @@ def heart_beat(broker: Broker, call: Call) -> Reply:
 
 
 def unregister_client(broker: Broker, call: Call) -> Reply:
-    """35 UNREGISTER_CLIENT: a client leaves by itself, so its queue locks are free at once.
-
-    They are not when a channel is merely lost: its client may still be working on what it pulled.
-    """
+    """35 UNREGISTER_CLIENT: a client leaves by itself, so its queue locks are free at once."""
     header = call.header
     assert isinstance(header, UnregisterClientRequestHeader)
     if header.producer_group is not None:

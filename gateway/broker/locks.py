@@ -1,7 +1,10 @@
 """Queue locks: which client of a group may consume a queue in order.
 
-`QueueLocks` is the table, with time passed in; below it the two request functions. A lock lives
-60 seconds from its last renewal and is let go at once when its client leaves the group.
+`QueueLocks` is the table, with time passed in; below it the two request functions. A lock lives 60 seconds
+from its last renewal and is let go at once when its client leaves the group. When the connection of its
+client breaks, the client may still be at work, but not for longer than 30 seconds after it renewed the
+lock: official clients stop there by themselves. From then on others may have the queue; with the standard
+they wait for the whole 60.
 
 Standard: `RebalanceLockManager`, `AdminBrokerProcessor.lockBatchMQ` and `unlockBatchMQ`.
 """
@@ -25,20 +28,23 @@ if TYPE_CHECKING:
     from gateway.broker.broker import Broker
 
 LOCK_LIFE_MILLIS = 60_000
+ORPHAN_LIFE_MILLIS = 30_000
+"""How long the client itself relies on a lock. Standard: `ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME`."""
 
 
 class Lock:
-    """Who holds a queue, and when that was last renewed (ms)."""
+    """Who holds a queue, and when that was last renewed (ms); `is_orphan` once its connection is gone."""
 
-    __slots__ = ("client_id", "renewed")
+    __slots__ = ("client_id", "is_orphan", "renewed")
 
     def __init__(self, client_id: str, renewed: int) -> None:
         self.client_id = client_id
         self.renewed = renewed
+        self.is_orphan = False
 
     def lives(self, now: int) -> bool:
         """Whether it still keeps others out."""
-        return now - self.renewed <= LOCK_LIFE_MILLIS
+        return now - self.renewed <= (ORPHAN_LIFE_MILLIS if self.is_orphan else LOCK_LIFE_MILLIS)
 
 
 class QueueLocks:
@@ -75,6 +81,7 @@ class QueueLocks:
             return False
         lock.client_id = client_id
         lock.renewed = now
+        lock.is_orphan = False
         return True
 
     def unlock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
@@ -86,6 +93,12 @@ class QueueLocks:
         """Let go of everything a client held in a group it has left."""
         locks = self._groups.get(group, {})
         self._remove(group, [queue for queue, lock in locks.items() if lock.client_id == client_id])
+
+    def orphan(self, group: str, client_id: str) -> None:
+        """The client's connection is gone; what it does not renew soon is free sooner."""
+        for lock in self._groups.get(group, {}).values():
+            if lock.client_id == client_id:
+                lock.is_orphan = True
 
     def any_live(self, group: str, now: int) -> bool:
         """Whether the group consumes any queue in order right now."""

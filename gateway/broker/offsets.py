@@ -5,7 +5,7 @@ Standard: `ConsumerManageProcessor`, `AdminBrokerProcessor.cloneGroupOffset` and
 """
 
 from engine import lenient_json
-from engine.disk import total_memory
+from gateway.broker.beginnings import begins_fresh
 from gateway.broker.broker import Broker
 from gateway.codec.codes import ResponseCode
 from gateway.codec.headers import (
@@ -33,25 +33,13 @@ def query_offset(broker: Broker, call: Call) -> Reply:
             raise RequestError(
                 ResponseCode.QUERY_NOT_FOUND, "Not found, do not set to zero, maybe this group boot first"
             )
-        if not _begins_fresh(broker, topic, queue_id):
+        if not begins_fresh(broker, topic, queue_id):
             raise RequestError(
                 ResponseCode.QUERY_NOT_FOUND,
                 "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
             )
         offset = 0
     return Reply(header=QueryConsumerOffsetResponseHeader(offset=offset))
-
-
-def _begins_fresh(broker: Broker, topic: str, queue_id: int) -> bool:
-    """Whether offset 0 is there, and so near the log's end that it is taken to be in memory.
-
-    Standard: `DefaultMessageStore.checkInMemByConsumeOffset`.
-    """
-    units = broker.store.consume_queue_units(topic, queue_id, 0, 1)
-    if not units:
-        return False
-    fresh = total_memory() * broker.store_options.access_message_in_memory_max_ratio // 100
-    return broker.store.max_physical_offset - units[0][0] <= fresh
 
 
 def update_offset(broker: Broker, call: Call) -> Reply:

@@ -9,12 +9,16 @@ import random
 import socket
 from collections.abc import Callable
 
+from engine.assignment import RequestModes
+from engine.broadcasts import BroadcastOffsets
 from engine.clock import Clock
+from engine.cold_reads import ColdReads
 from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
 from engine.disk import Disk
 from engine.filters import ConsumerFilters
 from engine.groups import GroupTable
+from engine.laggards import Laggards
 from engine.message import UniqueKeys, pack_host
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
@@ -26,9 +30,11 @@ from engine.worker import Worker
 from gateway.broker.broker import Broker
 from gateway.broker.clients import ClientTable
 from gateway.broker.durable import Durability
+from gateway.broker.flow_control import FlowControl
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, resume_all
 from gateway.broker.stats import BrokerStats
+from gateway.broker.topic_queues import Ask, TopicQueues
 
 
 def build_broker(
@@ -41,12 +47,16 @@ def build_broker(
     worker: Worker,
     aside: Worker | None = None,
     port: int,
+    ask: Ask,
     register_soon: Callable[[], None],
 ) -> Broker:
-    """A broker that clients reach on `port`. Raises `OSError` when the name in `brokerIP1` has no address."""
+    """A broker that clients reach on `port` and that asks other servers with `ask`.
+
+    Raises `OSError` when the name in `brokerIP1` has no address.
+    """
     store_host = _store_host(options.broker_ip1, port)
     folder = os.path.join(store_options.store_path_root_dir, "config")
-    holds = PullHolds(options)
+    holds, locks = PullHolds(options), QueueLocks(options)
     topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
     store = MessageStore(
         store_options,
@@ -65,16 +75,7 @@ def build_broker(
     counts = TransactionCounts(disk, f"{folder}/transactionMetrics", clock, worker)
     unique_keys = UniqueKeys(store_host[:-4], os.getpid(), random.getrandbits(32), now)
     levels = DelayLevels(store_options.message_delay_level)
-    delays = DelaySchedule(
-        store,
-        levels,
-        disk,
-        f"{folder}/delayOffset.json",
-        clock,
-        worker,
-        max_per_tick=store_options.max_delayed_per_tick,
-        version_step=options.delay_offset_update_version_step,
-    )
+    delay_path = f"{folder}/delayOffset.json"
     return Broker(
         options=options,
         store_options=store_options,
@@ -84,10 +85,10 @@ def build_broker(
         groups=GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker),
         offsets=offsets,
         filters=filters,
-        clients=ClientTable(options, clock, on_group_gone=filters.unregister),
-        locks=QueueLocks(options),
+        clients=_clients(options, clock, filters, locks, stats),
+        locks=locks,
         holds=holds,
-        delays=delays,
+        delays=_delays(options, store_options, store, levels, disk, delay_path, clock, worker),
         delay_levels=levels,
         timers=_timers(store_options, store, disk, clock, worker, stats),
         transactions=TransactionLog(
@@ -95,10 +96,52 @@ def build_broker(
         ),
         durable=Durability(store, options, store_options),
         stats=stats,
+        flow_control=FlowControl(clock, stats),
+        broadcasts=BroadcastOffsets(options, clock),
+        cold_reads=ColdReads(options, store_options, clock),
+        laggards=Laggards(options),
+        request_modes=RequestModes(options, disk, f"{folder}/messageRequestMode.json", worker),
+        topic_queues=TopicQueues(options, topics, ask),
         unique_keys=unique_keys,
         store_host=store_host,
         configuration=Configuration(settings, disk, clock, options.broker_config_path),
         register_soon=register_soon,
+    )
+
+
+def _clients(
+    options: BrokerOptions, clock: Clock, filters: ConsumerFilters, locks: QueueLocks, stats: BrokerStats
+) -> ClientTable:
+    """Who is connected, and who hears of it when somebody goes or groups disagree."""
+    return ClientTable(
+        options,
+        clock,
+        on_group_gone=filters.unregister,
+        on_member_lost=locks.orphan,
+        on_disagreement=stats.inconsistent,
+    )
+
+
+def _delays(
+    options: BrokerOptions,
+    store_options: StoreOptions,
+    store: MessageStore,
+    levels: DelayLevels,
+    disk: Disk,
+    path: str,
+    clock: Clock,
+    worker: Worker,
+) -> DelaySchedule:
+    """What delivers messages with a delay level."""
+    return DelaySchedule(
+        store,
+        levels,
+        disk,
+        path,
+        clock,
+        worker,
+        max_per_tick=store_options.max_delayed_per_tick,
+        version_step=options.delay_offset_update_version_step,
     )
 
 

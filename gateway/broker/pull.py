@@ -3,7 +3,8 @@
 The way: `pull_message` checks broker, group, topic and queue, finds the subscription (the one of
 the last heartbeat, or the one in the header), reads, commits the offset that came along, and
 answers. What found nothing and may wait is parked in `longpoll.py`; when it is woken or its time
-is up it goes the whole way once more, without waiting again. What asks for messages that are not in
+is up it goes the whole way once more, without waiting again; so does what was put off because its group reads
+too much old data. What asks for messages that are not in
 memory lets a worker bring them there, and then starts again from the beginning.
 
 Standard: `PullMessageProcessor`, `DefaultPullMessageResultHandler`, `PullSysFlag`.
@@ -13,6 +14,7 @@ from functools import partial
 
 from twisted.internet.defer import Deferred
 
+from engine.broadcasts import UNKNOWN, ClientKey
 from engine.errors import FilterError
 from engine.filters import (
     ALL,
@@ -26,8 +28,10 @@ from engine.groups import SubscriptionGroupConfig
 from engine.message import RETRY_PREFIX, is_system_group
 from engine.store.message_store import ColdRead, GetResult, GetStatus
 from engine.topics import TopicConfig
+from gateway.broker.beginnings import broadcast_beginning, broadcast_reader, note_broadcast
 from gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
 from gateway.broker.clients import BROADCASTING
+from gateway.broker.cold_pulls import HOLD_MILLIS, count_cold, must_wait
 from gateway.broker.longpoll import HeldPull, Wanted, monotonic_millis
 from gateway.codec.bodies.heartbeat import SubscriptionData
 from gateway.codec.codes import RequestCode, ResponseCode
@@ -38,6 +42,9 @@ from gateway.remoting.call import Call, Reply, RequestError
 LITE_PULL = int(RequestCode.LITE_PULL_MESSAGE)
 COLD_ROUNDS = 8
 """How often messages that are not in memory are brought there for one pull before it waits for the disk."""
+
+NEVER_PASSED = 2**62
+"""The offset a pull waits for that only time lets go."""
 
 FLAG_COMMIT_OFFSET = 1
 FLAG_SUSPEND = 2
@@ -51,6 +58,8 @@ TOPIC_FORBIDDEN = 3
 BROADCASTING_DISABLE_FORBIDDEN = 4
 SUBSCRIPTION_FORBIDDEN = 5
 
+SHOWS_DISTANCE = (GetStatus.FOUND, GetStatus.OFFSET_OVERFLOW_ONE)
+"""After which it is known how far a group is behind."""
 FOUND = GetStatus.FOUND  # a look-up in an enumeration costs more than the rest of a check
 NOT_FOUND = int(ResponseCode.PULL_NOT_FOUND)
 RETRY_AT_ONCE = int(ResponseCode.PULL_RETRY_IMMEDIATELY)
@@ -65,6 +74,10 @@ CODE_OF: dict[GetStatus, int] = {
     GetStatus.OFFSET_RESET: OFFSET_MOVED,
 }
 """What is answered when nothing was found; the two statuses of an empty queue depend on the offset."""
+
+
+class PutOff(Exception):
+    """The pull is of old data, its group reads too much of it, and it can wait."""
 
 
 class Forbidden(Header):
@@ -82,7 +95,9 @@ def _pull_or_wait(broker: Broker, call: Call, rounds: int) -> Reply | Deferred[R
     header = call.header
     assert isinstance(header, PullMessageRequestHeader)
     try:
-        reply, wanted = _pull(broker, call, header, is_first=True, may_wait=not rounds)
+        reply, wanted = _pull(broker, call, header, is_first=True, rounds=rounds)
+    except PutOff:
+        return _put_off(broker, call, header) or _pull(broker, call, header, is_first=False)[0]
     except ColdRead as cold:
         warm: Deferred[None] = Deferred()
         broker.store.bring(cold, lambda: warm.callback(None))
@@ -93,15 +108,22 @@ def _pull_or_wait(broker: Broker, call: Call, rounds: int) -> Reply | Deferred[R
 
 
 def _pull(
-    broker: Broker, call: Call, header: PullMessageRequestHeader, *, is_first: bool, may_wait: bool = True
+    broker: Broker, call: Call, header: PullMessageRequestHeader, *, is_first: bool, rounds: int = 0
 ) -> tuple[Reply, Wanted]:
-    """Read once. The offset that came along is committed the first time only: it grows old while waiting."""
+    """Read once. The offset that came along is committed the first time only: it grows old while waiting.
+
+    Raises `ColdRead` while messages may still be brought from the disk (`rounds`), and `PutOff`.
+    """
     group = _checked_group(broker, call, header)
     topic = _checked_queue(broker, call, header)
     wanted = _wanted(broker, header, group)
     if broker.options.reject_pull_consumer_enable:
         _check_pull_consumer(broker, call, header)
-    result = _read(broker, header, wanted, may_wait)
+    is_watched = broker.cold_reads.is_watched
+    if is_watched and must_wait(broker, header, is_first=is_first):
+        raise PutOff
+    reader = broadcast_reader(broker, call.peer, header)
+    result = _read(broker, header, wanted, reader, not rounds)
     offsets = broker.offsets
     offsets.commit_pull(header.consumer_group, header.topic, header.queue_id, result.next_offset)
     if is_first and header.sys_flag & FLAG_COMMIT_OFFSET:
@@ -109,8 +131,14 @@ def _pull(
     if result.status is FOUND:
         code = 0
         broker.stats.got(header.consumer_group, header.topic, result.count, result.size)
+        if is_watched:
+            count_cold(broker, header.consumer_group, result, rounds < COLD_ROUNDS)
     else:
         code = CODE_OF.get(result.status, OFFSET_MOVED if header.queue_offset else NOT_FOUND)
+    if broker.options.disable_consume_if_consumer_read_slowly and result.status in SHOWS_DISTANCE:
+        broker.laggards.note(header.consumer_group, header.topic, header.queue_id, result.behind)
+    if reader is not None:
+        note_broadcast(broker, reader, header, code, result.next_offset)
     return _answer(broker, code, result, topic, group), wanted
 
 
@@ -254,11 +282,22 @@ def _check_pull_consumer(broker: Broker, call: Call, header: PullMessageRequestH
         )
 
 
-def _read(broker: Broker, header: PullMessageRequestHeader, wanted: Wanted, may_wait: bool) -> GetResult:
-    """What the store has, or where an administrator has reset the group to."""
+def _read(
+    broker: Broker,
+    header: PullMessageRequestHeader,
+    wanted: Wanted,
+    reader: ClientKey | None,
+    may_wait: bool,
+) -> GetResult:
+    """What the store has, or where an administrator has reset the group to.
+
+    A broadcasting client is sent to its last offset when it comes by another road than before.
+    """
     topic, queue_id = header.topic, header.queue_id
     reset = broker.offsets.take_reset(header.consumer_group, topic, queue_id)
-    if reset is not None and broker.options.use_server_side_reset_offset:
+    if reset is None or not broker.options.use_server_side_reset_offset:
+        reset = UNKNOWN if reader is None else broadcast_beginning(broker, reader, header)
+    if reset > UNKNOWN:
         store = broker.store
         return GetResult(
             GetStatus.OFFSET_RESET,
@@ -274,9 +313,20 @@ def _read(broker: Broker, header: PullMessageRequestHeader, wanted: Wanted, may_
 def _wait(
     broker: Broker, call: Call, header: PullMessageRequestHeader, wanted: Wanted
 ) -> Deferred[Reply] | None:
-    """Park the pull; None when there is no room, and it must be answered now."""
+    """Park the pull until there is more; None when there is no room, and it must be answered now."""
     options = broker.options
     wait = header.suspend_timeout_millis if options.long_polling_enable else options.short_polling_time_mills
+    return _park(broker, call, header, wanted, header.queue_offset, wait)
+
+
+def _put_off(broker: Broker, call: Call, header: PullMessageRequestHeader) -> Deferred[Reply] | None:
+    """Park a pull of old data for a while, whatever arrives."""
+    return _park(broker, call, header, None, NEVER_PASSED, HOLD_MILLIS)
+
+
+def _park(
+    broker: Broker, call: Call, header: PullMessageRequestHeader, wanted: Wanted, offset: int, wait: int
+) -> Deferred[Reply] | None:
     waiting: Deferred[Reply] = Deferred(lambda _: broker.holds.forget(held))
 
     def resume() -> None:
@@ -291,7 +341,7 @@ def _wait(
         call.peer,
         header.topic,
         header.queue_id,
-        header.queue_offset,
+        offset,
         wanted,
         monotonic_millis(broker.clock) + wait,
         resume,

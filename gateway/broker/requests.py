@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from gateway.broker import (
     admin_broker,
+    admin_cold,
     admin_consumers,
     admin_groups,
     admin_progress,
     admin_tables,
     admin_topics,
+    assignment,
     heartbeats,
     locks,
     offsets,
@@ -58,6 +60,9 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.CHECK_CLIENT_CONFIG: heartbeats.check_client_config,
     RequestCode.LOCK_BATCH_MQ: locks.lock_queues,
     RequestCode.UNLOCK_BATCH_MQ: locks.unlock_queues,
+    RequestCode.QUERY_ASSIGNMENT: assignment.query_assignment,
+    RequestCode.SET_MESSAGE_REQUEST_MODE: assignment.set_mode,
+    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: assignment.all_modes,
     # Administration: topics
     RequestCode.UPDATE_AND_CREATE_TOPIC: admin_topics.update_topic,
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: admin_topics.update_topics,
@@ -97,6 +102,10 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
     RequestCode.GET_TIMER_METRICS: timers.metrics,
     RequestCode.SWITCH_TIMER_ENGINE: timers.switch_engine,
+    RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: admin_cold.set_thresholds,
+    RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: admin_cold.remove_threshold,
+    RequestCode.GET_COLD_DATA_FLOW_CTR_INFO: admin_cold.cold_data,
+    RequestCode.SET_COMMITLOG_READ_MODE: admin_cold.set_read_mode,
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: admin_broker.clean_queues,
     RequestCode.CLEAN_UNUSED_TOPIC: admin_broker.clean_unused_topics,
     RequestCode.DELETE_EXPIRED_COMMITLOG: admin_broker.delete_expired_log,
@@ -116,7 +125,6 @@ _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
 _OF_RAFT = "an entry of the controllers' own log, no request"
 _NO_ROCKSDB = "nothing is kept in RocksDB"
-_NO_COLD_DATA = "old messages are read like all others"
 _OF_THE_PAST = "no broker of version 5 answers this"
 
 
@@ -161,9 +169,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
     ),
     _NO_POP: (
-        RequestCode.QUERY_ASSIGNMENT,
-        RequestCode.SET_MESSAGE_REQUEST_MODE,
-        RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,
         RequestCode.POP_MESSAGE,
         RequestCode.ACK_MESSAGE,
         RequestCode.BATCH_ACK_MESSAGE,
@@ -211,12 +216,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
     _NO_ROCKSDB: (
         RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS,
         RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON,
-    ),
-    _NO_COLD_DATA: (
-        RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
-        RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
-        RequestCode.GET_COLD_DATA_FLOW_CTR_INFO,
-        RequestCode.SET_COMMITLOG_READ_MODE,
     ),
     _OF_THE_PAST: (
         RequestCode.QUERY_BROKER_OFFSET,

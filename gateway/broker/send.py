@@ -42,6 +42,7 @@ from engine.timers.messages import TIMED, RecallHandle
 from engine.topics import TopicConfig
 from gateway.broker.accepting import checked_topic
 from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, Broker
+from gateway.broker.flow_control import OVERLOAD
 from gateway.codec.codes import V3_4_9, ResponseCode
 from gateway.codec.headers import SendMessageRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
@@ -86,7 +87,8 @@ FAILED = {
 }
 """Put statuses with which a message is not sent, and why."""
 
-BUSY = "[OVERLOAD]system busy, start flow control for a while"
+WAITING_FOR_FLUSH = "waiting for the disk"
+"""The cause under which sends are refused that would have to wait until they are on disk."""
 
 DELAYED = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
 DLQ_QUEUES = 1
@@ -318,7 +320,7 @@ def _put_durably(
     """Store, wait until that is safe, answer."""
     durable = broker.durable
     if durable.is_full:
-        raise RequestError(ResponseCode.SYSTEM_BUSY, BUSY)
+        raise broker.flow_control.refusal(WAITING_FOR_FLUSH, OVERLOAD, message.topic)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     if result.status is not _PUT_OK or not durable.awaits(message.properties):
         return _answer(broker, message, queue_id, result, result.status)

@@ -15,6 +15,7 @@ from functools import partial
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 from twisted.internet.task import LoopingCall
 
+from engine import broadcasts, cold_reads, laggards
 from engine.clock import Clock
 from engine.disk import Disk
 from engine.message import SCHEDULE_TOPIC
@@ -30,6 +31,7 @@ from gateway.broker.transactions import ask, is_reachable
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand
 from gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
+from gateway.remoting.call import Peer
 from gateway.remoting.client import RemotingClient
 from gateway.remoting.dispatch import Dispatcher, Hook
 from gateway.remoting.exchange import RemotingError
@@ -110,6 +112,7 @@ class BrokerService:
             worker=worker,
             aside=aside,
             port=self.port,
+            ask=self._client.request,
             register_soon=lambda: self.registration.soon(),
         )
         self.registration = Registration(
@@ -155,6 +158,7 @@ class BrokerService:
             broker.store.start()
             for table in (broker.groups, broker.offsets, broker.filters, broker.delays, broker.transactions):
                 table.load()
+            broker.request_modes.load()
             broker.timers.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
@@ -169,6 +173,10 @@ class BrokerService:
         self._every(
             self._options.transaction_metric_flush_interval / 1000, broker.transactions.counts.persist
         )
+        self._every(broadcasts.SCAN_SECONDS, self._scan_broadcasts)
+        self._every(cold_reads.TICK_SECONDS, broker.cold_reads.tick)
+        self._every(laggards.PROTECT_SECONDS, lambda: broker.laggards.shut_out(broker.groups))
+        self._every(self._options.load_balance_poll_name_server_interval / 1000, broker.topic_queues.refresh)
         log.info("broker %s listens on %s:%d", self._options.broker_name, bind, self.port)
         registered = self.registration.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
@@ -263,7 +271,12 @@ class BrokerService:
         broker.stats.tick(now)
         broker.topics.retry()
         broker.groups.retry()
+        broker.request_modes.retry()
         broker.filters.persist()
+
+    def _scan_broadcasts(self) -> None:
+        broker = self.broker
+        broker.broadcasts.scan(broker.clients.consumer_ids, broker.offsets.commit)
 
     def _tell_topics(self, configs: Sequence[TopicConfig]) -> None:
         for config in configs:
@@ -288,11 +301,15 @@ class BrokerService:
 def _dispatchers(broker: Broker, clock: Clock, hooks: Sequence[Hook]) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
     fast = {code: function for code, function in REQUESTS.items() if code not in NOT_ON_FAST_PORT}
+
+    def count_refused(command: RemotingCommand, peer: Peer) -> None:
+        broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
+
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    return (
-        Dispatcher(broker, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks),
-        Dispatcher(broker, fast, refused, clock=clock, hooks=hooks),
-    )
+    main_port = Dispatcher(broker, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks)
+    fast_port = Dispatcher(broker, fast, refused, clock=clock, hooks=hooks)
+    main_port.on_refused = fast_port.on_refused = count_refused
+    return main_port, fast_port
 
 
 def _free_port(host: str) -> int:

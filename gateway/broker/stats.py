@@ -22,8 +22,14 @@ BROKER_PUT_NUMS = "BROKER_PUT_NUMS"
 BROKER_GET_NUMS = "BROKER_GET_NUMS"
 BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
 BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC = "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC"
+INCONSISTENT_SUBSCRIPTION_NUMS = "INCONSISTENT_SUBSCRIPTION_NUMS"
+"""Ours: how often members of a group began to subscribe to different things; by group."""
+FLOW_CONTROL_NUMS = "FLOW_CONTROL_NUMS"
+"""Ours: requests refused because there was too much to do; by cause."""
 BY_TOPIC = (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE)
 BY_GROUP = (GROUP_GET_NUMS, GROUP_GET_SIZE, SNDBCK_PUT_NUMS)
+
+EVENTS = (INCONSISTENT_SUBSCRIPTION_NUMS, FLOW_CONTROL_NUMS)
 
 SECONDS_STEP = 10_000
 MINUTES_STEP = 600_000
@@ -97,7 +103,7 @@ class BrokerStats:
 
     def __init__(self, options: BrokerOptions, now: int) -> None:
         self._options = options
-        self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP)}
+        self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP, *EVENTS)}
         self._puts: dict[str, tuple[Count, Count, Count | None]] = {}
         self._gets: dict[tuple[str, str], tuple[Count, Count, Count | None]] = {}
         totals = (
@@ -159,6 +165,14 @@ class BrokerStats:
         """Count a message that a consumer sent back."""
         self._count(SNDBCK_PUT_NUMS, f"{topic}@{group}").add(1)
 
+    def inconsistent(self, group: str) -> None:
+        """Count that the members of a group began to disagree."""
+        self._count(INCONSISTENT_SUBSCRIPTION_NUMS, group).add(1)
+
+    def refused(self, cause: str) -> None:
+        """Count a request that was refused because there was too much to do."""
+        self._count(FLOW_CONTROL_NUMS, cause).add(1)
+
     def item(self, name: str, key: str) -> Count | None:
         """The count of a name and key, as request 315 asks for it."""
         return self._tables.get(name, {}).get(key)
@@ -187,6 +201,7 @@ class BrokerStats:
         self._gets = {key: counts for key, counts in self._gets.items() if key[1] != group}
         for name in BY_GROUP:
             self._forget(name, lambda key: key.endswith("@" + group))
+        self._tables[INCONSISTENT_SUBSCRIPTION_NUMS].pop(group, None)
 
     def tick(self, now: int) -> None:
         """Note where the counts stand, whenever a step is over, and the totals at each new day."""

@@ -74,6 +74,8 @@ class Dispatcher:
         self._millis = clock.millis
         self._before = tuple(hook.before for hook in hooks)
         self._after = tuple(hook.after for hook in reversed(hooks))
+        self.on_refused: Callable[[RemotingCommand, Peer], None] | None = None
+        """Told of each request that `refuse` answers."""
         self.stopping = False
         """Set when the server stops: clients that understand it are told to go elsewhere."""
 
@@ -102,6 +104,8 @@ class Dispatcher:
 
     def refuse(self, command: RemotingCommand, peer: Peer) -> bytes | None:
         """The answer to a request that is not even looked at, since the peer has too many in flight."""
+        if self.on_refused is not None:
+            self.on_refused(command, peer)
         return self._finish(_BUSY, Call(command, None, command.body, peer, self._millis()))
 
     def _finish(self, reply: Reply, call: Call) -> bytes | None:

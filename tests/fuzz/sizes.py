@@ -55,6 +55,14 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "counted pulls", len(broker.stats._gets), options.max_stats_keys
     yield "topics with half messages", len(broker.transactions.counts.table), options.max_topics + BUILT_IN
     forbidden = broker.groups.forbidden_table()
+    yield "modes of reading", len(broker.request_modes), options.max_request_modes
+    yield "offsets of broadcasting clients", len(broker.broadcasts), options.max_offsets
+    yield "queues of groups that are far behind", len(broker.laggards), options.max_offsets
+    yield "groups that read cold", len(broker.cold_reads._groups), options.max_groups
+    yield "thresholds for cold reads", len(broker.cold_reads._thresholds), options.max_groups
+    yield "causes of refusals", len(broker.flow_control.totals), 8
+    known = world.namesrv_options.max_topics
+    yield "topics with looked-up queues", len(broker.topic_queues), known
     yield "forbidden topics", sum(map(len, forbidden.values())), options.max_forbidden
 
 

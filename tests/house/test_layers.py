@@ -35,7 +35,19 @@ LAYERS: dict[str, tuple[str, ...]] = {
 # What the request areas of the broker share; beyond these they do not import one another.
 BROKER_SHARED = frozenset(
     f"gateway.broker.{name}"
-    for name in ("accepting", "broker", "longpoll", "clients", "durable", "locks", "stats")
+    for name in (
+        "accepting",
+        "beginnings",
+        "broker",
+        "clients",
+        "cold_pulls",
+        "durable",
+        "flow_control",
+        "locks",
+        "longpoll",
+        "stats",
+        "topic_queues",
+    )
 )
 BROKER_TOP = ("gateway.broker.service", "gateway.broker.requests", "gateway.broker.broker")
 

@@ -93,6 +93,12 @@ def test_who_may_not_wait_gets_the_same_after_a_worker_read_it() -> None:
     assert disk.ahead and all(size == AHEAD for _, _, size in disk.ahead)
 
 
+def test_reading_ahead_can_be_switched_off() -> None:
+    bench, disk, worker = cold_bench(data_read_ahead_enable=False)
+    assert pull(bench, worker, 0)[0].status is GetStatus.FOUND
+    assert disk.ahead == []
+
+
 def test_what_is_in_memory_asks_nobody() -> None:
     bench, _, worker = cold_bench()
     pull(bench, worker, 3)

@@ -146,6 +146,8 @@ def test_old_messages_come_in_smaller_portions_and_a_slave_is_suggested() -> Non
     bench = filled(30, access_message_in_memory_max_ratio=0, max_transfer_count_on_message_in_disk=5)
     result = bench.store.get("orders", 0, 0, 32)
     assert (result.count, result.suggest_slave) == (5, True)
+    last = bench.store.consume_queue_units("orders", 0, 4, 1)[0]
+    assert result.behind == bench.store.max_physical_offset - last[0]
     assert not filled(30).store.get("orders", 0, 0, 32).suggest_slave
 
 

@@ -12,12 +12,16 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from engine.assignment import RequestModes
+from engine.broadcasts import BroadcastOffsets
 from engine.clock import ManualClock
+from engine.cold_reads import ColdReads
 from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
 from engine.disk import Disk
 from engine.filters import ConsumerFilters, compile_subscription
 from engine.groups import GroupTable
+from engine.laggards import Laggards
 from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
@@ -32,9 +36,11 @@ from gateway.broker import locks, offsets, pull, query, send, send_back, transac
 from gateway.broker.broker import Broker
 from gateway.broker.clients import Client, ClientTable
 from gateway.broker.durable import Durability
+from gateway.broker.flow_control import FlowControl
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
 from gateway.broker.stats import BrokerStats
+from gateway.broker.topic_queues import TopicQueues
 from gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from gateway.codec.codes import CURRENT_VERSION, RequestCode
 from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
@@ -213,6 +219,8 @@ class MemoryBroker:
         filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
         topics = TopicTable(options, disk, config + "topics.json", clock)
         offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
+        locks = QueueLocks(options)
+        stats = BrokerStats(options, clock.millis())
         unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
         counts = TransactionCounts(disk, config + "transactionMetrics", clock)
         return Broker(
@@ -224,8 +232,14 @@ class MemoryBroker:
             groups=GroupTable(options, disk, config + "subscriptionGroup.json", clock),
             offsets=offsets,
             filters=filters,
-            clients=ClientTable(options, clock, on_group_gone=filters.unregister),
-            locks=QueueLocks(options),
+            clients=ClientTable(
+                options,
+                clock,
+                on_group_gone=filters.unregister,
+                on_member_lost=locks.orphan,
+                on_disagreement=stats.inconsistent,
+            ),
+            locks=locks,
             holds=PullHolds(options),
             delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
             delay_levels=levels,
@@ -234,7 +248,13 @@ class MemoryBroker:
                 store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST
             ),
             durable=Durability(store, options, store_options),
-            stats=BrokerStats(options, clock.millis()),
+            stats=stats,
+            flow_control=FlowControl(clock, stats),
+            broadcasts=BroadcastOffsets(options, clock),
+            cold_reads=ColdReads(options, store_options, clock, memory=1000),
+            laggards=Laggards(options),
+            request_modes=RequestModes(options, disk, config + "messageRequestMode.json"),
+            topic_queues=TopicQueues(options, topics, lambda *_: Deferred()),
             unique_keys=unique_keys,
             store_host=STORE_HOST,
             configuration=Configuration(OptionSet(options, store_options), disk, clock, CONFIG_PATH),

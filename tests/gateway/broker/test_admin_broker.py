@@ -7,6 +7,7 @@ from gateway.broker.admin_broker import human_bytes
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.headers import ViewBrokerStatsDataRequestHeader
 from tests.gateway.broker.admin import AdminBroker
+from tests.gateway.broker.helpers import FakePeer
 
 UPDATE = RequestCode.UPDATE_BROKER_CONFIG
 
@@ -55,6 +56,25 @@ def test_the_figures_tell_of_messages(broker: AdminBroker) -> None:
     assert table["brokerVersionDesc"] == "V5_5_0"
     assert table["sendThreadPoolQueueCapacity"] == "10000"
     assert table["commitLogMaxOffset"] == str(broker.broker.store.max_physical_offset)
+
+
+def test_refusals_are_shown_by_their_cause(broker: AdminBroker) -> None:
+    """There is no such figure while nothing was refused."""
+    broker.broker.flow_control.count("cold data")
+    assert figures(broker)["flowControl_cold_data"] == "1"
+
+
+def test_groups_whose_members_disagree_are_shown_and_counted(broker: AdminBroker) -> None:
+    """They lose messages without any error; there is no such figure while all agree."""
+    broker.subscribe("g", "T", "a")
+    broker.subscribe("g", "T", "b", peer=FakePeer("10.0.0.9:1"))
+    assert figures(broker)["inconsistentConsumerGroups"] == "1: g"
+    asked = ViewBrokerStatsDataRequestHeader(stats_name="INCONSISTENT_SUBSCRIPTION_NUMS", stats_key="g")
+    broker.clock.advance(10_000)
+    broker.broker.stats.tick(broker.clock.millis())
+    assert broker.json(RequestCode.VIEW_BROKER_STATS_DATA, asked)["statsMinute"]["sum"] == 1
+    broker.broker.stats.group_deleted("g")
+    assert broker.broker.stats.item("INCONSISTENT_SUBSCRIPTION_NUMS", "g") is None
 
 
 def test_delay_levels_that_were_used_show_how_far_they_are(broker: AdminBroker) -> None:

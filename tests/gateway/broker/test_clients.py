@@ -41,7 +41,15 @@ class Tables:
         self.clock = ManualClock()
         self.options = BrokerOptions()
         self.gone: list[str] = []
-        self.table = ClientTable(self.options, self.clock, on_group_gone=self.gone.append)
+        self.lost: list[tuple[str, str]] = []
+        self.disagreeing: list[str] = []
+        self.table = ClientTable(
+            self.options,
+            self.clock,
+            on_group_gone=self.gone.append,
+            on_member_lost=lambda group, client_id: self.lost.append((group, client_id)),
+            on_disagreement=self.disagreeing.append,
+        )
 
     def consumer(self, peer: FakePeer, told: ConsumerData, **how: object) -> bool:
         return self.table.register_consumer(told, client(peer), **how)  # type: ignore[arg-type]
@@ -280,20 +288,62 @@ def test_subscriptions_left_out_where_none_are_known_asks_for_a_full_heartbeat(t
     assert tables.consumer(peer, data("g"), fingerprint=7, subscriptions_left_out=True)
 
 
-def test_members_that_disagree_are_reported_now_and_then(
-    tables: Tables, caplog: pytest.LogCaptureFixture
-) -> None:
-    one, two = peers(2)
+def test_members_that_disagree_are_reported_once(tables: Tables, caplog: pytest.LogCaptureFixture) -> None:
+    """However often they tell it, and whatever they wish for instead."""
+    one, two, three = peers(3)
     caplog.set_level(logging.WARNING)
     tables.consumer(one, data("g", "t"))
-    assert not caplog.records
-    for expression in ("a", "b"):
+    assert not caplog.records and not tables.table.inconsistent_groups
+    for expression in ("a", "b", "b"):
         tables.consumer(two, data("g", "t", expression=expression))
+        tables.clock.advance(60_000)
+    tables.consumer(three, data("g", "t"))
     (record,) = caplog.records
     assert "inconsistent" in record.getMessage() and two.address in record.getMessage()
-    tables.clock.advance(60_000)
-    tables.consumer(two, data("g", "t", expression="c"))
-    assert len(caplog.records) == 2
+    assert tables.disagreeing == ["g"]
+    assert tables.table.inconsistent_groups == {"g"}
+
+
+@pytest.mark.parametrize("how", ["tells", "leaves", "is lost"])
+def test_members_may_agree_again(tables: Tables, caplog: pytest.LogCaptureFixture, how: str) -> None:
+    """A second disagreement is counted, and reported unless it follows at once."""
+    one, two = peers(2)
+    caplog.set_level(logging.WARNING)
+    for wait, reports in ((0, 1), (1000, 1), (60_000, 2)):
+        tables.clock.advance(wait)
+        tables.consumer(one, data("g", "t"))
+        tables.consumer(two, data("g", "t", expression="a"))
+        assert tables.table.inconsistent_groups == {"g"}
+        assert len(caplog.records) == reports
+        if how == "tells":
+            tables.consumer(two, data("g", "t"))
+        elif how == "leaves":
+            tables.table.unregister_consumer("g", two)
+        else:
+            tables.table.lost(two)
+        assert not tables.table.inconsistent_groups
+    assert tables.disagreeing == ["g"] * 3
+
+
+def test_a_member_that_changes_its_id_keeps_its_wish(tables: Tables) -> None:
+    one, two = peers(2)
+    tables.consumer(one, data("g", "t"))
+    tables.consumer(two, data("g", "t", expression="a"))
+    tables.table.register_consumer(data("g", "t", expression="a"), client(two, "new"))
+    assert tables.table.inconsistent_groups == {"g"}
+    tables.table.lost(two)
+    assert not tables.table.inconsistent_groups
+
+
+def test_whose_connection_broke_is_told(tables: Tables) -> None:
+    """For each of its groups, but not for one that it has left in good order."""
+    (one,) = peers(1)
+    for group in ("g", "h"):
+        tables.table.register_consumer(data(group, "t"), client(one, "me"))
+    tables.table.unregister_consumer("h", one)
+    tables.table.lost(one)
+    tables.table.lost(one)
+    assert tables.lost == [("g", "me")]
 
 
 def test_members_that_agree_are_not_reported(tables: Tables, caplog: pytest.LogCaptureFixture) -> None:
@@ -344,6 +394,15 @@ def test_a_client_is_in_no_more_groups_than_allowed(tables: Tables) -> None:
     tables.table.register_producer("q", client(one))
 
 
+def disagreeing(table: ClientTable) -> set[str]:
+    """The groups whose members subscribe to different things, counted anew."""
+    return {
+        name
+        for name, group in table.consumer_groups.items()
+        if len({one.subscribed for one in group.clients.values() if one.subscribed is not None}) > 1
+    }
+
+
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["heartbeat", "unregister", "lost", "produce", "stop producing", "wait", "expire"]),
@@ -379,8 +438,10 @@ def test_nothing_stays_behind_when_all_are_gone(steps: list[tuple[str, int, str,
             table.expire()
         assert all(known.clients for known in table.consumer_groups.values())
         assert all(table.producer_groups.values())
+        assert table.inconsistent_groups == disagreeing(table)
         assert {group for _, group in table.take_notices()} <= set(table.consumer_groups)
     for peer in everybody:
         table.lost(peer)
     assert table.consumer_groups == {} and table.producer_groups == {}
+    assert not table.inconsistent_groups
     assert table.take_notices() == []

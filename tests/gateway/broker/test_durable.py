@@ -86,6 +86,7 @@ def test_so_many_may_wait_only() -> None:
     first = flushing.memory.send()
     refused = flushing.memory.send()
     assert (refused.code, refused.remark) == (2, "[OVERLOAD]system busy, start flow control for a while")
+    assert flushing.memory.broker.flow_control.totals == {"waiting for the disk": 1}
     flushing.worker.perform_all()
     assert first.code == 0
     assert flushing.memory.send().waits

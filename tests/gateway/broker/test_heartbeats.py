@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.broker.locks import ORPHAN_LIFE_MILLIS
 from gateway.codec.bodies import (
     CheckClientRequestBody,
     ConsumerData,
@@ -78,13 +79,15 @@ def test_the_second_kind_of_heartbeat_leaves_subscriptions_out(broker: AdminBrok
     assert other.ext["IS_SUB_CHANGE"] == "true"
 
 
-def test_a_lost_connection_takes_its_memberships_with_it_but_leaves_its_locks(broker: AdminBroker) -> None:
+def test_a_lost_connection_takes_its_memberships_with_it_and_its_locks_later(broker: AdminBroker) -> None:
     """Its client may still be working on what it pulled; nobody else may take the queue before a while."""
     peer = FakePeer(ONE)
-    broker.heart_beat(peer, consumer("g", "t"), producers=("p",))
-    broker.broker.locks.lock("g", "me", [MessageQueue("t", "broker-a", 0)], broker.clock.millis())
+    broker.heart_beat(peer, consumer("g", "t"), producers=("p",), client_id="me")
+    now = broker.clock.millis()
+    broker.broker.locks.lock("g", "me", [MessageQueue("t", "broker-a", 0)], now)
     peer.lose()
-    assert broker.broker.locks.any_live("g", broker.clock.millis())
+    assert broker.broker.locks.any_live("g", now + ORPHAN_LIFE_MILLIS)
+    assert not broker.broker.locks.any_live("g", now + ORPHAN_LIFE_MILLIS + 1)
     assert broker.broker.clients.consumer_groups == {}
     assert broker.broker.clients.producer_groups == {}
 

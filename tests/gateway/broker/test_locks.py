@@ -3,7 +3,7 @@
 import pytest
 
 from engine.options import BrokerOptions
-from gateway.broker.locks import LOCK_LIFE_MILLIS, QueueLocks
+from gateway.broker.locks import LOCK_LIFE_MILLIS, ORPHAN_LIFE_MILLIS, QueueLocks
 from gateway.codec.bodies.assignment import (
     LockBatchRequestBody,
     LockBatchResponseBody,
@@ -57,6 +57,23 @@ def test_a_client_that_leaves_lets_go(locks: QueueLocks) -> None:
     locks.lock("G", "one", [Q0, Q1], NOW)
     locks.release_client("G", "one")
     assert locks.lock("G", "two", [Q0, Q1], NOW) == [Q0, Q1]
+
+
+def test_a_client_whose_connection_broke_is_waited_for_as_long_as_it_may_work(locks: QueueLocks) -> None:
+    """Its own certainty ends thirty seconds after it renewed the lock; what others hold is left alone."""
+    locks.lock("G", "one", [Q0], NOW)
+    locks.lock("G", "two", [Q1], NOW)
+    locks.orphan("G", "one")
+    locks.orphan("H", "one")
+    assert locks.lock("G", "three", [Q0, Q1], NOW + ORPHAN_LIFE_MILLIS) == []
+    assert locks.lock("G", "three", [Q0, Q1], NOW + ORPHAN_LIFE_MILLIS + 1) == [Q0]
+
+
+def test_a_client_that_comes_back_keeps_its_lock(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.orphan("G", "one")
+    assert locks.lock("G", "one", [Q0], NOW + 20_000) == [Q0]
+    assert locks.lock("G", "two", [Q0], NOW + 20_000 + LOCK_LIFE_MILLIS) == []
 
 
 def test_a_group_consumes_in_order_while_a_lock_lives(locks: QueueLocks) -> None:

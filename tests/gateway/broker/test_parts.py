@@ -1,6 +1,7 @@
 """The parts of a broker, made out of its options."""
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from engine.clock import ManualClock
 from engine.message import pack_host
@@ -22,6 +23,7 @@ def build(disk: CrashDisk, **options: str) -> Broker:
         clock=ManualClock(),
         worker=InlineWorker(),
         port=10911,
+        ask=lambda address, command, timeout: Deferred(),
         register_soon=lambda: None,
     )
 

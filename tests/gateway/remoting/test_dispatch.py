@@ -10,7 +10,7 @@ from engine.clock import ManualClock
 from gateway.codec.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
 from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command
 from gateway.codec.fields import Header, Int, request_header
-from gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
+from gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
 from gateway.remoting.dispatch import Dispatcher
 from tests.gateway.remoting.pair import StillPeer
 
@@ -221,6 +221,10 @@ def test_a_refused_request_is_told_the_server_is_busy() -> None:
     assert frame is not None
     answer = decode_command(frame[4:])
     assert (answer.code, answer.remark) == (2, "[OVERLOAD]system busy, start flow control for a while")
+    told: list[tuple[RemotingCommand, Peer]] = []
+    served.on_refused = lambda command, peer: told.append((command, peer))
+    served.refuse(probe(), PEER)
+    assert [(command.code, peer) for command, peer in told] == [(probe().code, PEER)]
 
 
 class Watcher:

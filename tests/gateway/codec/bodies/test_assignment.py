@@ -30,3 +30,4 @@ def test_an_assignment() -> None:
     assert QueryAssignmentResponseBody([MessageQueueAssignment(QUEUE, "POP")]).encode() == (
         b'{"messageQueueAssignments":[{"messageQueue":{"brokerName":"b","queueId":0,"topic":"T"},"mode":"POP"}]}'
     )
+    assert QueryAssignmentResponseBody().encode() == b"{}", "the client keeps the queues it has"

@@ -1,0 +1,190 @@
+"""How much old data each consumer group reads, and when that is too much for everybody else.
+
+A message is cold when it lies so far behind the log's end that it cannot be in memory, which holds the
+newest part. Per group and for all groups together what was read cold is added up; every few seconds `tick`
+begins anew. A group above its threshold, or any group while the sum is above the global one, is slowed down
+by who serves its pulls. With `coldCtrStrategyEnable` thresholds of groups that nobody set follow what the
+disk has to bear. Standard: `ColdDataCgCtrService`, `SimpleColdCtrStrategy`, `PIDAdaptiveColdCtrStrategy`.
+"""
+
+import logging
+from collections import deque
+from typing import Any
+
+from engine.clock import Clock
+from engine.disk import total_memory
+from engine.message import is_system_group
+from engine.options import BrokerOptions, StoreOptions
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 5.0
+"""How often `tick` is due."""
+LIFE_MILLIS = 60_000
+"""How long a group is remembered that reads nothing cold any more."""
+
+ADAPTIVE = "||adaptive"
+"""What is appended to a group's name where a threshold is shown that was found, not set."""
+PROMOTION = 1.5
+DECELERATION = 0.8
+DECELERATED = 3
+"""How many thresholds are lowered in one go: the largest ones."""
+
+WEIGHT_NOW, WEIGHT_SUM, WEIGHT_CHANGE = 0.5, 0.3, 0.2
+HISTORY = 10
+EXPECTED_SHARE = 0.8
+"""Which part of the global threshold is aimed at."""
+
+
+class _Group:
+    """What one group has read cold since the last tick; times in ms."""
+
+    __slots__ = ("created", "last_read", "size")
+
+    def __init__(self, now: int) -> None:
+        self.created = now
+        self.last_read = now
+        self.size = 0
+
+
+class ColdReads:
+    """The sums and the thresholds, in bytes per `TICK_SECONDS`; `maxGroups` bounds both tables."""
+
+    def __init__(
+        self,
+        options: BrokerOptions,
+        store_options: StoreOptions,
+        clock: Clock,
+        memory: int | None = None,
+    ) -> None:
+        self._options = options
+        self._store_options = store_options
+        self._clock = clock
+        self._memory = total_memory() if memory is None else memory
+        self._groups: dict[str, _Group] = {}
+        self._thresholds: dict[str, int] = {}
+        self._adapted: dict[str, int] = {}
+        self._total = 0
+        self._errors: deque[int] = deque(maxlen=HISTORY)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether cold reads are counted at all."""
+        return self._store_options.cold_data_flow_control_enable
+
+    def is_cold(self, behind: int) -> bool:
+        """Whether what lies so many bytes behind the log's end is no longer in memory.
+
+        Standard: `DefaultMessageStore.checkInColdAreaByCommitOffset`.
+        """
+        return behind > self._memory * self._store_options.access_message_in_memory_hot_ratio // 100
+
+    def read(self, group: str, size: int) -> None:
+        """A group has read so many cold bytes."""
+        if is_system_group(group):
+            return
+        now = self._clock.millis()
+        known = self._groups.get(group)
+        if known is None:
+            if len(self._groups) >= self._options.max_groups:
+                return
+            known = self._groups[group] = _Group(now)
+        known.size += size
+        known.last_read = now
+        self._total += size
+
+    def is_too_much(self, group: str) -> bool:
+        """Whether the group should be slowed down."""
+        known = self._groups.get(group)
+        if known is None or is_system_group(group):
+            return False
+        return known.size >= self._threshold(group) or self._total >= self._options.global_cold_read_threshold
+
+    def set_threshold(self, group: str, threshold: int) -> bool:
+        """Let an administrator say what is too much for a group; false when no more is kept."""
+        if group not in self._thresholds and len(self._thresholds) >= self._options.max_groups:
+            return False
+        self._thresholds[group] = threshold
+        return True
+
+    def remove_threshold(self, group: str) -> None:
+        """Let the general threshold count for a group again."""
+        self._thresholds.pop(group, None)
+
+    def tick(self) -> None:
+        """Begin to add up anew; thresholds follow what was read."""
+        options = self._options
+        if options.cold_ctr_strategy_enable:
+            self._errors.append(int(options.global_cold_read_threshold * EXPECTED_SHARE) - self._total)
+        oldest = self._clock.millis() - LIFE_MILLIS
+        for name, known in list(self._groups.items()):
+            if known.last_read <= oldest:
+                del self._groups[name]
+                self._adapted.pop(name, None)
+                continue
+            threshold = self._threshold(name)
+            if known.size >= threshold:
+                log.info(
+                    "group %s has read %d bytes of old data, %d are allowed", name, known.size, threshold
+                )
+                self._promote(name, threshold)
+            known.size = 0
+        if options.cold_ctr_strategy_enable:
+            self._decelerate()
+        else:
+            self._adapted.clear()
+        self._total = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Sums and thresholds under the standard's names."""
+        found = {name + ADAPTIVE: threshold for name, threshold in self._adapted.items()}
+        return {
+            "cgColdReadThreshold": self._options.cg_cold_read_threshold,
+            "configTable": self._thresholds | found,
+            "globalAcc": self._total,
+            "globalColdReadThreshold": self._options.global_cold_read_threshold,
+            "runtimeTable": {
+                name: {
+                    "coldAcc": known.size,
+                    "createTimeMills": known.created,
+                    "lastColdReadTimeMills": known.last_read,
+                }
+                for name, known in self._groups.items()
+            },
+        }
+
+    def _threshold(self, group: str) -> int:
+        found = self._thresholds.get(group)
+        if found is None and self._options.cold_ctr_strategy_enable:
+            found = self._adapted.get(group)
+        return self._options.cg_cold_read_threshold if found is None else found
+
+    def _promote(self, group: str, threshold: int) -> None:
+        """Allow a group more that wants more, as long as all together do not."""
+        options = self._options
+        if not options.cold_ctr_strategy_enable or group in self._thresholds:
+            return
+        if self._total > options.global_cold_read_threshold:
+            return
+        if not options.use_pid_cold_ctr_strategy or self._tendency() > 0:
+            self._adapted[group] = int(threshold * PROMOTION)
+
+    def _decelerate(self) -> None:
+        """Allow those less that may read most, where all together read too much."""
+        options = self._options
+        if options.use_pid_cold_ctr_strategy:
+            is_needed = self._tendency() < 0
+        else:
+            is_needed = self._total > options.global_cold_read_threshold
+        if is_needed:
+            largest = sorted(self._adapted, key=lambda name: -self._adapted[name])
+            for group in largest[:DECELERATED]:
+                lower = int(self._adapted[group] * DECELERATION)
+                self._adapted[group] = max(lower, options.cg_cold_read_threshold)
+
+    def _tendency(self) -> float:
+        """Above 0 when less is read than could be, below when more; 0 until enough is known."""
+        errors = self._errors
+        if len(errors) < HISTORY:
+            return 0.0
+        return WEIGHT_NOW * errors[-1] + WEIGHT_SUM * sum(errors) + WEIGHT_CHANGE * (errors[-1] - errors[-2])
