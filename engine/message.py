@@ -7,7 +7,7 @@ Standard: `Message`, `MessageExt`, `MessageConst`, `MessageSysFlag`, `MessageDec
 import re
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import mul
 
 # Properties string: name 0x01 value 0x02, repeated.
@@ -44,6 +44,8 @@ PROPERTY_REPLY_TO_CLIENT = "REPLY_TO_CLIENT"
 PROPERTY_PUSH_REPLY_TIME = "PUSH_REPLY_TIME"
 PROPERTY_MESSAGE_TYPE = "MSG_TYPE"
 PROPERTY_POP_CK = "POP_CK"
+PROPERTY_FIRST_POP_TIME = "1ST_POP_TIME"
+PROPERTY_ORIGIN_GROUP = "ORIGIN_GROUP"
 PROPERTY_SHARDING_KEY = "__SHARDINGKEY"
 PROPERTY_INSTANCE_ID = "INSTANCE_ID"
 PROPERTY_TIMER_DELAY_SEC = "TIMER_DELAY_SEC"
@@ -232,6 +234,18 @@ def parse_properties(text: str) -> dict[str, str]:
     return properties
 
 
+def lone_unique_key(text: bytes) -> str | None:
+    """The unique key in a properties string that has neither tags nor keys; else None, or where it is not
+    plain to see."""
+    if b"TAGS\x01" in text or b"KEYS\x01" in text:
+        return None
+    at = text.rfind(b"UNIQ_KEY\x01")
+    if at < 0 or (at > 0 and text[at - 1] != 2):
+        return None
+    value = text[at + 9 :].partition(b"\x02")[0]
+    return value.decode() if value and value.isascii() and b"\x01" not in value else None
+
+
 def format_properties(properties: Mapping[str, str]) -> str:
     """Write a properties string, with the trailing separator of 5.x.
 
@@ -265,7 +279,13 @@ def offset_message_id(store_host: bytes, physical_offset: int) -> str:
 
     Standard: `MessageDecoder.createMessageId`.
     """
-    return f"{store_host.hex()}{physical_offset & 0xFFFFFFFFFFFFFFFF:016x}".upper()
+    return f"{store_host.hex().upper()}{physical_offset & 0xFFFFFFFFFFFFFFFF:016X}"
+
+
+def offset_message_ids(store_host: bytes, physical_offsets: Sequence[int]) -> list[str]:
+    """As `offset_message_id`, for several messages of one host."""
+    host = store_host.hex().upper()
+    return [f"{host}{offset & 0xFFFFFFFFFFFFFFFF:016X}" for offset in physical_offsets]
 
 
 def parse_offset_message_id(message_id: str) -> tuple[str, int, int]:

@@ -15,6 +15,7 @@ import logging
 import struct
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import starmap
 
 from engine.errors import MessageIllegal
 from engine.store.batch_consume_queue import BatchConsumeQueue
@@ -53,6 +54,14 @@ class ConsumeQueue(UnitQueue):
         if offset != self.tail_start + len(self.tail) // UNIT_SIZE and not self._make_way(offset):
             return
         self.tail += _pack(physical_offset, size, tags_code)
+
+    def extend(self, offset: int, units: list[tuple[int, int, int]]) -> None:
+        """Put the units of messages that follow one another, from `offset` on; as `append` puts each."""
+        if offset == self.tail_start + len(self.tail) // UNIT_SIZE:
+            self.tail += b"".join(starmap(_pack, units))
+            return
+        for number, unit in enumerate(units):
+            self.append(offset + number, *unit)
 
     def _make_way(self, offset: int) -> bool:
         at = self.max_offset

@@ -19,12 +19,13 @@ from engine.message import (
     SCHEDULE_TOPIC,
     StoredMessage,
     SysFlag,
+    lone_unique_key,
     parse_properties,
     tags_code,
 )
 from engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
-from engine.store.index_file import Index
+from engine.store.index_file import Index, Pending
 from engine.store.results import Arrival
 
 INDEX_GROUP = 1024
@@ -34,10 +35,12 @@ _UNIT_MILLIS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNKNOWN_LEVEL_MILLIS = 1000
 
 
-Stored = tuple[str, AnyQueue | None, dict[str, str] | bytes, int, int, int, int, int]
+Batch = list[tuple[int, bytes]]
+"""Sizes and properties, which nobody parsed yet, of records that lie one behind the other."""
+Stored = tuple[str, AnyQueue | None, dict[str, str] | Batch, int, int, int, int, int]
 """A message in the log that is not dispatched yet: topic, queue (None for one that enters no consume queue),
-properties (bytes where nobody parsed them yet), sys flag, queue offset, physical offset, size, store time
-ms."""
+properties, sys flag, queue offset, physical offset, size, store time ms; or all messages of a batch, whose
+offsets are those of the first, with the size of all."""
 
 
 def parse_delay_levels(text: str) -> list[int]:
@@ -125,8 +128,9 @@ class Dispatch:
 
     def _take(self, item: Stored, arrivals: list[Arrival] | None) -> None:
         topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp = item
-        if not isinstance(properties, dict):
-            properties = parse_properties(properties.decode("utf-8", "replace"))
+        if isinstance(properties, list):
+            self._take_batch(item, properties, arrivals)
+            return
         if queue is not None:
             code = self._tags_code(properties)
             if topic == SCHEDULE_TOPIC:
@@ -138,18 +142,50 @@ class Dispatch:
                 base, count = inner_batch(properties) or (queue_offset, 1)
                 queue.append(base, physical_offset, size, code, store_timestamp, count)
                 next_offset = base + count
-            if not queue.dirty:
-                self._queues.mark(queue)
-            if len(queue.tail) >= TAIL_LIMIT:
-                self._long.add(queue)
-            self.last_start = physical_offset
-            self.last_timestamp = store_timestamp
+            self._entered(queue, physical_offset, store_timestamp)
             if arrivals is not None:
                 arrivals.append(
                     Arrival(topic, queue.queue_id, next_offset, code, store_timestamp, properties)
                 )
         if self._index is not None and sys_flag & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK:
             self._index.pending.append((topic, properties, physical_offset, store_timestamp))
+
+    def _take_batch(self, item: Stored, batch: Batch, arrivals: list[Arrival] | None) -> None:
+        """Dispatch the messages of a batch. Properties are parsed only where they say more than a unique key;
+        of messages that have no tags, those who wait are told at once."""
+        topic, queue, _, sys_flag, queue_offset, physical_offset, _, store_timestamp = item
+        units: list[tuple[int, int, int]] = []
+        plain: list[Pending] = []
+        for size, text in batch:
+            unique = lone_unique_key(text)
+            if unique is None or not isinstance(queue, ConsumeQueue):
+                break
+            units.append((physical_offset, size, 0))
+            plain.append((topic, unique, physical_offset, store_timestamp))
+            physical_offset += size
+        if isinstance(queue, ConsumeQueue) and units:
+            queue.extend(queue_offset, units)
+            queue_offset += len(units)
+            self._entered(queue, units[-1][0], store_timestamp)
+            if arrivals is not None:
+                arrivals.append(Arrival(topic, queue.queue_id, queue_offset, 0, store_timestamp, None))
+            if self._index is not None:
+                self._index.pending += plain
+        for size, text in batch[len(units) :]:
+            properties = parse_properties(text.decode("utf-8", "replace"))
+            single = topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp
+            self._take(single, arrivals)
+            queue_offset += 1
+            physical_offset += size
+
+    def _entered(self, queue: AnyQueue, physical_offset: int, store_timestamp: int) -> None:
+        """Note that a queue got units, the last of them for the record at an offset."""
+        if not queue.dirty:
+            self._queues.mark(queue)
+        if len(queue.tail) >= TAIL_LIMIT:
+            self._long.add(queue)
+        self.last_start = physical_offset
+        self.last_timestamp = store_timestamp
 
     def forget(self, topic: str) -> None:
         """Let what waits of a topic enter no queue: its queues are deleted."""

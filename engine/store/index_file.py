@@ -300,11 +300,13 @@ class IndexFile:
         self._write_header()
 
 
-class Index:
-    """The files, oldest first, and the messages that wait to be entered.
+Pending = tuple[str, dict[str, str] | str, int, int]
+"""A dispatched message: topic, properties (of one without keys and tags only its unique key), physical
+offset, store time ms."""
 
-    `pending` holds (topic, properties, physical offset, store time ms) of dispatched messages.
-    """
+
+class Index:
+    """The files, oldest first, and the messages that wait in `pending` to be entered."""
 
     def __init__(self, disk: Disk, directory: str, slot_count: int, entry_count: int) -> None:
         self.disk = disk
@@ -313,7 +315,7 @@ class Index:
         self.slot_count = slot_count
         self.entry_count = entry_count
         self.files: list[IndexFile] = []
-        self.pending: list[tuple[str, dict[str, str], int, int]] = []
+        self.pending: list[Pending] = []
         self.filled: list[IndexFile] = []
         self.hashes = KeyHashes()
         self.idle = True
@@ -365,6 +367,9 @@ class Index:
         hashes: list[tuple[int, int, int]] = []
         for topic, properties, offset, timestamp in self.pending:
             if offset < last:
+                continue
+            if isinstance(properties, str):
+                hashes.append((of_key(topic, properties), offset, timestamp))
                 continue
             unique = properties.get(PROPERTY_UNIQ_KEY)
             if unique:

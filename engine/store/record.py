@@ -70,6 +70,8 @@ _I2 = struct.Struct(">h")
 _SYS_FLAG = struct.Struct(">i")
 _I8 = struct.Struct(">q")
 _ELEMENT = struct.Struct(">iiiii")
+_ELEMENT_SIZE = _ELEMENT.size
+BATCH_PIECES = 4
 SYS_FLAG_AT = 36
 BORN_HOST_AT = 48
 
@@ -155,6 +157,15 @@ def with_room_for_crc(properties: bytes) -> bytes:
     """Properties followed by the room that `sealed` fills."""
     separator = b"\2" if properties and not properties.endswith(b"\2") else b""
     return properties + separator + bytes(CRC_SIZE)
+
+
+def element_with_room_for_crc(element: Element) -> Element:
+    """As `with_room_for_crc`, for a message of a batch. Raises `MessageIllegal` when there is no room."""
+    flag, body, tail = element
+    properties = with_room_for_crc(tail[2:])
+    if len(properties) > PROPERTIES_LENGTH_MAX:
+        raise MessageIllegal("a message of the batch leaves no room for a checksum")
+    return flag, body, _I2.pack(len(properties)) + properties
 
 
 def sealed(record: bytes) -> bytes:
@@ -328,12 +339,9 @@ def store_timestamp(head: bytes) -> int:
     return int(_I8.unpack_from(head, BORN_HOST_AT + (20 if born_v6 else 8))[0])
 
 
-class Element(NamedTuple):
-    """One message of a client's batch; topic, queue and times are those of the request."""
-
-    flag: int
-    body: bytes
-    properties: bytes
+Element = tuple[int, bytes, bytes]
+"""One message of a client's batch: flag, body, and the properties as a record ends with them, behind their
+length. Topic, queue and times are those of the request."""
 
 
 def split_batch(elements: bytes) -> list[Element]:
@@ -343,20 +351,78 @@ def split_batch(elements: bytes) -> list[Element]:
     """
     found = []
     at, total = 0, len(elements)
+    unpack, length_at = _ELEMENT.unpack_from, _I2.unpack_from
     while at < total:
-        if total - at < _ELEMENT.size:
+        body_at = at + _ELEMENT_SIZE
+        if body_at > total:
             raise MessageIllegal(f"a batch element has only {total - at} bytes")
-        size, _magic, _crc, flag, body_length = _ELEMENT.unpack_from(elements, at)
-        body_at = at + _ELEMENT.size
+        size, _magic, _crc, flag, body_length = unpack(elements, at)
         properties_at = body_at + body_length
         end = at + size
         if body_length < 0 or end > total or properties_at + 2 > end:
             raise MessageIllegal(f"a batch element of {size} bytes has a body of {body_length}")
-        properties_length = _I2.unpack_from(elements, properties_at)[0]
-        if properties_length < 0 or properties_at + 2 + properties_length != end:
+        properties_length = length_at(elements, properties_at)[0]
+        if properties_at + 2 + properties_length != end:
             raise MessageIllegal(f"a batch element of {size} bytes has properties of {properties_length}")
-        found.append(Element(flag, elements[body_at:properties_at], elements[properties_at + 2 : end]))
+        found.append((flag, elements[body_at:properties_at], elements[properties_at:end]))
         at = end
     if not found:
         raise MessageIllegal("the batch is empty")
     return found
+
+
+def batch_sizes(parts: list[Element], topic: tuple[int, bytes], sys_flag: int) -> list[int]:
+    """Bytes that the records of a batch take in the log."""
+    rest = _HEADS[sys_flag & _HOST_V6_FLAGS].size + len(topic[1])
+    return [rest + len(body) + len(properties) for _, body, properties in parts]
+
+
+def encode_batch(
+    message: Message,
+    parts: list[Element],
+    topic: tuple[int, bytes],
+    sizes: list[int],
+    sys_flag: int,
+    queue_offset: int,
+    physical_offset: int,
+    store_timestamp: int,
+) -> list[bytes]:
+    """The records of a batch, which lie one behind the other, in `BATCH_PIECES` pieces each.
+
+    `sizes` are from `batch_sizes`, the offsets are those of the first; else as `encode`."""
+    magic, field = topic
+    queue_id, born_timestamp, born_host = message.queue_id, message.born_timestamp, message.born_host
+    store_host, reconsume_times = message.store_host, message.reconsume_times
+    prepared, pack = message.prepared_transaction_offset, _HEADS[sys_flag & _HOST_V6_FLAGS].pack
+    pieces: list[bytes] = []
+    for (flag, body, properties), size in zip(parts, sizes, strict=True):
+        pieces += (
+            pack(
+                size,
+                magic,
+                crc32(body) & 0x7FFFFFFF,
+                queue_id,
+                flag,
+                queue_offset,
+                physical_offset,
+                sys_flag,
+                born_timestamp,
+                born_host,
+                store_timestamp,
+                store_host,
+                reconsume_times,
+                prepared,
+                len(body),
+            ),
+            body,
+            field,
+            properties,
+        )
+        physical_offset += size
+        queue_offset += 1
+    return pieces
+
+
+def sealed_batch(pieces: list[bytes]) -> list[bytes]:
+    """The records of `encode_batch`, whose properties have room for it, each `sealed`."""
+    return [sealed(b"".join(pieces[at : at + BATCH_PIECES])) for at in range(0, len(pieces), BATCH_PIECES)]

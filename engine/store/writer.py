@@ -27,10 +27,13 @@ from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch, enters_queue
 from engine.store.record import (
     PROPERTIES_LENGTH_MAX,
-    Element,
+    batch_sizes,
+    element_with_room_for_crc,
     encode,
+    encode_batch,
     record_size,
     sealed,
+    sealed_batch,
     split_batch,
     sys_flag_for,
     topic_field,
@@ -145,10 +148,8 @@ class Writer:
         try:
             parts = split_batch(elements)
             if self._seals:
-                parts = [part._replace(properties=with_room_for_crc(part.properties)) for part in parts]
-                if max(len(part.properties) for part in parts) > PROPERTIES_LENGTH_MAX:
-                    raise MessageIllegal("a message of the batch leaves no room for a checksum")
-            topic, queue = self._place(message, max(len(part.body) for part in parts))
+                parts = [element_with_room_for_crc(part) for part in parts]
+            topic, queue = self._place(message, max([len(body) for _, body, _ in parts]))
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
         if queue is None:
@@ -158,64 +159,28 @@ class Writer:
         if not message.store_host:
             message.store_host = self._store_host
         sys_flag = sys_flag_for(message)
-        sizes = [record_size(sys_flag, len(p.body), len(topic[1]), len(p.properties)) for p in parts]
-        if max(sizes) > self._record_size_max or sum(sizes) > self._log.record_size_max:
-            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the batch has {sum(sizes)} bytes of records")
-        offset = self._reserve(sum(sizes))
+        sizes = batch_sizes(parts, topic, sys_flag)
+        total = sum(sizes)
+        if max(sizes) > self._record_size_max or total > self._log.record_size_max:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the batch has {total} bytes of records")
+        offset = self._reserve(total)
         if isinstance(offset, PutResult):
             return offset
         now = self._clock.millis()
-        offsets = list(accumulate(sizes[:-1], initial=offset))
-        records = self._encode_batch(message, parts, topic, sizes, sys_flag, queue.next_offset, offsets, now)
-        failed = self._write(b"".join(map(sealed, records) if self._seals else records))
+        queue_offset = queue.next_offset
+        pieces = encode_batch(message, parts, topic, sizes, sys_flag, queue_offset, offset, now)
+        failed = self._write(b"".join(sealed_batch(pieces) if self._seals else pieces))
         if failed is not None:
             return failed
-        queue_offset = queue.next_offset
-        queue.next_offset += len(parts)
-        for number, part in enumerate(parts):
-            self._waiting.append(
-                (
-                    message.topic,
-                    queue,
-                    part.properties,
-                    sys_flag,
-                    queue_offset + number,
-                    offsets[number],
-                    sizes[number],
-                    now,
-                )
-            )
+        queue.next_offset = queue_offset + len(parts)
+        batch = [(size, tail[2:]) for size, (_, _, tail) in zip(sizes, parts, strict=True)]
+        self._waiting.append((message.topic, queue, batch, sys_flag, queue_offset, offset, total, now))
         self._log.last_timestamp = now
-        self._statistics.put(len(parts), sum(sizes), self._clock.monotonic() - began)
-        end = offset + sum(sizes)
-        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, end, now, offsets)
-
-    @staticmethod
-    def _encode_batch(
-        message: Message,
-        parts: list[Element],
-        topic: tuple[int, bytes],
-        sizes: list[int],
-        sys_flag: int,
-        queue_offset: int,
-        offsets: list[int],
-        now: int,
-    ) -> list[bytes]:
-        return [
-            encode(
-                message,
-                part.body,
-                part.properties,
-                topic,
-                sizes[number],
-                sys_flag,
-                part.flag,
-                queue_offset + number,
-                offsets[number],
-                now,
-            )
-            for number, part in enumerate(parts)
-        ]
+        self._statistics.put(len(parts), total, self._clock.monotonic() - began)
+        offsets = list(accumulate(sizes[:-1], initial=offset))
+        return PutResult(
+            PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + total, now, offsets
+        )
 
     def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], AnyQueue | None]:
         """Topic field and queue of a message. Raises `MessageIllegal`."""

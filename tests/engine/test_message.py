@@ -12,7 +12,9 @@ from engine.message import (
     is_system_group,
     is_system_topic,
     java_hash,
+    lone_unique_key,
     offset_message_id,
+    offset_message_ids,
     pack_host,
     parse_offset_message_id,
     parse_properties,
@@ -60,6 +62,34 @@ def test_properties_round_trip(properties: dict[str, str]) -> None:
     assert parse_properties(format_properties(properties)) == properties
 
 
+@given(
+    st.lists(st.sampled_from(["UNIQ_KEY", "TAGS", "KEYS", "WAIT", "x", "é", "\x01", "\x02", "\x01a\x02"])),
+    st.binary(max_size=3),
+)
+def test_a_lone_unique_key_is_what_parsing_finds(pieces: list[str], end: bytes) -> None:
+    text = "".join(pieces).encode() + end
+    found = lone_unique_key(text)
+    if found is not None:
+        properties = parse_properties(text.decode("utf-8", "replace"))
+        assert properties["UNIQ_KEY"] == found
+        assert not properties.keys() & {"TAGS", "KEYS"}
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (b"UNIQ_KEY\x01AB\x02WAIT\x01true\x02", "AB"),
+        (b"WAIT\x01true\x02UNIQ_KEY\x01AB", "AB"),
+        (b"UNIQ_KEY\x01AB\x02TAGS\x01T", None),
+        (b"KEYS\x01k\x02UNIQ_KEY\x01AB", None),
+        (b"WAIT\x01true", None),
+        (b"", None),
+    ],
+)
+def test_a_lone_unique_key_is_seen(text: bytes, key: str | None) -> None:
+    assert lone_unique_key(text) == key
+
+
 def test_properties_without_trailing_separator_are_read() -> None:
     """4.9 clients strip the last separator."""
     assert parse_properties("A\x011\x02B\x012") == {"A": "1", "B": "2"}
@@ -86,6 +116,12 @@ def test_offset_message_id_is_the_standards_hex() -> None:
     packed = pack_host("127.0.0.1", 10911)
     assert offset_message_id(packed, 0x1234) == "7F00000100002A9F0000000000001234"
     assert parse_offset_message_id("7F00000100002A9F0000000000001234") == ("127.0.0.1", 10911, 0x1234)
+
+
+def test_message_ids_of_a_batch_are_those_of_its_messages() -> None:
+    host = pack_host("10.1.2.3", 10911)
+    offsets = [0, 255, 1 << 40]
+    assert offset_message_ids(host, offsets) == [offset_message_id(host, offset) for offset in offsets]
 
 
 @pytest.mark.parametrize("text", ["", "7F", "Z" * 32, "7F" * 20])

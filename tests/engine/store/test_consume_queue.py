@@ -57,6 +57,21 @@ def test_a_unit_that_is_there_is_left_alone_and_a_gap_is_filled_with_blanks() ->
     assert queue.max_offset == 6
 
 
+@given(st.integers(0, 6), st.integers(0, 9), st.integers(0, 5))
+def test_units_put_together_are_as_units_put_one_by_one(there: int, offset: int, count: int) -> None:
+    one, other = queues(CrashDisk()).open("t", 0), queues(CrashDisk()).open("t", 0)
+    assert isinstance(one, ConsumeQueue)
+    assert isinstance(other, ConsumeQueue)
+    fill(one, there)
+    fill(other, there)
+    units = [(1000 + i, 10, i) for i in range(count)]
+    for number, unit in enumerate(units):
+        one.append(offset + number, *unit)
+    other.extend(offset, units)
+    assert (other.max_offset, other.min_offset) == (one.max_offset, one.min_offset)
+    assert other.units(0, 20) == one.units(0, 20)
+
+
 def test_a_queue_that_starts_late_begins_with_blank_units() -> None:
     disk = CrashDisk()
     queue = queues(disk).open("t", 0)

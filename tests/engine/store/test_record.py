@@ -152,7 +152,7 @@ elements = st.fixed_dictionaries(
 def test_a_batch_is_cut_as_the_schema_does(parts: list[dict[str, object]]) -> None:
     data = schema.BATCH.build(parts)
     found = record.split_batch(data)
-    assert [(e.flag, e.body, e.properties) for e in found] == [
+    assert [(flag, body, properties[2:]) for flag, body, properties in found] == [
         (p["flag"], p["body"], p["properties"]) for p in parts
     ]
 
