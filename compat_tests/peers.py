@@ -82,12 +82,10 @@ class Peer:
     def topic(self, what: str, queues: int = 4, brokers: int = 1) -> str:
         """A new topic with that many queues on each broker, known to clients."""
         topic = self.name(what)
-        with self._lock:
-            if self._maker is None:
-                self._maker = self.producer()
+        maker = self._client()
         # Made on the brokers that have registered: Apache's may do so 10 seconds after it is up.
         wait_until(lambda: self._broker_count(MODEL_TOPIC) == brokers, 30, "all brokers have registered")
-        self._maker.create_topic(topic, queues)
+        maker.create_topic(topic, queues)
         wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")
         return topic
 
@@ -131,6 +129,13 @@ class Peer:
         """A started consumer that answers."""
         return Replier(self.driver, self.namesrv_address, group, topic=topic)
 
+    def _client(self) -> Producer:
+        """The client that makes topics and looks at routes."""
+        with self._lock:
+            if self._maker is None:
+                self._maker = self.producer()
+            return self._maker
+
     def _broker_count(self, topic: str) -> int:
         return len({queue.broker_name for queue in self._queues(topic)})
 
@@ -138,9 +143,8 @@ class Peer:
         return len(self._queues(topic))
 
     def _queues(self, topic: str) -> list[Queue]:
-        assert self._maker is not None
         try:
-            return self._maker.queues(topic)
+            return self._client().queues(topic)
         except ClientError:
             return []
 

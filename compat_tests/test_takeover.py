@@ -35,6 +35,7 @@ SETTINGS = {"mappedFileSizeCommitLog": str(16 << 20), "flushConsumerOffsetInterv
 WITH_MORE = {**SETTINGS, "enableConsumeQueueExt": "true", "enabledAppendPropCRC": "true"}
 """Tags behind addresses into extra files, and records that end with a checksum."""
 RETRIED = 5
+QUEUES, BATCH_QUEUES = 4, 2
 TAGS = ("red", "größer")
 
 
@@ -202,22 +203,33 @@ def test_a_store_changes_hands(brokers: tuple[str, str, str], how: str, peers: P
         write_and_read_half(cast)
         home.end(how)
         home.begin(second)
+        wait_until(lambda: is_routed(cast), 60, "the second broker has registered")
         finish_reading(cast)
         write_more(cast)
         home.end("stop")
         home.begin(third)
+        wait_until(lambda: is_routed(cast), 60, "the third broker has registered")
         read_everything(cast)
+
+
+def is_routed(cast: Cast) -> bool:
+    """Whether clients find all topics; brokers register a while after they are up."""
+    mixture = cast.mixture
+    return all(
+        cast.peer.knows(topic, BATCH_QUEUES if topic == mixture.batched else QUEUES)
+        for topic in mixture.acknowledged
+    )
 
 
 def assemble(home: Home, peers: Peers, admin: Mqadmin, *, is_old: bool) -> Cast:
     """Topics and groups; an old server is written to by an old client, and has no queues of batches."""
     version = "4.9.8" if is_old else CURRENT
     peer = Peer(home.namesrv_address, peers.driver(version), version)
-    topics = [peer.topic("taken") for _ in range(TOPICS)]
+    topics = [peer.topic("taken", QUEUES) for _ in range(TOPICS)]
     batched = None
     if not is_old:
         batched = peer.name("batched")
-        make_batched(admin, peer, batched, home.broker_address, 2)
+        make_batched(admin, peer, batched, home.broker_address, BATCH_QUEUES)
     mixture = Mixture(topics, batched, seed=MESSAGES)
     reader = Reader(peer, peer.name("readers"), mixture)
     pushed = Pushed(peer, peer.name("pushed"), mixture)
