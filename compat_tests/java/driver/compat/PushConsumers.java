@@ -12,6 +12,9 @@ import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 
 /** Push consumers, concurrent and ordered; each keeps what it received in an inbox. */
 final class PushConsumers {
+    /** What listeners that have begun get to end, and messages they refused to be sent back, at a stop. */
+    private static final long SETTLE_MILLIS = 5_000;
+
     private final Map<String, DefaultMQPushConsumer> consumers = new ConcurrentHashMap<>();
     private final Map<String, Inbox> inboxes = new ConcurrentHashMap<>();
 
@@ -30,11 +33,17 @@ final class PushConsumers {
         consumer.setNamesrvAddr(request.getString("namesrv"));
         consumer.setInstanceName(name);
         consumer.setConsumeFromWhere(ConsumeFromWhere.valueOf(request.getString("from")));
+        consumer.setAwaitTerminationMillisWhenShutdown(SETTLE_MILLIS);
         consumer.setConsumeThreadMin(4);
         consumer.setConsumeThreadMax(4);
         Shapes.setEnum(consumer, "setMessageModel", request.getString("model"));
         if (request.containsKey("maxReconsumeTimes")) {
             consumer.setMaxReconsumeTimes(request.getIntValue("maxReconsumeTimes"));
+        }
+        if (request.containsKey("clientRebalance")) {
+            // Only version 5 has it.
+            DefaultMQPushConsumer.class.getMethod("setClientRebalance", boolean.class)
+                .invoke(consumer, request.getBooleanValue("clientRebalance"));
         }
         JSONObject subscriptions = request.getJSONObject("subscriptions");
         for (String topic : subscriptions.keySet()) {
