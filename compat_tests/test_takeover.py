@@ -182,6 +182,7 @@ class Cast(NamedTuple):
 
 @pytest.mark.overlap
 @pytest.mark.both_servers
+@pytest.mark.timeout(max(300, MESSAGES // 50))
 @pytest.mark.parametrize("how", ["kill", "stop"])
 @pytest.mark.parametrize(
     "brokers",
