@@ -44,7 +44,7 @@ APACHE_TEST_SETTINGS = {
     "transactionOpBatchInterval": "3600000",
     "transactionOpMsgMaxSize": "1",
 }
-"""What only Apache's broker needs in tests: small files, no idle running, and patience on a machine with two busy cores."""
+"""What only Apache's broker needs in tests: small files, patience on two busy cores, no idle running."""
 
 TEST_JVM = ("-Xms512m", "-Xmx1g", "-XX:+UseSerialGC")
 PRODUCTION_JVM = ("-Xms1g", "-Xmx2g", "-XX:+UseG1GC")
