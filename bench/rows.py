@@ -35,6 +35,8 @@ ROWS = (
     Row("batch-32", "batch", "batches of 32 x 128 B, 8 threads", 8, threads=8, body_bytes=128),
     Row("consume", "consume", "consume from the start, 1 KB, push", 400_000, threads=20),
     Row("latency", "latency", "send 1,000/s and consume at once", 8, threads=1),
+    Row("official-send", "official-send", "official benchmark producer, 64 threads, 1 KB", 8, threads=64),
+    Row("official-both", "official-both", "official producer and consumer, 20 threads, 1 KB", 8, threads=20),
     Row("flush-16", "sync", "SYNC_FLUSH send, 16 threads, 1 KB", 8, threads=16, broker=SYNC_FLUSH),
 )
 

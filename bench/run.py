@@ -5,6 +5,7 @@ import subprocess
 import time
 
 from bench.measure import Usage, usage
+from bench.official import official_load
 from bench.report import Sample
 from bench.rows import Row
 from compat_tests.artifacts import CURRENT, OPENS, program
@@ -19,7 +20,8 @@ def run_row(row: Row, server: Server, number: int) -> Sample:
     topic = f"bench_{row.name.replace('-', '_')}_{number}"
     if row.work == "consume":
         load(Row("fill", "fill", "", row.amount, 1, row.body_bytes), server, topic)
-    result, used, after = load(row, server, topic)
+    put = official_load if row.work.startswith("official") else load
+    result, used, after = put(row, server, topic)
     return Sample(
         per_second=result["perSecond"],
         cpu_per_million=used / result["count"] * 1e6,
