@@ -12,7 +12,12 @@ FILE_DOORS = {"engine/disk.py"}
 REACTOR_DOORS = {"gateway/cli/run.py"}
 # Timers are set where connections live and in the files that start and stop services.
 TIMER_PLACES = ("gateway/remoting/", "gateway/cli/")
-TIMER_FILES = {"gateway/broker/service.py", "gateway/namesrv/service.py", "gateway/broker/registration.py"}
+TIMER_FILES = {
+    "gateway/broker/service.py",
+    "gateway/namesrv/service.py",
+    "gateway/broker/registration.py",
+    "gateway/client/schedule.py",
+}
 # The command line reads the files its user names: settings, and store files to print.
 COMMAND_LINE = "gateway/cli/"
 

@@ -28,6 +28,15 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gateway.namesrv": ("gateway.namesrv", "gateway.remoting", "gateway.codec", "engine"),
     "gateway.broker": ("gateway.broker", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.client": (
+        "gateway.client",
+        "gateway.remoting",
+        "gateway.codec",
+        "engine.filters.tags",
+        "engine.jsonfile",
+        "engine.store.record",
+        *NOUNS,
+    ),
     "gateway.cli": ("gateway", "engine"),
     "gateway": ("gateway",),
 }
@@ -45,6 +54,10 @@ BROKER_SHARED = frozenset(
         "flow_control",
         "locks",
         "longpoll",
+        "pop_checks",
+        "pop_holds",
+        "pop_reading",
+        "pops",
         "stats",
         "topic_queues",
     )

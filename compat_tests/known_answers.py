@@ -1,0 +1,43 @@
+"""Asks the official client a fixed set of questions and keeps the answers for the unit tests.
+
+    python -m compat_tests.known_answers        writes tests/gateway/client/java_answers.json
+
+What is asked stands in ``java/answers``. The unit tests compare our client with the file;
+``test_python_client`` checks that the file is still what the official client says.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from compat_tests.artifacts import SMALL_JVM, program
+
+FILE = Path(__file__).parents[1] / "tests" / "gateway" / "client" / "java_answers.json"
+
+
+def ask() -> Any:
+    """What the official client answers now."""
+    command = [
+        "java",
+        *SMALL_JVM,
+        "-Dfile.encoding=UTF-8",
+        "-cp",
+        program("answers", "client"),
+        "compat.Answers",
+    ]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+    return json.loads(done.stdout.decode().splitlines()[-1])
+
+
+def main() -> None:
+    """Write the file."""
+    lines = json.dumps(ask(), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    # One strategy, signature or sample a line, so that changes can be read.
+    FILE.write_text(lines.replace("},", "},\n") + "\n")
+
+
+if __name__ == "__main__":
+    main()

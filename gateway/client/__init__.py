@@ -1,0 +1,21 @@
+"""The client: producers and consumers for any RocketMQ server.
+
+The way through it, from what decides to what acts:
+
+    message       messages, results; `errors` what goes wrong, `options` every setting
+    routes        who has which topic; `publishing` whose turn it is, `faults` whom to avoid
+    sending       a message as it goes out: checked, named, compressed (`compression`), in a batch
+    (`batches`), within a namespace (`namespaces`), signed (`signing`); `selectors` choose a queue
+    allocation    how a group shares queues; `rebalance` what that means for a member
+    process_queue what was pulled and is not done with; `offsets` how far everything is consumed
+    reading       from the bytes of a reply to messages; `subscriptions` what is wanted
+    identity      client ids and message ids
+
+All of that is pure. Then, with Deferreds over `gateway.remoting`:
+
+    schedule      timers; nobody else sets any
+    asking        one request; `calls` the typed ones, `name_servers` those that name servers get
+    client        what producers and consumers of one client id share; `members` what it wants of them
+    producer      sends; `transactions` with a transaction, `requests` that wait for a reply
+    served        what brokers ask of clients
+"""

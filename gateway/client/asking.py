@@ -1,0 +1,151 @@
+"""How a request goes out: namespace and signature are added, failures become errors of the client.
+
+`Asking.ask` gives whatever is answered; `expect` takes only success. Standard: `MQClientAPIImpl`,
+`NamespaceRpcHook`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from twisted.internet.defer import Deferred
+
+from gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
+from gateway.client.options import ClientOptions
+from gateway.client.signing import Credentials
+from gateway.codec.bodies.body import Body
+from gateway.codec.codes import LanguageCode, ResponseCode, SerializeType
+from gateway.codec.command import RemotingCommand
+from gateway.codec.errors import BodyError, CodecError, HeaderError
+from gateway.codec.fields import Header
+from gateway.remoting.client import RemotingClient
+from gateway.remoting.exchange import PeerGone, RemotingError, RequestTimedOut, TooManyInFlight
+
+P = ParamSpec("P")
+T = TypeVar("T")
+H = TypeVar("H", bound=Header)
+B = TypeVar("B", bound=Body)
+
+VIP_DISTANCE = 2
+"""How far the port that serves no pulls lies below a broker's main one."""
+_BINARY_CODE_MAX = 0x7FFF
+
+
+def as_deferred(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Deferred[T]]:
+    """A coroutine function as one that begins at once and gives a Deferred."""
+
+    @wraps(function)
+    def begin(*args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
+        return Deferred.fromCoroutine(function(*args, **kwargs))
+
+    return begin
+
+
+class Asking:
+    """Requests of one client."""
+
+    def __init__(self, remoting: RemotingClient, options: ClientOptions) -> None:
+        self._remoting = remoting
+        self._timeout = options.mq_client_api_timeout / 1000
+        self._vip = options.vip_channel_enabled
+        self._form = options.serialize_type.number
+        self._language = LanguageCode[options.language]
+        self._namespace = options.namespace_v2
+        self._credentials: Credentials | None = None
+        if options.access_key:
+            self._credentials = Credentials(options.access_key, options.secret_key, options.security_token)
+
+    async def ask(
+        self,
+        address: str,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        *,
+        timeout: float | None = None,
+        vip: bool = False,
+        remark: str | None = None,
+    ) -> RemotingCommand:
+        """The answer of a server, refusals included; `timeout` in seconds.
+
+        `vip`: a request that may go to the port that serves no pulls. Raises `Unreachable`, `TimedOut` or
+        `TooBusy`.
+        """
+        command = self._command(code, header, body, remark)
+        limit = self._timeout if timeout is None else timeout
+        try:
+            return await self._remoting.request(self._place(address, vip), command, max(0.0, limit))
+        except RequestTimedOut as error:
+            raise TimedOut(f"{address}: {error}") from None
+        except TooManyInFlight as error:
+            raise TooBusy(f"{address}: {error}") from None
+        except PeerGone as error:
+            raise Unreachable(str(error)) from None
+        except (RemotingError, CodecError) as error:
+            raise ClientError(f"{address}: {error}") from None
+
+    async def expect(
+        self,
+        address: str,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        *,
+        timeout: float | None = None,
+        vip: bool = False,
+    ) -> RemotingCommand:
+        """As `ask`, but a refusal is raised as `BrokerError`."""
+        answer = await self.ask(address, code, header, body, timeout=timeout, vip=vip)
+        if answer.code != ResponseCode.SUCCESS:
+            raise BrokerError(answer.code, answer.remark, address)
+        return answer
+
+    def tell(
+        self,
+        address: str,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        *,
+        vip: bool = False,
+        remark: str | None = None,
+    ) -> None:
+        """Say something that is not answered; nobody learns whether it arrived."""
+        self._remoting.send_oneway(self._place(address, vip), self._command(code, header, body, remark))
+
+    def _command(self, code: int, header: Header | None, body: bytes, remark: str | None) -> RemotingCommand:
+        command = RemotingCommand.request(code, header, body)
+        command.language = self._language
+        command.remark = remark
+        # Binary headers have no room for the larger codes.
+        command.serialize_type = self._form if code <= _BINARY_CODE_MAX else SerializeType.JSON
+        if self._namespace:
+            command.ext_fields["nsd"] = "true"
+            command.ext_fields["ns"] = self._namespace
+        if self._credentials is not None:
+            self._credentials.sign(command)
+        return command
+
+    def _place(self, address: str, vip: bool) -> str:
+        if not (vip and self._vip):
+            return address
+        host, _, port = address.rpartition(":")
+        return f"{host}:{int(port) - VIP_DISTANCE}"
+
+
+def decode_header(kind: type[H], answer: RemotingCommand) -> H:
+    """The header of an answer. Raises `ClientError` when it is not as it should be."""
+    try:
+        return kind.decode(answer.ext_fields)
+    except HeaderError as error:
+        raise ClientError(f"an answer that cannot be read: {error.remark}") from None
+
+
+def decode_body(kind: type[B], answer: RemotingCommand) -> B:
+    """The body of an answer. Raises `ClientError` when it is not as it should be."""
+    try:
+        return kind.decode(answer.body)
+    except BodyError as error:
+        raise ClientError(f"an answer that cannot be read: {error.remark}") from None

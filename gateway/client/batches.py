@@ -1,0 +1,77 @@
+"""Several messages in one request: which may go together, how they are written, where a batch is full.
+
+Standard: `MessageBatch`, `MessageDecoder.encodeMessages`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from engine.message import PROPERTY_UNIQ_KEY, RETRY_PREFIX, format_properties
+from gateway.client.errors import BadArgument
+from gateway.client.message import Message
+
+_ELEMENT = struct.Struct(">iiiii")
+_PROPERTIES_LENGTH = struct.Struct(">h")
+_PROPERTIES_MAX = 0x7FFF
+_KEY_ROOM = len(PROPERTY_UNIQ_KEY) + 58
+"""Bytes that the unique key of a message will take, which is given when it is sent."""
+
+
+def check_batch(messages: Sequence[Message]) -> None:
+    """Refuse what cannot go in one batch. Raises `BadArgument`."""
+    if not messages:
+        raise BadArgument("a batch without messages")
+    first = messages[0]
+    for message in messages:
+        if message.delay_level > 0:
+            raise BadArgument("a message with a delay level goes by itself, not in a batch")
+        if message.topic.startswith(RETRY_PREFIX):
+            raise BadArgument("messages to a retry topic go by themselves, not in a batch")
+        if message.topic != first.topic:
+            raise BadArgument(f"a batch has one topic, not {first.topic} and {message.topic}")
+        if message.waits_for_store != first.waits_for_store:
+            raise BadArgument("all messages of a batch wait for the store, or none does")
+
+
+def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[list[Message]]:
+    """The messages in order, in as few batches as have at most `size_max` bytes each.
+
+    A message that is larger by itself is a batch of one.
+    """
+    batch: list[Message] = []
+    size = 0
+    for message in messages:
+        own = element_size(message)
+        if batch and size + own > size_max:
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += own
+    if batch:
+        yield batch
+
+
+def element_size(message: Message) -> int:
+    """Bytes that a message takes in a batch."""
+    properties = len(format_properties(message.properties).encode())
+    key = 0 if message.unique_key else _KEY_ROOM
+    return _ELEMENT.size + len(message.body) + _PROPERTIES_LENGTH.size + properties + key
+
+
+def encode_batch(messages: Sequence[Message]) -> bytes:
+    """The body of a batch. Raises `BadArgument` when properties are too long."""
+    return b"".join(map(_encode_element, messages))
+
+
+def _encode_element(message: Message) -> bytes:
+    properties = format_properties(message.properties).encode()
+    if len(properties) > _PROPERTIES_MAX:
+        raise BadArgument(
+            f"the properties of a message take {len(properties)} bytes, more than {_PROPERTIES_MAX}"
+        )
+    body = message.body
+    size = _ELEMENT.size + len(body) + _PROPERTIES_LENGTH.size + len(properties)
+    head = _ELEMENT.pack(size, 0, 0, message.flag, len(body))
+    return b"".join((head, body, _PROPERTIES_LENGTH.pack(len(properties)), properties))

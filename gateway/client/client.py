@@ -1,0 +1,331 @@
+"""What the producers and consumers of one client id share: routes, connections, heartbeats, the beat of time.
+
+    every 30 s   routes of all topics in use; heartbeats to all brokers (to masters only without consumers)
+    every  5 s   consumed offsets, from 10 s on
+    every 20 s   queues shared anew; at once when a broker says that members changed, but 1 s apart
+
+A connection that was made anew is greeted with a heartbeat at once: its broker does not know us on it.
+Several look-ups of one route at a time are one. Standard: `MQClientInstance`, `RebalanceService`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Coroutine, Iterable
+from random import Random
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.python.failure import Failure
+
+from engine.clock import Clock
+from engine.disk import Disk
+from engine.options import RemotingOptions, TlsOptions
+from engine.worker import Worker
+from gateway.client import served
+from gateway.client.asking import Asking, as_deferred
+from gateway.client.calls import Calls
+from gateway.client.errors import BadArgument, ClientError, NoBroker
+from gateway.client.identity import MessageIds, own_ip
+from gateway.client.identity import client_id as made_up_id
+from gateway.client.members import ConsumerMember, ProducerMember
+from gateway.client.name_servers import NameServers
+from gateway.client.options import ClientOptions, name_servers_of
+from gateway.client.rebalance import INTERVAL_SECONDS, INTERVAL_SECONDS_MIN
+from gateway.client.requests import Requests
+from gateway.client.routes import MASTER, Member, Place, RouteTable, as_new_topic
+from gateway.client.schedule import Schedule
+from gateway.codec.bodies import HeartbeatData, MessageQueue, ProducerData, TopicRouteData
+from gateway.remoting.client import RemotingClient
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.loop import Reactor
+from gateway.remoting.tls import ClientTls
+
+log = logging.getLogger(__name__)
+
+ROUTES_FIRST_SECONDS = 0.01
+HEARTBEAT_FIRST_SECONDS = 1.0
+OFFSETS_FIRST_SECONDS = 10.0
+
+
+class Surroundings(Protocol):
+    """What a client needs of the process it lives in."""
+
+    reactor: Reactor
+    clock: Clock
+    disk: Disk
+    worker: Worker | None
+
+
+class Client:
+    """One client id. `named` keeps the instance name DEFAULT, by which offsets of broadcasting are found.
+
+    Nothing happens before `start`. It is over when its last member has left and `close` was called.
+    """
+
+    def __init__(
+        self,
+        options: ClientOptions,
+        surroundings: Surroundings,
+        *,
+        named: bool = False,
+        tls: TlsOptions | None = None,
+        random: Random | None = None,
+    ) -> None:
+        servers = name_servers_of(options)
+        if not servers:
+            raise BadArgument("no name server is configured: give namesrv_addr, or set NAMESRV_ADDR")
+        self.options = options
+        self.surroundings = surroundings
+        self.clock = surroundings.clock
+        self.random = random or Random()
+        ip = options.client_ip or own_ip(servers[0])
+        self.client_id = made_up_id(options, ip, named=named)
+        self.ids = MessageIds(ip, os.getpid(), self.random.getrandbits(32))
+        self.schedule = Schedule(surroundings.reactor)
+        self.routes = RouteTable()
+        self.producers: dict[str, ProducerMember] = {}
+        self.consumers: dict[str, ConsumerMember] = {}
+        self.versions: dict[str, int] = {}
+        """Of brokers by address, as they told with their last heartbeat."""
+        self._remoting = RemotingClient(
+            surroundings.reactor,
+            RemotingOptions(),
+            dispatcher=Dispatcher(self, served.REQUESTS, {}, clock=self.clock),
+            tls=ClientTls(tls or TlsOptions(), surroundings.disk) if options.use_tls else None,
+            clock=self.clock,
+            on_connect=self._connected,
+        )
+        self.asking = Asking(self._remoting, options)
+        self.name_servers = NameServers(servers, self.asking, self.random)
+        self.calls = Calls(self.asking, self, self.client_id)
+        self.requests = Requests(self.schedule, self.client_id)
+        self._lookups: dict[tuple[str, int], list[Deferred[bool]]] = {}
+        self._greeting: dict[str, bool] = {}  # address -> whether to greet it again afterwards
+        self._is_rebalancing = False
+        self._rebalance_again = False
+        self._rebalanced_at = -INTERVAL_SECONDS_MIN
+        self._rebalance_call = self.schedule.later(0, int)
+        self._is_running = False
+
+    # Its life
+
+    def start(self) -> None:
+        """Begin with what is done again and again; harmless when that has begun."""
+        if self._is_running:
+            return
+        self._is_running = True
+        options, every = self.options, self.schedule.every
+        every(ROUTES_FIRST_SECONDS, options.poll_name_server_interval / 1000, self._poll_routes)
+        every(HEARTBEAT_FIRST_SECONDS, options.heartbeat_broker_interval / 1000, self._beat)
+        every(OFFSETS_FIRST_SECONDS, options.persist_consumer_offset_interval / 1000, self._commit_offsets)
+        self.rebalance_soon(INTERVAL_SECONDS)
+
+    @as_deferred
+    async def close(self) -> None:
+        """End everything; members have left before."""
+        self._is_running = False
+        self.requests.close()
+        self.schedule.stop()
+        await self._remoting.close()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Let something go on by itself; that it failed is logged."""
+
+        def failed(failure: Failure) -> None:
+            if isinstance(failure.value, ClientError):
+                log.warning("%s: %s", getattr(work, "__qualname__", work), failure.getErrorMessage())
+            else:
+                log.error("%s failed", work, exc_info=failure.value)
+
+        Deferred.fromCoroutine(work).addErrback(failed)
+
+    # Members
+
+    def add_producer(self, member: ProducerMember) -> None:
+        """A group of ours produces. Raises `BadArgument` when this client has the group already."""
+        if self.producers.setdefault(member.group, member) is not member:
+            raise BadArgument(f"this client has a producer of the group {member.group} already")
+
+    def add_consumer(self, member: ConsumerMember) -> None:
+        """A group of ours consumes. Raises `BadArgument` when this client has the group already."""
+        if self.consumers.setdefault(member.group, member) is not member:
+            raise BadArgument(f"this client has a consumer of the group {member.group} already")
+
+    async def remove_producer(self, member: ProducerMember) -> None:
+        """A group of ours produces no more; the brokers are told."""
+        if self.producers.pop(member.group, None) is member:
+            await self._leave(member.group, None)
+
+    async def remove_consumer(self, member: ConsumerMember) -> None:
+        """A group of ours consumes no more; the brokers are told."""
+        if self.consumers.pop(member.group, None) is member:
+            await self._leave(None, member.group)
+
+    async def _leave(self, producer_group: str | None, consumer_group: str | None) -> None:
+        async def leave(address: str) -> None:
+            try:
+                await self.calls.unregister(address, producer_group, consumer_group)
+            except ClientError as error:
+                log.info("%s was not told that we leave: %s", address, error)
+
+        await together(leave(one.address) for one in self.routes.members())
+
+    # Routes
+
+    async def update_route(self, topic: str, new_topic: tuple[str, int] | None = None) -> bool:
+        """Ask for the route of a topic; whether there is one.
+
+        With `new_topic`, a topic that new ones are copied from and a number of queues, it is made from that
+        topic's route. Raises `Unreachable` or `BrokerError`.
+        """
+        key = (topic, 0 if new_topic is None else new_topic[1])
+        waiting = self._lookups.get(key)
+        if waiting is not None:
+            waiter: Deferred[bool] = Deferred()
+            waiting.append(waiter)
+            return await waiter
+        self._lookups[key] = []
+        try:
+            found = await self._look_up(topic, new_topic)
+        except Exception as error:
+            for waiter in self._lookups.pop(key):
+                waiter.errback(error)
+            raise
+        for waiter in self._lookups.pop(key):
+            waiter.callback(found)
+        return found
+
+    async def _look_up(self, topic: str, new_topic: tuple[str, int] | None) -> bool:
+        route = await self.name_servers.route(topic if new_topic is None else new_topic[0])
+        if route is None:
+            return False
+        if new_topic is not None:
+            route = as_new_topic(route, new_topic[1])
+        if self.routes.update(topic, route):
+            log.info("the route of %s: %s", topic, _brief(route))
+        members: list[ProducerMember | ConsumerMember] = [*self.producers.values(), *self.consumers.values()]
+        for member in members:
+            member.route_known(topic, route)
+        return True
+
+    async def place_of(self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False) -> Place:
+        """The broker to ask about a queue; see `gateway.client.calls.Directory`."""
+        place = self.routes.reader(queue.broker_name, broker_id, only_this)
+        if place is None:
+            await self.update_route(queue.topic)
+            place = self.routes.reader(queue.broker_name, broker_id, only_this)
+        if place is None:
+            raise NoBroker(f"the broker {queue.broker_name} is in no route of {queue.topic}")
+        return place
+
+    async def master_of(self, queue: MessageQueue) -> str:
+        """Where to send to a queue. Raises `NoBroker`."""
+        return (await self.place_of(queue, only_this=True)).address
+
+    async def somebody(self, topic: str) -> str:
+        """A broker of a topic; see `gateway.client.calls.Directory`."""
+        address = self.routes.anybody(topic, self.random)
+        if address is None:
+            await self.update_route(topic)
+            address = self.routes.anybody(topic, self.random)
+        if address is None:
+            raise NoBroker(f"no broker has the topic {topic}")
+        return address
+
+    def _poll_routes(self) -> None:
+        topics = {topic for member in self.producers.values() for topic in member.topics()}
+        topics |= {topic for member in self.consumers.values() for topic in member.topics()}
+        for topic in sorted(topics):
+            self.spawn(self.update_route(topic))
+
+    # Heartbeats
+
+    def _beat(self) -> None:
+        self.routes.forget_absent()
+        self.spawn(self.heartbeat())
+
+    async def heartbeat(self) -> None:
+        """Tell every broker that we are there; that one does not answer is logged."""
+        if not (self.producers or self.consumers):
+            return
+        await together(self._greet(one) for one in self.routes.members())
+
+    async def _greet(self, broker: Member) -> None:
+        address = broker.address
+        if broker.broker_id != MASTER and not self.consumers:
+            return
+        if address in self._greeting:
+            self._greeting[address] = True
+            return
+        self._greeting[address] = True
+        try:
+            while self._greeting[address]:
+                self._greeting[address] = False
+                self.versions[address] = await self.calls.heartbeat(address, self._heartbeat_data())
+        except ClientError as error:
+            log.warning("broker %s was not told that we are there: %s", broker.broker_name, error)
+        finally:
+            del self._greeting[address]
+
+    def _heartbeat_data(self) -> HeartbeatData:
+        return HeartbeatData(
+            client_id=self.client_id,
+            producer_data_set=[ProducerData(group) for group in sorted(self.producers)],
+            consumer_data_set=[member.consumer_data() for member in self.consumers.values()],
+        )
+
+    def _connected(self, address: str) -> None:
+        """A connection was made: if it is a broker's, it does not know us on it."""
+        for broker in self.routes.members():
+            if broker.address == address and address not in self._greeting and self._is_running:
+                self.spawn(self._greet(broker))
+
+    # Queues
+
+    def rebalance_soon(self, seconds: float = 0.0) -> None:
+        """Share the queues anew, not sooner than `seconds` from now, and not within 1 s of the last time."""
+        if self._is_rebalancing:
+            self._rebalance_again = self._rebalance_again or seconds <= INTERVAL_SECONDS_MIN
+            return
+        rest = self._rebalanced_at + INTERVAL_SECONDS_MIN - self.schedule.seconds()
+        self._rebalance_call.cancel()
+        self._rebalance_call = self.schedule.later(max(seconds, rest), self._rebalance_now)
+
+    def _rebalance_now(self) -> None:
+        self.spawn(self._rebalance())
+
+    async def _rebalance(self) -> None:
+        self._is_rebalancing, self._rebalance_again = True, False
+        balanced = True
+        for member in list(self.consumers.values()):
+            try:
+                balanced = await member.rebalance() and balanced
+            except ClientError as error:
+                log.warning("queues of group %s cannot be shared: %s", member.group, error)
+                balanced = False
+        self._is_rebalancing = False
+        self._rebalanced_at = self.schedule.seconds()
+        if self._is_running:
+            soon = self._rebalance_again or not balanced
+            self.rebalance_soon(INTERVAL_SECONDS_MIN if soon else INTERVAL_SECONDS)
+
+    def _commit_offsets(self) -> None:
+        for member in self.consumers.values():
+            self.spawn(member.commit_offsets())
+
+
+async def together(works: Iterable[Coroutine[Any, Any, Any]]) -> None:
+    """Let several things go on at the same time until all are done; the first failure is raised then."""
+    begun = [Deferred.fromCoroutine(work) for work in works]
+    for succeeded, outcome in await DeferredList(begun, consumeErrors=True):
+        if not succeeded:
+            outcome.raiseException()
+
+
+def _brief(route: TopicRouteData) -> str:
+    return ", ".join(
+        f"{queues.broker_name} {queues.write_queue_nums}/{queues.read_queue_nums} perm {queues.perm}"
+        for queues in route.queue_datas
+    )

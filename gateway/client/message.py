@@ -1,0 +1,270 @@
+"""The nouns of the client: messages to send, messages received, and what became of a send.
+
+Times are in ms since the epoch, bodies are bytes. Properties are text by name; those that the standard gives
+a meaning have an attribute here. Standard: `Message`, `MessageExt`, `MessageClientExt`, `SendResult`,
+`MessageUtil.createReplyMessage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.message import (
+    KEY_SEPARATOR,
+    NAME_VALUE_SEPARATOR,
+    PROPERTY_CLUSTER,
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_KEYS,
+    PROPERTY_MESSAGE_TYPE,
+    PROPERTY_REPLY_TO_CLIENT,
+    PROPERTY_SEPARATOR,
+    PROPERTY_SHARDING_KEY,
+    PROPERTY_TAGS,
+    PROPERTY_TIMER_DELAY_MS,
+    PROPERTY_TIMER_DELIVER_MS,
+    PROPERTY_UNIQ_KEY,
+    PROPERTY_WAIT_STORE_MSG_OK,
+    StoredMessage,
+    format_host,
+    offset_message_id,
+)
+from gateway.client.errors import BadArgument
+from gateway.codec.bodies import MessageQueue
+
+PROPERTY_CORRELATION_ID = "CORRELATION_ID"
+PROPERTY_TTL = "TTL"
+REPLY_TYPE = "reply"
+REPLY_TOPIC_SUFFIX = "_REPLY_TOPIC"
+
+
+class Message:
+    """A message to send.
+
+    `body` may be text, which is sent as UTF-8. `tags` is one tag (consumers choose by it); `keys` one key or
+    several without blanks (administrators find by them). A message waits at the broker with `delay_level`
+    (1 to 18: 1s 5s 10s 30s 1m 2m ... 2h), `delay_millis`, or until `deliver_at`; only one of the three.
+    `sharding_key` says what is to stay in order. `flag` is a number of the sender's own.
+    Raises `BadArgument` for what cannot be written.
+    """
+
+    __slots__ = ("body", "flag", "properties", "topic")
+
+    def __init__(
+        self,
+        topic: str,
+        body: bytes | str = b"",
+        *,
+        tags: str | None = None,
+        keys: str | Iterable[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        flag: int = 0,
+        delay_level: int = 0,
+        delay_millis: int = 0,
+        deliver_at: int = 0,
+        sharding_key: str | None = None,
+        wait_store: bool = True,
+    ) -> None:
+        self.topic = topic
+        self.body = body.encode() if isinstance(body, str) else bytes(body)
+        self.flag = flag
+        self.properties: dict[str, str] = {}
+        for name, value in (properties or {}).items():
+            self.put(name, value)
+        self._put_if(PROPERTY_TAGS, tags)
+        if keys is not None:
+            self._put_if(PROPERTY_KEYS, keys if isinstance(keys, str) else KEY_SEPARATOR.join(keys))
+        self._put_if(PROPERTY_SHARDING_KEY, sharding_key)
+        if sum(map(bool, (delay_level, delay_millis, deliver_at))) > 1:
+            raise BadArgument("a message has one delay: a level, milliseconds, or a time")
+        self._put_if(PROPERTY_DELAY_TIME_LEVEL, str(delay_level) if delay_level else None)
+        self._put_if(PROPERTY_TIMER_DELAY_MS, str(delay_millis) if delay_millis else None)
+        self._put_if(PROPERTY_TIMER_DELIVER_MS, str(deliver_at) if deliver_at else None)
+        self.properties.setdefault(PROPERTY_WAIT_STORE_MSG_OK, "true" if wait_store else "false")
+
+    def put(self, name: str, value: str) -> None:
+        """Set a property; neither name nor value may be empty, or have the two characters that divide
+        them."""
+        if not isinstance(value, str) or not name or not value:
+            raise BadArgument(f"the property {name!r} needs a name and a text: {value!r}")
+        if any(mark in text for mark in (NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR) for text in (name, value)):
+            raise BadArgument(f"the property {name!r} has a character that divides properties")
+        self.properties[name] = value
+
+    def _put_if(self, name: str, value: str | None) -> None:
+        if value:
+            self.put(name, value)
+
+    @property
+    def tags(self) -> str | None:
+        """The tag."""
+        return self.properties.get(PROPERTY_TAGS)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys."""
+        return self.properties.get(PROPERTY_KEYS, "").split()
+
+    @property
+    def unique_key(self) -> str | None:
+        """The id that the client gives a message when it is sent."""
+        return self.properties.get(PROPERTY_UNIQ_KEY)
+
+    @property
+    def delay_level(self) -> int:
+        """The delay level, 0 for none."""
+        text = self.properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
+        return int(text) if text.isascii() and text.isdigit() else 0
+
+    @property
+    def waits_for_store(self) -> bool:
+        """Whether the sender wants its answer only when the message is as safe as the broker is
+        configured."""
+        return self.properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true") == "true"
+
+    def __repr__(self) -> str:
+        tags = f", tags {self.tags}" if self.tags else ""
+        return f"{type(self).__name__}({self.topic!r}, {len(self.body)} bytes{tags})"
+
+
+class ReceivedMessage(Message):
+    """A message as a consumer gets it; its body is made whole again.
+
+    `queue` is where it lies, at `queue_offset`; `reconsume_times` how often it has been refused before.
+    `message_id` is the id that its sender was told, `offset_message_id` the one that says where it is stored.
+    """
+
+    __slots__ = (
+        "born_host",
+        "born_timestamp",
+        "message_id",
+        "offset_message_id",
+        "physical_offset",
+        "queue",
+        "queue_offset",
+        "reconsume_times",
+        "store_host",
+        "store_size",
+        "store_timestamp",
+        "sys_flag",
+    )
+
+    queue: MessageQueue
+    queue_offset: int
+    physical_offset: int
+    store_size: int
+    sys_flag: int
+    reconsume_times: int
+    born_timestamp: int
+    born_host: str
+    store_timestamp: int
+    store_host: str
+    message_id: str
+    offset_message_id: str
+
+    @classmethod
+    def of(cls, stored: StoredMessage, body: bytes, broker_name: str) -> ReceivedMessage:
+        """From a record, its body made whole, and the broker that it came from."""
+        message = cls.__new__(cls)
+        message.topic = stored.topic
+        message.body = body
+        message.flag = stored.flag
+        message.properties = stored.properties
+        message.queue = MessageQueue(stored.topic, broker_name, stored.queue_id)
+        message.queue_offset = stored.queue_offset
+        message.physical_offset = stored.physical_offset
+        message.store_size = stored.size
+        message.sys_flag = stored.sys_flag
+        message.reconsume_times = stored.reconsume_times
+        message.born_timestamp = stored.born_timestamp
+        message.born_host = format_host(stored.born_host)
+        message.store_timestamp = stored.store_timestamp
+        message.store_host = format_host(stored.store_host)
+        message.offset_message_id = offset_message_id(stored.store_host, stored.physical_offset)
+        message.message_id = stored.properties.get(PROPERTY_UNIQ_KEY) or message.offset_message_id
+        return message
+
+    def reply(self, body: bytes | str) -> Message:
+        """The message that answers this one; send it with any producer. Raises `BadArgument` for no request.
+
+        Standard: `MessageUtil.createReplyMessage`.
+        """
+        cluster = self.properties.get(PROPERTY_CLUSTER)
+        asked = {
+            name: self.properties.get(name) for name in (PROPERTY_CORRELATION_ID, PROPERTY_REPLY_TO_CLIENT)
+        }
+        if not cluster or not all(asked.values()):
+            raise BadArgument("this message asks for no reply")
+        reply = Message(cluster + REPLY_TOPIC_SUFFIX, body)
+        for name, value in {**asked, PROPERTY_TTL: self.properties.get(PROPERTY_TTL)}.items():
+            reply._put_if(name, value)
+        reply.put(PROPERTY_MESSAGE_TYPE, REPLY_TYPE)
+        return reply
+
+    def __repr__(self) -> str:
+        place = f"{self.queue.broker_name}/{self.queue.queue_id}@{self.queue_offset}"
+        return f"ReceivedMessage({self.topic!r} {place}, {len(self.body)} bytes)"
+
+
+class SendStatus(StrEnum):
+    """How safe a stored message is; in each case it is stored. Standard: same name."""
+
+    SEND_OK = "SEND_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """Where a message was stored.
+
+    Of a batch, both ids are those of its messages joined by commas, and the offset is the first. With
+    `recall_handle` a message with a timer can be taken back.
+    """
+
+    status: SendStatus
+    message_id: str
+    offset_message_id: str
+    queue: MessageQueue
+    queue_offset: int
+    transaction_id: str | None = None
+    recall_handle: str | None = None
+
+
+class PullStatus(StrEnum):
+    """What a pull found. Standard: same name."""
+
+    FOUND = "FOUND"
+    NO_NEW_MSG = "NO_NEW_MSG"
+    NO_MATCHED_MSG = "NO_MATCHED_MSG"
+    OFFSET_ILLEGAL = "OFFSET_ILLEGAL"
+
+
+@dataclass(frozen=True, slots=True)
+class PullResult:
+    """What a pull found, where to go on, and where the queue begins and ends."""
+
+    status: PullStatus
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    messages: list[ReceivedMessage]
+
+
+class TransactionState(StrEnum):
+    """What a local transaction came to; with UNKNOWN the broker asks again. Standard:
+    `LocalTransactionState`."""
+
+    COMMIT = "COMMIT_MESSAGE"
+    ROLLBACK = "ROLLBACK_MESSAGE"
+    UNKNOWN = "UNKNOW"
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionResult:
+    """A half message, and what its transaction came to."""
+
+    sent: SendResult
+    state: TransactionState

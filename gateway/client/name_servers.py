@@ -1,0 +1,59 @@
+"""The name servers: one of them is asked, and the next one when it fails.
+
+None knows of the others, and each knows everything. Standard:
+`NettyRemotingClient.getAndCreateNameserverChannel`, `MQClientAPIImpl.getTopicRouteInfoFromNameServer`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from random import Random
+
+from gateway.client.asking import Asking, decode_body
+from gateway.client.errors import BadArgument, BrokerError, Unreachable
+from gateway.codec.bodies import TopicRouteData
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.fields import Header
+from gateway.codec.headers import GetRouteInfoRequestHeader
+
+log = logging.getLogger(__name__)
+
+
+class NameServers:
+    """The list, and whose turn it is. The list is shuffled, so that clients do not all ask the first."""
+
+    def __init__(self, addresses: Sequence[str], asking: Asking, random: Random) -> None:
+        self.addresses = list(addresses)
+        random.shuffle(self.addresses)
+        self._asking = asking
+        self._turn = 0
+
+    async def ask(self, code: int, header: Header | None = None, body: bytes = b"") -> RemotingCommand:
+        """The answer of the first name server that gives one, whatever it is.
+
+        Raises `Unreachable` when none does, `BadArgument` when there is none.
+        """
+        if not self.addresses:
+            raise BadArgument("no name server is configured: give namesrv_addr, or set NAMESRV_ADDR")
+        reasons = []
+        for _ in range(len(self.addresses)):
+            address = self.addresses[self._turn % len(self.addresses)]
+            try:
+                return await self._asking.ask(address, code, header, body)
+            except Unreachable as error:
+                reasons.append(str(error))
+                log.warning("name server %s does not answer: %s", address, error)
+                self._turn += 1
+        raise Unreachable("no name server answers: " + "; ".join(reasons))
+
+    async def route(self, topic: str) -> TopicRouteData | None:
+        """The route of a topic; None when there is none. Raises `Unreachable` or `BrokerError`."""
+        header = GetRouteInfoRequestHeader(topic=topic)
+        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            return None
+        if answer.code != ResponseCode.SUCCESS:
+            raise BrokerError(answer.code, answer.remark, "the name server")
+        return decode_body(TopicRouteData, answer) if answer.body else None

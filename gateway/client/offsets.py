@@ -1,0 +1,107 @@
+"""How far each queue has been consumed, as this client knows; and where that is kept.
+
+`ConsumedOffsets` is the table, pure. `LocalOffsets` keeps it in a file, for broadcasting, in the standard's
+format and place: `<folder>/<client id>/<group>/offsets.json`. For clustering brokers keep it: see
+`gateway.client.consumer`. Standard: `ControllableOffset`, `LocalFileOffsetStore`, `OffsetSerializeWrapper`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from engine.disk import Disk
+from engine.errors import ConfigError
+from engine.jsonfile import TableFile
+from engine.worker import Worker
+from gateway.client.errors import ClientError
+from gateway.codec.bodies import MessageQueue
+from gateway.codec.bodies.body import Body
+from gateway.codec.errors import BodyError
+
+NONE = -1
+"""Of a queue that has no offset."""
+
+
+@dataclass(slots=True)
+class OffsetTable(Body):
+    """The file: offsets by queue."""
+
+    offset_table: dict[MessageQueue, int] = field(default_factory=dict)
+
+
+class ConsumedOffsets:
+    """Offsets by queue: the next message to consume."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[MessageQueue, int] = {}
+        self._frozen: set[MessageQueue] = set()
+
+    def get(self, queue: MessageQueue) -> int:
+        """The offset of a queue, or -1."""
+        return self._offsets.get(queue, NONE)
+
+    def update(self, queue: MessageQueue, offset: int, *, increase_only: bool = False) -> None:
+        """Consumed up to here; a frozen offset stays."""
+        if queue in self._frozen:
+            return
+        if increase_only:
+            offset = max(offset, self.get(queue))
+        self._offsets[queue] = offset
+
+    def freeze(self, queue: MessageQueue, offset: int) -> None:
+        """Set an offset that what is still being consumed must not change; `remove` thaws."""
+        self._offsets[queue] = offset
+        self._frozen.add(queue)
+
+    def remove(self, queue: MessageQueue) -> None:
+        """The queue is not ours any more."""
+        self._offsets.pop(queue, None)
+        self._frozen.discard(queue)
+
+    def keep(self, queues: Collection[MessageQueue]) -> None:
+        """Forget all queues but these."""
+        for queue in [queue for queue in self._offsets if queue not in queues]:
+            self.remove(queue)
+
+    def of(self, topic: str | None = None) -> dict[MessageQueue, int]:
+        """A copy, of one topic or all."""
+        return {queue: offset for queue, offset in self._offsets.items() if topic in (None, queue.topic)}
+
+
+class LocalOffsets:
+    """The file of one client and group."""
+
+    def __init__(
+        self, disk: Disk, folder: str, client_id: str, group: str, worker: Worker | None = None
+    ) -> None:
+        path = os.path.join(os.path.expanduser(folder), client_id, group, "offsets.json")
+        self._file = TableFile(disk, path, worker)
+        self._kept: dict[MessageQueue, int] = {}
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return self._file.path
+
+    def load(self) -> dict[MessageQueue, int]:
+        """What was kept. Raises `ClientError` when there is something that cannot be read."""
+        try:
+            table = self._file.load()
+            self._kept = OffsetTable.from_json(table or {}).offset_table
+        except (ConfigError, BodyError) as error:
+            raise ClientError(f"offsets of broadcasting cannot be read: {error}") from None
+        return dict(self._kept)
+
+    def get(self, queue: MessageQueue) -> int:
+        """What was kept of a queue, or -1."""
+        return self._kept.get(queue, NONE)
+
+    def save(self, offsets: dict[MessageQueue, int], *, inline: bool = False) -> None:
+        """Keep these; other queues stay as they were. A failure is logged. `inline`: written when this
+        returns."""
+        if all(self._kept.get(queue) == offset for queue, offset in offsets.items()) and not inline:
+            return
+        self._kept.update(offsets)
+        self._file.save(lambda: OffsetTable(dict(self._kept)).encode(), inline=inline)

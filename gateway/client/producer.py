@@ -1,0 +1,420 @@
+"""Sending messages: the core that Twisted programs use as it is, and the other faces are made of.
+
+A send looks up the route (that of `TBW102` when the topic is new), takes the next queue in turn, and tries
+again on another broker when that fails, as often and as long as the settings allow. Every method gives a
+Deferred; see `gateway.client` for the blocking and the asyncio face.
+Standard: `DefaultMQProducer`, `DefaultMQProducerImpl`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from engine.message import DLQ_PREFIX, RETRY_PREFIX
+from gateway.client.asking import as_deferred, decode_header
+from gateway.client.batches import split_by_size
+from gateway.client.client import Client, Surroundings
+from gateway.client.errors import (
+    BadArgument,
+    BrokerError,
+    ClientError,
+    NoRoute,
+    NotRunning,
+    SendFailed,
+    TimedOut,
+    TooBusy,
+    Unreachable,
+)
+from gateway.client.faults import FaultTable
+from gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
+from gateway.client.namespaces import with_namespace, without_namespace
+from gateway.client.options import ProducerOptions, made
+from gateway.client.publishing import PublishInfo
+from gateway.client.routes import MASTER, queues_to_send
+from gateway.client.selectors import Selector
+from gateway.client.sending import RETRIABLE, Prepared, check_group, check_topic, prepare, prepare_batch
+from gateway.codec.bodies import MessageQueue, TopicRouteData
+from gateway.codec.codes import RequestCode
+from gateway.codec.headers import (
+    CheckTransactionStateRequestHeader,
+    GetMaxOffsetRequestHeader,
+    RecallMessageRequestHeader,
+    RecallMessageResponseHeader,
+)
+
+log = logging.getLogger(__name__)
+
+RESERVED_GROUP = "DEFAULT_PRODUCER"
+TURN_MAX = 1 << 31
+
+
+class Producer:
+    """A producer group of a client. `client` is shared with others if given, else the producer's own."""
+
+    def __init__(
+        self,
+        group: str,
+        surroundings: Surroundings,
+        *,
+        client: Client | None = None,
+        **settings: Any,
+    ) -> None:
+        self.options = made(ProducerOptions, settings)
+        check_group(group, RESERVED_GROUP)
+        self.group = with_namespace(self.options.namespace, group)
+        self._owns_client = client is None
+        self.client = client or Client(self.options, surroundings)
+        self.faults = FaultTable(
+            is_grading=self.options.send_latency_enable,
+            is_detecting=self.options.start_detector_enable,
+            detect_interval=self.options.detect_interval,
+        )
+        self._infos: dict[str, PublishInfo] = {}
+        self._in_flight = 0
+        self._is_running = False
+
+    # Its life
+
+    @as_deferred
+    async def start(self, topics: Iterable[str] = ()) -> None:
+        """Begin; routes of `topics` are looked up now, so that the first send need not."""
+        if self._is_running:
+            raise NotRunning(f"the producer {self.group} was started before")
+        self.client.add_producer(self)
+        self._is_running = True
+        self.client.start()
+        if self.options.start_detector_enable:
+            seconds = self.options.detect_interval / 1000
+            self.client.schedule.every(seconds, seconds, self._detect)
+        for topic in topics:
+            await self._info(with_namespace(self.options.namespace, topic))
+        await self.client.heartbeat()
+
+    @as_deferred
+    async def close(self) -> None:
+        """Leave the brokers; harmless when that has been done. Sends that are under way fail."""
+        if not self._is_running:
+            return
+        self._is_running = False
+        await self.client.remove_producer(self)
+        if self._owns_client:
+            await self.client.close()
+
+    # Sending
+
+    @as_deferred
+    async def send(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        selector: Selector | None = None,
+        argument: Any = None,
+        timeout: float | None = None,
+        tries: int | None = None,
+    ) -> SendResult:
+        """Store a message; `timeout` in seconds for all tries together.
+
+        With `queue`, or a `selector` that is given the queues, the message and the `argument`, it goes there
+        and is tried once. Raises `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
+        `TimedOut`, `TooBusy`. After the last three, and `SendFailed`, it may have been stored all the same.
+        """
+        self._check_running()
+        prepared = prepare(message, self.options, self.client.ids, self.client.clock.millis())
+        if queue is not None or selector is not None:
+            chosen = await self._chosen(message, prepared, queue, selector, argument)
+            return await self._counted(self._try(prepared, chosen, self._limit(timeout)))
+        return await self._counted(self._send(prepared, self._limit(timeout), tries))
+
+    @as_deferred
+    async def send_batch(
+        self, messages: Sequence[Message], *, queue: MessageQueue | None = None, timeout: float | None = None
+    ) -> list[SendResult]:
+        """Store messages of one topic together, in as many batches as their size asks for, one after the
+        other.
+
+        Raises as `send`; what came before the failure is stored.
+        """
+        self._check_running()
+        results = []
+        for part in split_by_size(messages, self.options.max_message_size):
+            prepared = prepare_batch(part, self.options, self.client.ids, self.client.clock.millis())
+            limit = self._limit(timeout)
+            if queue is not None:
+                chosen = await self._chosen(part[0], prepared, queue, None, None)
+                work = self._try(prepared, chosen, limit)
+            else:
+                work = self._send(prepared, limit, None)
+            results.append(await self._counted(work))
+        if not results:
+            raise BadArgument("a batch without messages")
+        return results
+
+    @as_deferred
+    async def send_oneway(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        selector: Selector | None = None,
+        argument: Any = None,
+    ) -> None:
+        """Send a message and do not wait; nobody learns whether it was stored. Raises `BadArgument`,
+        `NoRoute`, `NoBroker`."""
+        self._check_running()
+        now = self.client.clock.millis()
+        prepared = prepare(message, self.options, self.client.ids, now)
+        if queue is not None or selector is not None:
+            chosen = await self._chosen(message, prepared, queue, selector, argument)
+        else:
+            chosen = self._next(await self._info(prepared.topic), prepared.topic, None, False)
+        header = prepared.header(self.group, self.options, chosen, now)
+        address = await self.client.master_of(chosen)
+        self.client.asking.tell(address, prepared.code, header, prepared.body, vip=True)
+
+    @as_deferred
+    async def recall(self, topic: str, handle: str) -> str:
+        """Take back a message with a timer that was not delivered yet; its id. `handle` is from its
+        `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`."""
+        self._check_running()
+        check_topic(topic)
+        if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
+            raise BadArgument(f"nothing can be recalled from {topic}")
+        broker_name = _broker_of(handle)
+        topic = with_namespace(self.options.namespace, topic)
+        await self._info(topic)
+        address = self.client.routes.master(broker_name) or await self.client.somebody(topic)
+        header = RecallMessageRequestHeader(
+            producer_group=self.group, topic=topic, recall_handle=handle, bname=broker_name
+        )
+        timeout = self.options.send_msg_timeout / 1000
+        answer = await self.client.asking.expect(address, RequestCode.RECALL_MESSAGE, header, timeout=timeout)
+        return decode_header(RecallMessageResponseHeader, answer).msg_id
+
+    @as_deferred
+    async def request(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        selector: Selector | None = None,
+        argument: Any = None,
+        timeout: float | None = None,
+    ) -> ReceivedMessage:
+        """Send a message and wait for the reply of who consumes it; `timeout` in seconds for both.
+
+        Raises `ReplyTimedOut`, and what `send` raises.
+        """
+        self._check_running()
+        topic = with_namespace(self.options.namespace, message.topic)
+        limit = self._limit(timeout)
+        if self.client.routes.route(topic) is None:
+            # Brokers bring replies to connections on which they have heard of us.
+            await self._info(topic)
+            await self.client.heartbeat()
+        reply = self.client.requests.begin(message, limit)
+        try:
+            await self.send(message, queue=queue, selector=selector, argument=argument, timeout=limit)
+        except ClientError:
+            self.client.requests.drop(message)
+            reply.addErrback(lambda _: None)
+            reply.cancel()
+            raise
+        return await reply
+
+    @as_deferred
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """The queues that a topic can be sent to. Raises `NoRoute`."""
+        self._check_running()
+        info = await self._info(with_namespace(self.options.namespace, topic))
+        return [self._shown(queue) for queue in info.queues]
+
+    # What the client wants of a member
+
+    def topics(self) -> list[str]:
+        """What it sends to."""
+        return list(self._infos)
+
+    def route_known(self, topic: str, route: TopicRouteData) -> None:
+        """Take the queues over; turns go on where they were."""
+        queues = tuple(queues_to_send(topic, route))
+        before = self._infos.get(topic)
+        if before is not None and before.queues != queues:
+            self._infos[topic] = PublishInfo(queues, before.turn)
+
+    def check_transaction(
+        self, address: str, message: ReceivedMessage, header: CheckTransactionStateRequestHeader
+    ) -> None:
+        """A producer without transactions has nothing to say."""
+        log.warning("%s asks for a transaction of %s, which has no listener", address, self.group)
+
+    # The way of a send
+
+    async def _counted(self, work: Any) -> SendResult:
+        if self._in_flight >= self.options.max_sends_in_flight:
+            work.close()
+            raise TooBusy(f"{self._in_flight} sends are under way")
+        self._in_flight += 1
+        try:
+            result: SendResult = await work
+            return result
+        finally:
+            self._in_flight -= 1
+
+    async def _send(self, prepared: Prepared, limit: float, tries: int | None) -> SendResult:
+        """Try on one broker after another."""
+        seconds = self.client.schedule.seconds
+        deadline = seconds() + limit
+        info = await self._info(prepared.topic)
+        left = 1 + (self.options.retry_times_when_send_failed if tries is None else tries)
+        brokers: list[str] = []
+        weak: SendResult | None = None
+        failure: ClientError = TimedOut(f"{prepared.topic}: no time was left to send")
+        while left and deadline > seconds():
+            left -= 1
+            queue = self._next(info, prepared.topic, brokers[-1] if brokers else None, bool(brokers))
+            brokers.append(queue.broker_name)
+            try:
+                result = await self._try(prepared, queue, self._patience(deadline - seconds(), left))
+            except BrokerError as error:
+                if error.code not in RETRIABLE:
+                    raise
+                failure = error
+            except ClientError as error:
+                failure = error
+            else:
+                if (
+                    result.status is SendStatus.SEND_OK
+                    or not self.options.retry_another_broker_when_not_store_ok
+                ):
+                    return result
+                weak = result
+            info = self._infos.get(prepared.topic, info)
+            log.info("%s: try %d of a send failed: %s", prepared.topic, len(brokers), failure)
+        if weak is not None:
+            return weak
+        if not brokers:
+            raise failure
+        raise SendFailed(prepared.topic, brokers, failure) from failure
+
+    async def _try(self, prepared: Prepared, queue: MessageQueue, timeout: float) -> SendResult:
+        """One try; brokers are graded by what comes of it."""
+        client, broker = self.client, queue.broker_name
+        address = await client.master_of(queue)
+        now = client.clock.millis()
+        header = prepared.header(self.group, self.options, queue, now)
+        try:
+            answer = await client.asking.ask(
+                address, prepared.code, header, prepared.body, timeout=timeout, vip=True
+            )
+            result = prepared.result(answer, queue, address, self.options.namespace)
+        except BrokerError:
+            self.faults.refused(broker, client.clock.millis())
+            raise
+        except (Unreachable, TooBusy):
+            self.faults.failed(broker, client.clock.millis())
+            raise
+        later = client.clock.millis()
+        self.faults.succeeded(broker, later - now, later)
+        return result
+
+    async def _info(self, topic: str) -> PublishInfo:
+        """The queues of a topic; those that it will have, if it is new. Raises `NoRoute`."""
+        info = self._infos.get(topic)
+        if info is not None and info.queues:
+            return info
+        if info is None:
+            self._infos[topic] = PublishInfo((), self.client.random.randrange(TURN_MAX))
+        try:
+            known = await self.client.update_route(topic)
+            if not known:
+                new_topic = (self.options.create_topic_key, self.options.default_topic_queue_nums)
+                known = await self.client.update_route(topic, new_topic)
+        except ClientError as error:
+            raise NoRoute(topic, str(error)) from error
+        info = self._infos.get(topic)
+        if info is None or not info.queues:
+            self._infos.pop(topic, None)
+            raise NoRoute(topic, "it has no queue that can be written" if known else "")
+        return info
+
+    def _next(self, info: PublishInfo, topic: str, last_broker: str | None, is_retry: bool) -> MessageQueue:
+        def elsewhere() -> int:
+            return self.client.random.randrange(TURN_MAX)
+
+        now = self.client.clock.millis()
+        queue = self.faults.choose(info, last_broker, now, elsewhere if is_retry else None)
+        if queue is None:
+            raise NoRoute(topic, "it has no queue that can be written")
+        return queue
+
+    async def _chosen(
+        self,
+        message: Message,
+        prepared: Prepared,
+        queue: MessageQueue | None,
+        selector: Selector | None,
+        argument: Any,
+    ) -> MessageQueue:
+        if queue is None:
+            assert selector is not None
+            info = await self._info(prepared.topic)
+            queue = selector([self._shown(one) for one in info.queues], message, argument)
+        if with_namespace(self.options.namespace, queue.topic) != prepared.topic:
+            raise BadArgument(f"a message of {message.topic} cannot go to a queue of {queue.topic}")
+        return MessageQueue(prepared.topic, queue.broker_name, queue.queue_id)
+
+    def _patience(self, left: float, tries_left: int) -> float:
+        most = self.options.send_msg_max_timeout_per_request
+        return min(left, most / 1000) if most > -1 and tries_left else left
+
+    def _limit(self, timeout: float | None) -> float:
+        return self.options.send_msg_timeout / 1000 if timeout is None else timeout
+
+    def _shown(self, queue: MessageQueue) -> MessageQueue:
+        topic = without_namespace(self.options.namespace, queue.topic)
+        return MessageQueue(topic, queue.broker_name, queue.queue_id)
+
+    def _check_running(self) -> None:
+        if not self._is_running:
+            raise NotRunning(f"the producer {self.group} is not running")
+
+    def _detect(self) -> None:
+        """Look at brokers that failed. Standard: `MQClientInstance.detect` through the fault table."""
+        for name in self.faults.due(self.client.clock.millis()):
+            address = self.client.routes.master(name)
+            if address is None:
+                self.faults.forget(name)
+            else:
+                self.client.spawn(self._look_at(name, address))
+
+    async def _look_at(self, broker: str, address: str) -> None:
+        topic = next((one for one, info in self._infos.items() if _has_broker(info, broker)), "")
+        header = GetMaxOffsetRequestHeader(topic=topic, queue_id=MASTER, bname=broker)
+        timeout = self.options.detect_timeout / 1000
+        try:
+            await self.client.asking.ask(address, RequestCode.GET_MAX_OFFSET, header, timeout=timeout)
+        except ClientError as error:
+            log.info("broker %s cannot be reached yet: %s", broker, error)
+        else:
+            self.faults.reached(broker)
+
+
+def _has_broker(info: PublishInfo, broker: str) -> bool:
+    return any(queue.broker_name == broker for queue in info.queues)
+
+
+def _broker_of(handle: str) -> str:
+    """The broker in a recall handle: version, topic, broker, time and key. Standard:
+    `RecallMessageHandle`."""
+    try:
+        parts = base64.urlsafe_b64decode(handle.encode()).decode().split(" ")
+    except (binascii.Error, ValueError):
+        parts = []
+    if len(parts) < 5 or parts[0] != "v1":
+        raise BadArgument(f"{handle!r} is no recall handle")
+    return parts[2]

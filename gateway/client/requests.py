@@ -1,0 +1,110 @@
+"""Requests that wait for the reply of a consumer: a message there, a message back.
+
+The requester marks its message with a number of its own, its client id and how long it waits; whoever
+consumes it sends a reply with the same marks, which the broker brings to the connection of the client id.
+Standard: `RequestFutureHolder`, `ClientRemotingProcessor.receiveReplyMessage`.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from twisted.internet.defer import Deferred
+
+from engine.message import PROPERTY_REPLY_TO_CLIENT, StoredMessage, pack_host, parse_properties
+from gateway.client.compression import decompress
+from gateway.client.errors import ClientError, ReplyTimedOut
+from gateway.client.message import PROPERTY_CORRELATION_ID, PROPERTY_TTL, Message, ReceivedMessage
+from gateway.client.schedule import Schedule
+from gateway.codec.headers import ReplyMessageRequestHeader
+
+log = logging.getLogger(__name__)
+
+PROPERTY_ARRIVE_TIME = "ARRIVE_TIME"
+
+
+class Requests:
+    """Those of one client that wait for a reply, by their number."""
+
+    def __init__(self, schedule: Schedule, client_id: str) -> None:
+        self._schedule = schedule
+        self._client_id = client_id
+        self._waiting: dict[str, Deferred[ReceivedMessage]] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def begin(self, message: Message, timeout: float) -> Deferred[ReceivedMessage]:
+        """Mark a message that is about to be sent; the Deferred is its reply, or fails with `ReplyTimedOut`
+        after `timeout` seconds."""
+        number = str(uuid.uuid4())
+        message.put(PROPERTY_CORRELATION_ID, number)
+        message.put(PROPERTY_REPLY_TO_CLIENT, self._client_id)
+        message.put(PROPERTY_TTL, str(round(timeout * 1000)))
+        reply: Deferred[ReceivedMessage] = Deferred()
+        self._waiting[number] = reply
+
+        def give_up() -> None:
+            if self._waiting.pop(number, None) is not None:
+                reply.errback(
+                    ReplyTimedOut(f"nobody replied to a message of {message.topic} in {timeout:g} s")
+                )
+
+        call = self._schedule.later(timeout, give_up)
+
+        def over(outcome: ReceivedMessage) -> ReceivedMessage:
+            call.cancel()
+            return outcome
+
+        return reply.addBoth(over)
+
+    def drop(self, message: Message) -> None:
+        """The message could not be sent: nobody will reply."""
+        self._waiting.pop(message.properties.get(PROPERTY_CORRELATION_ID, ""), None)
+
+    def take(self, header: ReplyMessageRequestHeader, body: bytes, now: int) -> None:
+        """A reply has come. Raises `ClientError` when it cannot be read."""
+        message = _read(header, body, now)
+        number = message.properties.get(PROPERTY_CORRELATION_ID, "")
+        waiting = self._waiting.pop(number, None)
+        if waiting is None:
+            log.info("a reply from %s came late, or was never asked for: %r", header.born_host, number)
+        else:
+            waiting.callback(message)
+
+    def close(self) -> None:
+        """Nothing will come any more."""
+        waiting, self._waiting = self._waiting, {}
+        for reply in waiting.values():
+            reply.errback(ReplyTimedOut("the client was closed"))
+
+
+def _read(header: ReplyMessageRequestHeader, body: bytes, now: int) -> ReceivedMessage:
+    properties = parse_properties(header.properties or "")
+    properties[PROPERTY_ARRIVE_TIME] = str(now)
+    stored = StoredMessage(
+        header.topic,
+        header.queue_id,
+        body,
+        properties,
+        header.born_timestamp,
+        _host(header.born_host),
+        _host(header.store_host),
+        header.flag,
+        header.sys_flag,
+        header.reconsume_times or 0,
+    )
+    stored.queue_offset = stored.physical_offset = stored.body_crc = 0
+    stored.size = len(body)
+    stored.store_timestamp = header.store_timestamp
+    return ReceivedMessage.of(stored, decompress(body, header.sys_flag), header.bname or "")
+
+
+def _host(text: str) -> bytes:
+    """`ip:port`, with or without a slash before it as Java prints addresses."""
+    ip, _, port = text.rpartition("/")[2].rpartition(":")
+    try:
+        return pack_host(ip.strip("[]"), int(port))
+    except (OSError, ValueError):
+        raise ClientError(f"{text!r} is no address") from None

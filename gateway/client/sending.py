@@ -1,0 +1,210 @@
+"""A message as it goes to a broker: checked, given its id, compressed; pure, times in ms since the epoch.
+
+What is prepared here once is sent as often as tries are needed. Standard:
+`DefaultMQProducerImpl.sendKernelImpl`, `Validators`, `MQClientAPIImpl.processSendResponse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.message import (
+    PROPERTY_INNER_MULTI_DISPATCH,
+    PROPERTY_INSTANCE_ID,
+    PROPERTY_MAX_RECONSUME_TIMES,
+    PROPERTY_MESSAGE_TYPE,
+    PROPERTY_RECONSUME_TIME,
+    PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_UNIQ_KEY,
+    PROPERTY_WAIT_STORE_MSG_OK,
+    RETRY_PREFIX,
+    SEND_FORBIDDEN_TOPICS,
+    SysFlag,
+    format_properties,
+    validate_group,
+    validate_topic,
+)
+from gateway.client.asking import decode_header
+from gateway.client.batches import check_batch, encode_batch
+from gateway.client.compression import compress
+from gateway.client.errors import BadArgument, BrokerError
+from gateway.client.identity import MessageIds
+from gateway.client.message import REPLY_TYPE, Message, SendResult, SendStatus
+from gateway.client.namespaces import with_namespace, without_namespace
+from gateway.client.options import ProducerOptions
+from gateway.codec.bodies import MessageQueue
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import SendMessageRequestHeaderV2, SendMessageResponseHeader
+
+STATUS = {
+    ResponseCode.SUCCESS: SendStatus.SEND_OK,
+    ResponseCode.FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
+    ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
+    ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
+}
+"""Answers with which a message is stored."""
+
+RETRIABLE = frozenset(
+    {
+        ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.SERVICE_NOT_AVAILABLE,
+        ResponseCode.SYSTEM_ERROR,
+        ResponseCode.SYSTEM_BUSY,
+        ResponseCode.NO_PERMISSION,
+        ResponseCode.NO_BUYER_ID,
+        ResponseCode.NOT_IN_CURRENT_UNIT,
+        ResponseCode.GO_AWAY,
+    }
+)
+"""Refusals after which another broker is tried. Standard: `DefaultMQProducer.retryResponseCodes`."""
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What is the same in all tries: request code, body, and the header but for the queue."""
+
+    code: int
+    topic: str
+    body: bytes
+    sys_flag: int
+    flag: int
+    properties: str
+    message_id: str
+    is_batch: bool
+    reconsume_times: int = 0
+    max_reconsume_times: int | None = None
+
+    def header(
+        self, group: str, options: ProducerOptions, queue: MessageQueue, now: int
+    ) -> SendMessageRequestHeaderV2:
+        """The header that sends it to a queue."""
+        return SendMessageRequestHeaderV2(
+            producer_group=group,
+            topic=self.topic,
+            default_topic=options.create_topic_key,
+            default_topic_queue_nums=options.default_topic_queue_nums,
+            queue_id=queue.queue_id,
+            sys_flag=self.sys_flag,
+            born_timestamp=now,
+            flag=self.flag,
+            properties=self.properties,
+            reconsume_times=self.reconsume_times,
+            unit_mode=options.unit_mode,
+            batch=self.is_batch,
+            max_reconsume_times=self.max_reconsume_times,
+            bname=queue.broker_name,
+        )
+
+    def result(
+        self, answer: RemotingCommand, queue: MessageQueue, address: str, namespace: str
+    ) -> SendResult:
+        """What an answer says. Raises `BrokerError` when the message is not stored."""
+        status = STATUS.get(answer.code)  # type: ignore[call-overload]
+        if status is None:
+            raise BrokerError(answer.code, answer.remark, address)
+        header = decode_header(SendMessageResponseHeader, answer)
+        topic = without_namespace(namespace, queue.topic)
+        return SendResult(
+            status,
+            header.batch_uniq_id or self.message_id,
+            header.msg_id,
+            MessageQueue(topic, queue.broker_name, header.queue_id),
+            header.queue_offset,
+            header.transaction_id,
+            header.recall_handle,
+        )
+
+
+def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: int) -> Prepared:
+    """Check a message, give it an id if it has none, compress its body. Raises `BadArgument`.
+
+    The id stays with the message: sent again, it is known as the same.
+    """
+    check_message(message, options)
+    properties = message.properties
+    if PROPERTY_UNIQ_KEY not in properties:
+        properties[PROPERTY_UNIQ_KEY] = ids.next(now)
+    if options.namespace:
+        properties[PROPERTY_INSTANCE_ID] = options.namespace
+    body, sys_flag = message.body, 0
+    if len(body) >= options.compress_msg_body_over_howmuch:
+        body = compress(body, options.compress_type, options.compress_level)
+        sys_flag = options.compress_type.flag
+    if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true":
+        sys_flag |= SysFlag.TRANSACTION_PREPARED
+    is_reply = properties.get(PROPERTY_MESSAGE_TYPE) == REPLY_TYPE
+    topic = with_namespace(options.namespace, message.topic)
+    prepared = Prepared(
+        code=RequestCode.SEND_REPLY_MESSAGE_V2 if is_reply else RequestCode.SEND_MESSAGE_V2,
+        topic=topic,
+        body=body,
+        sys_flag=sys_flag,
+        flag=message.flag,
+        properties="",
+        message_id=properties[PROPERTY_UNIQ_KEY],
+        is_batch=False,
+    )
+    if topic.startswith(RETRY_PREFIX):
+        # What a consumer could not hand back otherwise; the broker reads the counts from the header.
+        properties = dict(properties)
+        prepared.reconsume_times = int(properties.pop(PROPERTY_RECONSUME_TIME, "0"))
+        times = properties.pop(PROPERTY_MAX_RECONSUME_TIMES, None)
+        prepared.max_reconsume_times = None if times is None else int(times)
+    prepared.properties = format_properties(properties)
+    return prepared
+
+
+def prepare_batch(
+    messages: Sequence[Message], options: ProducerOptions, ids: MessageIds, now: int
+) -> Prepared:
+    """The same for messages that go together; their bodies are not compressed. Raises `BadArgument`."""
+    check_batch(messages)
+    for message in messages:
+        check_message(message, options)
+        message.properties.setdefault(PROPERTY_UNIQ_KEY, ids.next(now))
+    body = encode_batch(messages)
+    if len(body) > options.max_message_size:
+        raise BadArgument(f"a batch of {len(body)} bytes, more than {options.max_message_size}")
+    wait = "true" if messages[0].waits_for_store else "false"
+    return Prepared(
+        code=RequestCode.SEND_BATCH_MESSAGE,
+        topic=with_namespace(options.namespace, messages[0].topic),
+        body=body,
+        sys_flag=0,
+        flag=0,
+        properties=format_properties({PROPERTY_WAIT_STORE_MSG_OK: wait}),
+        message_id=",".join(message.properties[PROPERTY_UNIQ_KEY] for message in messages),
+        is_batch=True,
+    )
+
+
+def check_message(message: Message, options: ProducerOptions) -> None:
+    """Refuse what no broker takes. Raises `BadArgument`."""
+    topic = message.topic
+    check_topic(topic)
+    if topic in SEND_FORBIDDEN_TOPICS:
+        raise BadArgument(f"nothing may be sent to {topic}")
+    if not message.body:
+        raise BadArgument("a message without body")
+    if len(message.body) > options.max_message_size:
+        raise BadArgument(f"a body of {len(message.body)} bytes, more than {options.max_message_size}")
+    if "/" in message.properties.get(PROPERTY_INNER_MULTI_DISPATCH, ""):
+        raise BadArgument(f"{PROPERTY_INNER_MULTI_DISPATCH} has a slash")
+
+
+def check_topic(topic: str) -> None:
+    """Refuse a name that cannot be that of a topic. Raises `BadArgument`."""
+    refusal = validate_topic(topic)
+    if refusal is not None:
+        raise BadArgument(refusal)
+
+
+def check_group(group: str, reserved: str) -> None:
+    """Refuse a name that cannot be that of a group. Raises `BadArgument`."""
+    refusal = validate_group(group)
+    if refusal is not None:
+        raise BadArgument(refusal)
+    if group == reserved:
+        raise BadArgument(f"a group may not be called {reserved}")

@@ -1,0 +1,37 @@
+"""What a consumer wants of a topic, as brokers are told. Standard: `FilterAPI`, `MessageSelector`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import FilterError
+from engine.filters.tags import ALL, SQL92_TYPE, TAG_TYPE, compile_subscription
+from gateway.client.errors import BadArgument
+from gateway.codec.bodies import SubscriptionData
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """An SQL92 expression over properties, to subscribe with: `Sql("a > 3")`."""
+
+    expression: str
+
+
+def subscription(topic: str, wanted: str | Sql, version: int) -> SubscriptionData:
+    """The subscription to `*`, to tags joined by `||`, or by an expression; `version` is the time in ms.
+
+    Raises `BadArgument` for what cannot be read; expressions are read by the broker.
+    """
+    expression, kind = (wanted.expression, SQL92_TYPE) if isinstance(wanted, Sql) else (wanted, TAG_TYPE)
+    try:
+        compiled = compile_subscription(topic, expression or ALL, kind)
+    except FilterError as error:
+        raise BadArgument(f"the subscription to {topic}: {error}") from None
+    return SubscriptionData(
+        topic=topic,
+        sub_string=compiled.sub_string,
+        sub_version=version,
+        expression_type=kind,
+        tags_set=sorted(compiled.tags_set),
+        code_set=sorted(compiled.code_set),
+    )

@@ -1,0 +1,153 @@
+"""Messages that consumers see only if something else succeeded: half messages, their end, and questions.
+
+The message is stored where no consumer sees it; then the listener does the local work; then the broker is
+told what came of it. If it is not told, or told that nobody knows, it asks, as often as it takes.
+Standard: `TransactionMQProducer`, `TransactionListener`, `DefaultMQProducerImpl.sendMessageInTransaction`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred, maybeDeferred
+
+from engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_PRODUCER_GROUP,
+    PROPERTY_TRANSACTION_ID,
+    PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_UNIQ_KEY,
+    SysFlag,
+    parse_offset_message_id,
+)
+from gateway.client.asking import as_deferred
+from gateway.client.client import Client, Surroundings
+from gateway.client.errors import ClientError
+from gateway.client.message import (
+    Message,
+    ReceivedMessage,
+    SendResult,
+    SendStatus,
+    TransactionResult,
+    TransactionState,
+)
+from gateway.client.namespaces import with_namespace, without_namespace
+from gateway.client.producer import Producer
+from gateway.codec.bodies import MessageQueue
+from gateway.codec.codes import RequestCode
+from gateway.codec.headers import CheckTransactionStateRequestHeader, EndTransactionRequestHeader
+
+log = logging.getLogger(__name__)
+
+_ENDINGS = {
+    TransactionState.COMMIT: SysFlag.TRANSACTION_COMMIT,
+    TransactionState.ROLLBACK: SysFlag.TRANSACTION_ROLLBACK,
+    TransactionState.UNKNOWN: SysFlag.TRANSACTION_NOT_TYPE,
+}
+
+
+class TransactionListener(Protocol):
+    """What a producer of transactions must know. Both may give the state, or a Deferred of it."""
+
+    def execute(self, message: Message, argument: Any) -> TransactionState | Deferred[TransactionState]:
+        """Do the local work that the message is about; it is stored, and nobody sees it yet."""
+        ...
+
+    def check(self, message: ReceivedMessage) -> TransactionState | Deferred[TransactionState]:
+        """Say what became of work that was done earlier, maybe by another process."""
+        ...
+
+
+class TransactionProducer(Producer):
+    """A producer whose messages wait for a transaction."""
+
+    def __init__(
+        self,
+        group: str,
+        surroundings: Surroundings,
+        listener: TransactionListener,
+        *,
+        client: Client | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(group, surroundings, client=client, **settings)
+        self._listener = listener
+
+    @as_deferred
+    async def send_in_transaction(self, message: Message, argument: Any = None) -> TransactionResult:
+        """Store a half message, let the listener do its work with `argument`, and tell the broker.
+
+        A failure of the listener counts as UNKNOWN, so the broker will ask. A half message that is stored
+        less safely than configured is rolled back. Raises what `send` raises; then the listener was not
+        called.
+        """
+        properties = message.properties
+        properties.pop(PROPERTY_DELAY_TIME_LEVEL, None)  # a half message has no delay level
+        message.put(PROPERTY_TRANSACTION_PREPARED, "true")
+        message.put(PROPERTY_PRODUCER_GROUP, self.group)
+        sent = await self.send(message)
+        state, remark = TransactionState.ROLLBACK, None
+        if sent.status is SendStatus.SEND_OK:
+            if sent.transaction_id:
+                message.put(PROPERTY_TRANSACTION_ID, sent.transaction_id)
+            state, remark = await self._asked(
+                "executeLocalTransactionBranch", self._listener.execute, message, argument
+            )
+        try:
+            await self._end(message, sent, state, remark)
+        except ClientError as error:
+            log.warning("the broker was not told that a transaction came to %s: %s", state, error)
+        return TransactionResult(sent, state)
+
+    def check_transaction(
+        self, address: str, message: ReceivedMessage, header: CheckTransactionStateRequestHeader
+    ) -> None:
+        """The broker asks; it is answered at the address that it asked from."""
+        self.client.spawn(self._check(address, message, header))
+
+    async def _check(
+        self, address: str, message: ReceivedMessage, header: CheckTransactionStateRequestHeader
+    ) -> None:
+        message.topic = without_namespace(self.options.namespace, message.topic)
+        state, remark = await self._asked("checkLocalTransactionState", self._listener.check, message)
+        ending = EndTransactionRequestHeader(
+            topic=header.topic,
+            producer_group=self.group,
+            tran_state_table_offset=header.tran_state_table_offset,
+            commit_log_offset=header.commit_log_offset,
+            commit_or_rollback=_ENDINGS[state],
+            from_transaction_check=True,
+            msg_id=message.properties.get(PROPERTY_UNIQ_KEY) or message.message_id,
+            transaction_id=header.transaction_id,
+            bname=header.bname,
+        )
+        self.client.asking.tell(address, RequestCode.END_TRANSACTION, ending, remark=remark)
+
+    async def _end(
+        self, message: Message, sent: SendResult, state: TransactionState, remark: str | None
+    ) -> None:
+        _, _, offset = parse_offset_message_id(sent.offset_message_id)
+        topic = with_namespace(self.options.namespace, message.topic)
+        queue = MessageQueue(topic, sent.queue.broker_name, sent.queue.queue_id)
+        address = await self.client.master_of(queue)
+        ending = EndTransactionRequestHeader(
+            topic=topic,
+            producer_group=self.group,
+            tran_state_table_offset=sent.queue_offset,
+            commit_log_offset=offset,
+            commit_or_rollback=_ENDINGS[state],
+            msg_id=sent.message_id,
+            transaction_id=sent.transaction_id,
+            bname=queue.broker_name,
+        )
+        self.client.asking.tell(address, RequestCode.END_TRANSACTION, ending, remark=remark)
+
+    async def _asked(self, what: str, function: Any, *args: Any) -> tuple[TransactionState, str | None]:
+        """What the listener says, and a remark for the broker's log when it failed."""
+        try:
+            state = await maybeDeferred(function, *args)
+            return TransactionState(state or TransactionState.UNKNOWN), None
+        except Exception as error:
+            log.exception("the listener of %s failed: %s", self.group, what)
+            return TransactionState.UNKNOWN, f"{what} Exception: {type(error).__name__}, {error}"

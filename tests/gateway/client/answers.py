@@ -1,0 +1,9 @@
+"""What the official client answers to fixed questions: made by `compat_tests.known_answers`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+JAVA: Any = json.loads((Path(__file__).parent / "java_answers.json").read_text())

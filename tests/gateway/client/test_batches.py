@@ -1,0 +1,61 @@
+"""Batches: what goes together, and where one is full."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.message import parse_properties
+from engine.store.record import split_batch
+from gateway.client.batches import check_batch, element_size, encode_batch, split_by_size
+from gateway.client.errors import BadArgument
+from gateway.client.message import Message
+
+
+@given(sizes=st.lists(st.integers(1, 900), max_size=30), limit=st.integers(100, 2000))
+@settings(max_examples=50, deadline=None)
+def test_splitting_keeps_order_and_size(sizes: list[int], limit: int) -> None:
+    messages = [Message("T", bytes(size)) for size in sizes]
+    parts = list(split_by_size(messages, limit))
+    assert [message for part in parts for message in part] == messages
+    for part in parts:
+        assert len(part) == 1 or sum(map(element_size, part)) <= limit
+    for one, following in pairwise(parts):
+        assert sum(map(element_size, one)) + element_size(following[0]) > limit
+
+
+def test_the_body_is_what_brokers_cut_apart() -> None:
+    messages = [Message("T", f"body {n}", tags="A", flag=n) for n in range(3)]
+    elements = split_batch(encode_batch(messages))
+    assert [(body, flag) for flag, body, _ in elements] == [(f"body {n}".encode(), n) for n in range(3)]
+    assert parse_properties(elements[0][2][2:].decode()) == messages[0].properties
+
+
+def test_a_size_leaves_room_for_the_key() -> None:
+    message = Message("T", b"x")
+    guessed = element_size(message)
+    message.put("UNIQ_KEY", "F" * 56)
+    assert guessed >= len(encode_batch([message])) == element_size(message)
+
+
+@pytest.mark.parametrize(
+    ("messages", "what"),
+    [
+        ([], "without messages"),
+        ([Message("T", b"x", delay_level=1)], "delay level"),
+        ([Message("%RETRY%G", b"x")], "retry topic"),
+        ([Message("T", b"x"), Message("U", b"x")], "one topic"),
+        ([Message("T", b"x"), Message("T", b"x", wait_store=False)], "wait for the store"),
+    ],
+)
+def test_what_cannot_go_together_is_refused(messages: list[Message], what: str) -> None:
+    with pytest.raises(BadArgument, match=what):
+        check_batch(messages)
+
+
+def test_properties_have_a_limit() -> None:
+    with pytest.raises(BadArgument, match="32767"):
+        encode_batch([Message("T", b"x", properties={"p": "v" * 40_000})])

@@ -1,0 +1,145 @@
+"""What the members of one client share: routes, heartbeats, the beat of time."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from gateway.client.client import Client, together
+from gateway.client.errors import BadArgument, ClientError, NoBroker, Unreachable
+from gateway.client.message import Message
+from gateway.client.options import ClientOptions
+from gateway.codec.codes import RequestCode
+from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
+from tests.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
+
+B_PORT = 20911
+BEAT = RequestCode.HEART_BEAT
+
+
+def test_a_heartbeat_every_30_seconds() -> None:
+    with Cluster() as cluster:
+        producer = cluster.producer()
+        cluster.run(producer.send(Message("T", "x")))
+        cluster.settle(2.0)
+        seen = requests_seen(cluster)
+        cluster.settle(90.0)
+        assert len([one for one in seen if one.code == BEAT]) == 3
+
+
+def test_a_new_connection_is_greeted_at_once() -> None:
+    with Cluster() as cluster:
+        producer = cluster.producer()
+        cluster.run(producer.send(Message("T", "x")))
+        cluster.settle(2.0)
+        for pair in cluster.net.pairs:
+            if pair.server.host.port == BROKER_PORT:
+                pair.client.abortConnection()
+        cluster.settle()
+        assert not cluster.broker.clients.producer_groups
+        seen = requests_seen(cluster)
+        cluster.run(producer.send(Message("T", "y")))
+        assert [one.code for one in seen][:2] == [BEAT, RequestCode.SEND_MESSAGE_V2]
+        assert "Producers" in cluster.broker.clients.producer_groups
+
+
+def test_a_broker_that_does_not_answer_is_only_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with Cluster() as cluster:
+        producer = cluster.producer()
+        cluster.run(producer.send(Message("T", "x")))
+        cluster.cut(BROKER_PORT)
+        with caplog.at_level(logging.WARNING):
+            cluster.run(Deferred.fromCoroutine(producer.client.heartbeat()))
+        assert "was not told that we are there" in caplog.text
+        cluster.mend(BROKER_PORT)
+
+
+def test_several_who_look_for_a_route_ask_once() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T")
+        client = cluster.client()
+        cluster.settle(1.0)
+        asked = topics_asked_for(cluster)
+        lookups = [Deferred.fromCoroutine(client.update_route("T")) for _ in range(5)]
+        assert [cluster.run(one) for one in lookups] == [True] * 5
+        assert asked() == ["T"]
+        cluster.cut(NAMESRV_PORT)
+        lookups = [Deferred.fromCoroutine(client.update_route("T")) for _ in range(3)]
+        for one in lookups:
+            with pytest.raises(Unreachable):
+                cluster.run(one)
+        cluster.mend(NAMESRV_PORT)
+
+
+def test_brokers_that_are_gone_are_forgotten() -> None:
+    with Cluster() as cluster:
+        other = cluster.add_broker("broker-b", B_PORT)
+        cluster.make_topic("T")
+        cluster.make_topic("T", port=B_PORT)
+        producer = cluster.producer()
+        cluster.run(producer.send(Message("T", "x")))
+        assert {one.broker_name for one in producer.client.routes.members()} == {"broker-a", "broker-b"}
+        stopped = other.stop()
+        cluster.settle(65.0)
+        cluster.run(stopped)
+        del cluster.others["broker-b"]
+        assert {one.broker_name for one in producer.client.routes.members()} == {"broker-a"}
+
+
+def test_somebody_has_the_topic_or_nobody() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T")
+        client = cluster.client()
+        somebody = Deferred.fromCoroutine(client.somebody("T"))
+        assert cluster.run(somebody) == f"10.0.0.1:{BROKER_PORT}"
+        with pytest.raises(NoBroker):
+            cluster.run(Deferred.fromCoroutine(client.somebody("Nowhere")))
+
+
+def test_a_client_without_name_servers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NAMESRV_ADDR", raising=False)
+    with Cluster() as cluster, pytest.raises(BadArgument, match="NAMESRV_ADDR"):
+        Client(ClientOptions(), cluster.around)
+
+
+def test_versions_of_brokers_are_known_from_heartbeats() -> None:
+    with Cluster() as cluster:
+        producer = cluster.producer()
+        cluster.run(producer.send(Message("T", "x")))
+        cluster.settle(2.0)
+        assert producer.client.versions[f"10.0.0.1:{BROKER_PORT}"] > 400
+
+
+def test_what_goes_on_by_itself_may_fail(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(error: Exception) -> None:
+        raise error
+
+    with Cluster() as cluster:
+        client = cluster.client()
+        with caplog.at_level(logging.WARNING):
+            client.spawn(fail(ClientError("expected")))
+        assert "expected" in caplog.text
+        with caplog.at_level(logging.ERROR):
+            client.spawn(fail(ValueError("a mistake")))
+        assert cluster.watch.complaints.pop().startswith("<coroutine")
+
+
+def test_things_done_together_end_together() -> None:
+    done: list[int] = []
+
+    async def work(number: int, wait: Deferred[None]) -> None:
+        await wait
+        done.append(number)
+        if number == 1:
+            raise ClientError("one failed")
+
+    waits: list[Deferred[None]] = [Deferred() for _ in range(3)]
+    ended: list[object] = []
+    Deferred.fromCoroutine(together(work(n, wait) for n, wait in enumerate(waits))).addBoth(ended.append)
+    for wait in reversed(waits):
+        assert not ended
+        wait.callback(None)
+    assert done == [2, 1, 0]
+    assert ended[0].check(ClientError)  # type: ignore[attr-defined]

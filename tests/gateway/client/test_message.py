@@ -1,0 +1,69 @@
+"""The nouns: what a message may have, and what it is read back as."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.message import StoredMessage, pack_host
+from gateway.client.errors import BadArgument
+from gateway.client.message import Message, ReceivedMessage
+from gateway.codec.bodies import MessageQueue
+
+
+def received(**properties: str) -> ReceivedMessage:
+    host = pack_host("10.0.0.1", 10911)
+    stored = StoredMessage("T", 2, b"raw", properties, 1, host, host, 7, 0, 3)
+    stored.queue_offset, stored.physical_offset, stored.size = 11, 4096, 120
+    stored.store_timestamp, stored.body_crc = 2, 0
+    return ReceivedMessage.of(stored, b"whole", "broker-a")
+
+
+def test_a_message_keeps_what_it_is_given() -> None:
+    message = Message("T", "text", tags="A", keys=["k1", "k2"], properties={"own": "1"}, delay_level=3)
+    assert (message.body, message.tags, message.keys) == (b"text", "A", ["k1", "k2"])
+    assert (message.delay_level, message.waits_for_store, message.unique_key) == (3, True, None)
+    assert message.properties["own"] == "1" and "5 bytes" not in repr(message)
+
+
+def test_texts_and_keys_in_one_piece() -> None:
+    assert Message("T", b"x", keys="k1 k2").keys == ["k1", "k2"]
+    assert not Message("T", b"x", wait_store=False).waits_for_store
+    assert Message("T", b"x", sharding_key="s").properties["__SHARDINGKEY"] == "s"
+
+
+@pytest.mark.parametrize("wrong", [{"": "v"}, {"n": ""}, {"n": "a\x01b"}, {"n\x02": "v"}, {"n": 3}], ids=repr)
+def test_properties_that_cannot_be_written_are_refused(wrong: dict[str, str]) -> None:
+    with pytest.raises(BadArgument):
+        Message("T", b"x", properties=wrong)
+
+
+def test_a_message_has_one_delay() -> None:
+    with pytest.raises(BadArgument, match="one delay"):
+        Message("T", b"x", delay_level=1, delay_millis=5)
+
+
+def test_a_received_message_says_where_it_lies_and_where_it_came_from() -> None:
+    message = received(UNIQ_KEY="KEY")
+    assert message.queue == MessageQueue("T", "broker-a", 2)
+    assert (message.queue_offset, message.physical_offset, message.store_size) == (11, 4096, 120)
+    assert (message.message_id, message.offset_message_id[:8]) == ("KEY", "0A000001")
+    assert (message.born_host, message.reconsume_times, message.flag) == ("10.0.0.1:10911", 3, 7)
+    assert message.body == b"whole"
+    assert received().message_id == received().offset_message_id
+
+
+def test_a_reply_goes_to_who_asked() -> None:
+    asked = received(CLUSTER="c", CORRELATION_ID="n", REPLY_TO_CLIENT="id", TTL="3000")
+    reply = asked.reply("answer")
+    assert (reply.topic, reply.body) == ("c_REPLY_TOPIC", b"answer")
+    assert reply.properties["MSG_TYPE"] == "reply"
+    assert [reply.properties[name] for name in ("CORRELATION_ID", "REPLY_TO_CLIENT", "TTL")] == [
+        "n",
+        "id",
+        "3000",
+    ]
+
+
+def test_what_asks_for_no_reply_has_none() -> None:
+    with pytest.raises(BadArgument, match="asks for no reply"):
+        received(CLUSTER="c").reply(b"x")
