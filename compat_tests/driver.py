@@ -284,7 +284,11 @@ class TransactionProducer(_Client):
 
 
 class PushConsumer(_Client):
-    """DefaultMQPushConsumer. Options: subscriptions, listener, model, from, maxReconsumeTimes, failFirst."""
+    """DefaultMQPushConsumer.
+
+    Options: subscriptions, listener, model, from, maxReconsumeTimes, failFirst, clientRebalance
+    (version 5: false lets the broker share the queues out).
+    """
 
     kind = "push"
 

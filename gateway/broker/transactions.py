@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+OUTCOMES = (SysFlag.TRANSACTION_NOT_TYPE, SysFlag.TRANSACTION_COMMIT, SysFlag.TRANSACTION_ROLLBACK)
+"""What a producer may say of a transaction: that it does not know, or how it ends."""
 STORED = frozenset(
     {
         PutStatus.PUT_OK,
@@ -67,6 +69,8 @@ def end_transaction(broker: Broker, call: Call) -> Reply:
     if broker.store_options.broker_role is BrokerRole.SLAVE:
         raise RequestError(ResponseCode.SLAVE_NOT_AVAILABLE, "a slave ends no transactions")
     outcome = header.commit_or_rollback
+    if outcome not in OUTCOMES:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "commitOrRollback field wrong")
     if outcome not in (SysFlag.TRANSACTION_COMMIT, SysFlag.TRANSACTION_ROLLBACK):
         if call.command.remark:
             log.info("transaction %s stays open: %.500s", header.msg_id, call.command.remark)

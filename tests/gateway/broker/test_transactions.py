@@ -116,7 +116,6 @@ def test_who_does_not_know_yet_gets_no_answer() -> None:
     talk = Talk()
     sent = talk.send_half()
     assert talk.end(sent, UNKNOWN).waits
-    assert talk.end(sent, 4).waits
     talk.round()
     assert len(talk.producer.sent) == 1
 
@@ -145,6 +144,13 @@ def test_an_end_that_names_another_message_is_refused(
     answer = talk.end(talk.send_half(), outcome, **changes)
     assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, remark)
     assert talk.stored("T", 2) == []
+
+
+@pytest.mark.parametrize("outcome", [-1, 4, 1000])
+def test_an_end_that_is_none_is_refused(outcome: int) -> None:
+    talk = Talk()
+    answer = talk.end(talk.send_half(), outcome)
+    assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, "commitOrRollback field wrong")
 
 
 def test_an_ordinary_message_cannot_be_committed() -> None:

@@ -1,0 +1,284 @@
+"""Requests of which one field is missing or wrong: both servers answer with the same code.
+
+Every code our broker serves, every field of its declared header, a handful of values each. The requests are
+about a topic and a group that exist, with a few messages in the topic and a member in the group, so that
+everything else about them is right.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from compat_tests.peers import Peers
+from compat_tests.raw import RawConnection
+from compat_tests.servers import Server
+from gateway.broker.requests import REQUESTS
+from gateway.codec.codes import RequestCode
+from gateway.codec.fields import camel_case, request_header
+from gateway.codec.headers import SendMessageRequestHeaderV2
+
+pytestmark = [pytest.mark.both_servers, pytest.mark.timeout(900)]
+
+CLIENT_ID = "spoiler@1"
+NO_ANSWER_SECONDS = 1.0
+
+SPOILED = {
+    "int": ("", "x", "-1", "1000", str(2**31)),
+    "long": ("", "x", "-1", "1000", str(2**63)),
+    "String": ("", "NoSuchThing", "bad name!", "n" * 300),
+    "boolean": ("", "x"),
+    "BoundaryType": ("", "x"),
+}
+
+FOR_OTHERS = frozenset({"lo", "ns", "nsd", "bname", "oway", "brokerName", "n", "liteTopic", "force"})
+"""Fields that have a meaning for proxies, static topics and the like only."""
+
+LEFT_OUT = {
+    RequestCode.SEND_BATCH_MESSAGE: "as a send",
+    RequestCode.SEND_REPLY_MESSAGE: "as a send; answered by another client",
+    RequestCode.SEND_REPLY_MESSAGE_V2: "as a send; answered by another client",
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: "there is no half message",
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: "answered by another client",
+    **dict.fromkeys(
+        (
+            RequestCode.HEART_BEAT,
+            RequestCode.LOCK_BATCH_MQ,
+            RequestCode.UNLOCK_BATCH_MQ,
+            RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
+        ),
+        "what it says is in its body",
+    ),
+}
+
+Fields = dict[str, str]
+
+
+class Spoiled(NamedTuple):
+    """A request with one wrong field; a `value` of None is a missing one."""
+
+    code: RequestCode
+    field: str
+    value: str | None
+
+
+DEPARTURES = {
+    (RequestCode.QUERY_MESSAGE, "maxNum"): "less than no messages are none; Apache's broker fails",
+    (
+        RequestCode.VIEW_MESSAGE_BY_ID,
+        "offset",
+    ): "no message begins there; Apache's broker gives what is there",
+    (RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, "topic"): "no topic has no subscription; Apache's fails",
+    (RequestCode.UPDATE_AND_CREATE_TOPIC, "readQueueNums"): "a topic cannot have less than no queues",
+    (RequestCode.UPDATE_AND_CREATE_TOPIC, "writeQueueNums"): "a topic cannot have less than no queues",
+    (RequestCode.UPDATE_AND_CREATE_TOPIC, "topicFilterType"): "refused as other wrong parameters are",
+}
+"""Where our answer is another on purpose, by code and field, and why."""
+
+REFUSED = 1
+"""What we answer to a request that lacks a declared field, or has a text for a number. Apache's broker logs
+that, and goes on without; mostly it fails a little later with the same code, sometimes it does not."""
+
+
+def good_fields(topic: str, group: str) -> dict[RequestCode, Fields]:
+    """The fields of a request that does what it should, by code; codes without fields are left out."""
+    send = {
+        "producerGroup": "SpoilingProducers",
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": "4",
+        "queueId": "0",
+        "sysFlag": "0",
+        "bornTimestamp": "1700000000000",
+        "flag": "0",
+        "properties": "KEYS\x01k\x02UNIQ_KEY\x01U\x02",
+        "reconsumeTimes": "0",
+        "unitMode": "false",
+        "batch": "false",
+        "maxReconsumeTimes": "3",
+    }
+    letters = {camel_case(one.name): one.wire_name for one in SendMessageRequestHeaderV2.__fields__}
+    send_v2 = {letters[name]: value for name, value in send.items()}
+    queue = {"topic": topic, "queueId": "0"}
+    member = {"consumerGroup": group, "topic": topic}
+    pull = {
+        **queue,
+        "consumerGroup": group,
+        "queueOffset": "0",
+        "maxMsgNums": "8",
+        "sysFlag": "4",
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "100",
+        "subscription": "*",
+        "subVersion": "1",
+        "expressionType": "TAG",
+    }
+    return {
+        RequestCode.SEND_MESSAGE: send,
+        RequestCode.SEND_MESSAGE_V2: send_v2,
+        RequestCode.CONSUMER_SEND_MSG_BACK: {
+            "offset": "0",
+            "group": group,
+            "delayLevel": "0",
+            "originTopic": topic,
+        },
+        RequestCode.RECALL_MESSAGE: {"topic": topic, "recallHandle": "none"},
+        RequestCode.END_TRANSACTION: {
+            "producerGroup": "SpoilingProducers",
+            "tranStateTableOffset": "0",
+            "commitLogOffset": "0",
+            "commitOrRollback": "8",
+            "msgId": "U",
+        },
+        RequestCode.PULL_MESSAGE: pull,
+        RequestCode.LITE_PULL_MESSAGE: pull,
+        RequestCode.QUERY_MESSAGE: {
+            "topic": topic,
+            "key": "k",
+            "maxNum": "8",
+            "beginTimestamp": "0",
+            "endTimestamp": "9000000000000",
+        },
+        RequestCode.VIEW_MESSAGE_BY_ID: {"offset": "0"},
+        RequestCode.QUERY_CONSUME_QUEUE: {**queue, "index": "0", "count": "2"},
+        RequestCode.QUERY_CONSUMER_OFFSET: {**queue, **member},
+        RequestCode.UPDATE_CONSUMER_OFFSET: {**queue, **member, "commitOffset": "0"},
+        RequestCode.CLONE_GROUP_OFFSET: {"srcGroup": group, "destGroup": group + "2", "topic": topic},
+        RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: {**queue, "timestamp": "1", "boundaryType": "lower"},
+        RequestCode.GET_MAX_OFFSET: queue,
+        RequestCode.GET_MIN_OFFSET: queue,
+        RequestCode.GET_EARLIEST_MSG_STORETIME: queue,
+        RequestCode.UNREGISTER_CLIENT: {"clientID": CLIENT_ID, "consumerGroup": "SpoiledNobody"},
+        RequestCode.GET_CONSUMER_LIST_BY_GROUP: {"consumerGroup": group},
+        RequestCode.UPDATE_AND_CREATE_TOPIC: {
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "readQueueNums": "2",
+            "writeQueueNums": "2",
+            "perm": "6",
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": "0",
+            "order": "false",
+        },
+        RequestCode.DELETE_TOPIC_IN_BROKER: {"topic": topic + "2"},
+        RequestCode.GET_TOPIC_CONFIG: {"topic": topic},
+        RequestCode.GET_TOPIC_STATS_INFO: {"topic": topic},
+        RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: {"topic": topic},
+        RequestCode.QUERY_CONSUME_TIME_SPAN: {"topic": topic, "group": group},
+        RequestCode.DELETE_SUBSCRIPTIONGROUP: {"groupName": group + "2"},
+        RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: {"group": group},
+        RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: {"group": group, "topic": topic},
+        RequestCode.GET_CONSUMER_CONNECTION_LIST: {"consumerGroup": group},
+        RequestCode.GET_PRODUCER_CONNECTION_LIST: {"producerGroup": "SpoilingProducers"},
+        RequestCode.QUERY_TOPICS_BY_CONSUMER: {"group": group},
+        RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: {"group": group, "topic": topic},
+        RequestCode.GET_CONSUME_STATS: {"consumerGroup": group, "topic": topic},
+        RequestCode.GET_BROKER_CONSUME_STATS: {"isOrder": "false"},
+        RequestCode.QUERY_CORRECTION_OFFSET: {"compareGroup": group, "topic": topic},
+        RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: {
+            "group": group,
+            "topic": topic,
+            "queueId": "0",
+            "offset": "0",
+            "timestamp": "1",
+            "isForce": "true",
+        },
+        RequestCode.VIEW_BROKER_STATS_DATA: {"statsName": "TOPIC_PUT_NUMS", "statsKey": topic},
+        RequestCode.GET_CONSUMER_RUNNING_INFO: {"consumerGroup": "SpoiledNobody", "clientId": CLIENT_ID},
+        RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: {"group": "SpoiledNobody", "topic": topic},
+    }
+
+
+def spoiled_requests(code: RequestCode, topic: str, group: str) -> Iterator[tuple[Spoiled, Fields]]:
+    """The request with each field spoiled in turn."""
+    good, header = good_fields(topic, group)[code], request_header(code)
+    assert header is not None
+    for field in header.__fields__:
+        name = field.wire_name
+        if name in FOR_OTHERS:
+            continue
+        if name in good:
+            yield Spoiled(code, name, None), {key: good[key] for key in good if key != name}
+        for value in SPOILED[field.type.name]:
+            yield Spoiled(code, name, value), {**good, name: value}
+
+
+def may_differ(spoiled: Spoiled, ours: int | None) -> bool:
+    """Whether our answer may have another code than Apache's."""
+    if (spoiled.code, spoiled.field) in DEPARTURES:
+        return True
+    return ours == REFUSED and (spoiled.value is None or not is_number(spoiled))
+
+
+def is_number(spoiled: Spoiled) -> bool:
+    """Whether the value is one for its field; texts are not asked."""
+    header = request_header(spoiled.code)
+    assert header is not None and spoiled.value is not None
+    [kind] = [field.type.name for field in header.__fields__ if field.wire_name == spoiled.field]
+    bits = {"int": 32, "long": 64}.get(kind)
+    if bits is None:
+        return True
+    digits = spoiled.value.removeprefix("-")
+    return digits.isdecimal() and int(digits) < 2 ** (bits - 1)
+
+
+def prepare(connection: RawConnection, topic: str, group: str) -> None:
+    """A topic with messages, a group with a member."""
+    fields = good_fields(topic, group)
+    config = {"groupName": group, "consumeEnable": True, "retryQueueNums": 1, "retryMaxTimes": 16}
+    subscription = {"topic": topic, "subString": "*", "subVersion": 1, "expressionType": "TAG"}
+    heartbeat = {
+        "clientID": CLIENT_ID,
+        "consumerDataSet": [
+            {
+                "groupName": group,
+                "consumeType": "CONSUME_PASSIVELY",
+                "messageModel": "CLUSTERING",
+                "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
+                "subscriptionDataSet": [subscription],
+            }
+        ],
+        "producerDataSet": [{"groupName": "SpoilingProducers"}],
+    }
+    steps: list[tuple[RequestCode, Fields, bytes]] = [
+        (RequestCode.UPDATE_AND_CREATE_TOPIC, fields[RequestCode.UPDATE_AND_CREATE_TOPIC], b""),
+        (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(config).encode()),
+        *[(RequestCode.SEND_MESSAGE, fields[RequestCode.SEND_MESSAGE], b"body")] * 3,
+        (RequestCode.HEART_BEAT, {}, json.dumps(heartbeat).encode()),
+    ]
+    for code, good, body in steps:
+        answer = connection.ask(code, good, body)
+        assert answer is not None and answer.code == 0, (code, answer)
+
+
+def answers(server: Server) -> dict[Spoiled, int | None]:
+    """The code of each answer; None where there was none in time."""
+    found: dict[Spoiled, int | None] = {}
+    for code in good_fields("", ""):
+        with RawConnection(server.broker_address) as connection:
+            topic, group = f"Spoiled{code.value}", f"Spoilers{code.value}"
+            prepare(connection, topic, group)
+            for spoiled, fields in spoiled_requests(code, topic, group):
+                answer = connection.ask(code, fields, b"body", seconds=NO_ANSWER_SECONDS)
+                found[spoiled] = None if answer is None else answer.code
+    return found
+
+
+def test_every_code_with_fields_is_in_the_table() -> None:
+    """Or is left out with a reason."""
+    declared = {code for code in REQUESTS if (header := request_header(code)) and header.__fields__}
+    assert declared == set(good_fields("", "")) | set(LEFT_OUT)
+
+
+def test_codes_are_the_same(peers: Peers) -> None:
+    """Whatever is wrong, our answer has the code of Apache's; departures are listed with their reason."""
+    apache, ours = (answers(peers.server(kind)) for kind in ("apache", "ours"))
+    different = {
+        f"{one.code.name} {one.field}={one.value!r:.20}": (apache[one], ours[one])
+        for one in apache
+        if apache[one] != ours[one] and not may_differ(one, ours[one])
+    }
+    assert not different, "\n".join(f"{what}: {codes}" for what, codes in different.items())
