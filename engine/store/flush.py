@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from engine.clock import Clock
-from engine.disk import Disk, File, FileSystem
+from engine.disk import Disk, FileSystem
 from engine.options import StoreOptions
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import ConsumeQueues
 from engine.store.file_queue import file_name
-from engine.store.index_file import Index
+from engine.store.index_file import Header, Index, IndexFile
 from engine.store.results import PutStatus
 from engine.worker import Worker
 
@@ -131,11 +131,10 @@ class _Round(NamedTuple):
     files: list[tuple[str, int]]
     directories: list[str]
     everything: bool
-    index_files: list[File]
+    index_headers: list[tuple[IndexFile, Header]]
     end: int
     physical_offset: int
     store_timestamp: int
-    index_timestamp: int
 
 
 class Durability:
@@ -325,7 +324,6 @@ class Durability:
         waiting = self._queues.first_waiting()
         if waiting is not None:
             offset, timestamp = waiting, self._log.store_time(waiting)
-        index_files, index_timestamp = self._index_files()
         files = sorted(self._queues.written)
         directories = self._take_directories(self._queues.pool.unsynced)
         many = len(files) + len(directories) >= FILES_MANY
@@ -333,25 +331,21 @@ class Durability:
             [] if many else files,
             [*([] if many else directories), *self._index_directories()],
             many,
-            index_files,
+            self._index_headers(),
             self._log.position,
             offset,
             timestamp,
-            index_timestamp,
         )
         self._queues.written.clear()
         self._round_offset = self.dispatched_offset
         self.flush()
         self._step()
 
-    def _index_files(self) -> tuple[list[File], int]:
-        if self._index is None or not self._index.files:
-            return [], 0
-        filled, self._index.filled = self._index.filled, []
+    def _index_headers(self) -> list[tuple[IndexFile, Header]]:
+        if self._index is None:
+            return []
         self._index.forget_when_idle()
-        return [*(file.file for file in filled), self._index.files[-1].file], (
-            filled[-1].end_timestamp if filled else 0
-        )
+        return self._index.headers()
 
     def _index_directories(self) -> list[str]:
         if self._index is None or not self._index.files:
@@ -390,8 +384,8 @@ class Durability:
         if current.everything:
             assert self._file_system is not None
             self._file_system.sync()
-        for file in current.index_files:
-            file.sync()
+        for file, _ in current.index_headers:
+            file.file.sync()
         self._sync_directories(current.directories)
 
     def _sync_queue_file(self, directory: str, start: int) -> None:
@@ -420,9 +414,12 @@ class Durability:
         checkpoint = self._checkpoint
         checkpoint.logics_physical_offset = current.physical_offset
         checkpoint.logics_msg_timestamp = current.store_timestamp
-        checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, current.index_timestamp)
+        for _, (_, end_timestamp, *_) in current.index_headers:
+            checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, end_timestamp)
         try:
             file = checkpoint.save()
+            for index_file, header in current.index_headers:
+                index_file.write_header(header)
         except OSError as error:
             log.error("the checkpoint cannot be written: %s; tried again soon", error)
             return
@@ -462,20 +459,21 @@ class Durability:
         # The directory always: a sync that is still waiting has taken it from the list.
         self._sync_directories({*self._log.files.pool.unsynced, self._log.files.directory})
         self.commit.flushed = self._log.durable = self._log.position
-        unfinished = self._round or _Round([], [], False, [], 0, 0, 0, 0)
+        unfinished = self._round or _Round([], [], False, [], 0, 0, 0)
         files = sorted({*self._queues.written, *unfinished.files})
         names = {*self._queues.pool.unsynced, *unfinished.directories, *self._index_directories()}
         many = unfinished.everything or len(files) + len(names) >= FILES_MANY
-        index_files, index_timestamp = self._index_files()
         for directory, start in () if many else files:
             self._sync_queue_file(directory, start)
-        indexes = [*unfinished.index_files, *index_files]
-        self._sync_rest(
-            _Round([], self._index_directories() if many else sorted(names), many, indexes, 0, 0, 0, 0)
-        )
         checkpoint = self._checkpoint
+        headers = [*unfinished.index_headers, *self._index_headers()]
+        for index_file, header in headers:
+            index_file.write_header(header)
+            checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, header[1])
+        self._sync_rest(
+            _Round([], self._index_directories() if many else sorted(names), many, headers, 0, 0, 0)
+        )
         checkpoint.physic_msg_timestamp = self._log.last_timestamp
         checkpoint.logics_physical_offset = self.dispatched_offset
         checkpoint.logics_msg_timestamp = self.dispatched_timestamp
-        checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, index_timestamp)
         checkpoint.save().sync()

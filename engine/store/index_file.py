@@ -13,7 +13,9 @@ ones. The standard's file has 5,000,000 slots and 20,000,000 entries: 420,000,04
 Messages wait in `Index.pending` and are entered in groups. Slots are reached at random, so header and slots
 of the newest file are a window in memory (20 MB at most, given back when idle); entries are appended with
 one write a group; older files are read where needed. The entries alone are the truth: slots are rebuilt
-from them after an unclean stop. Standard: `IndexFile`, `IndexService`.
+from them after an unclean stop. The header on disk is brought up to date after each checkpoint and says no
+more than that one covers: the standard's broker, when it takes over what was killed, throws a file away
+whose header goes beyond the checkpoint. Standard: `IndexFile`, `IndexService`.
 """
 
 from __future__ import annotations
@@ -114,6 +116,10 @@ class KeyHashes:
         return value
 
 
+Header = tuple[int, int, int, int, int, int]
+"""Times and places of the first and the last entry, used slots, number of the next entry."""
+
+
 class IndexFile:
     """One file. `open_window` before entries are put; reading needs none."""
 
@@ -195,6 +201,9 @@ class IndexFile:
             write_slot(buffer, at, count)
             count += 1
         try:
+            if first == 1:
+                # Times in the file count from the first one: without it the entries could not be read.
+                self.write_header((begin, begin, taken[0][1], taken[0][1], 0, 1))
             self.file.write(self.entries_at + first * ENTRY_SIZE, b"".join(entries))
         except OSError:
             for entry in reversed(entries):
@@ -208,21 +217,16 @@ class IndexFile:
         self.end_offset = taken[-1][1]
         self.used_slots = used
         self.next_entry = count
-        self._write_header()
         return len(taken)
 
-    def _write_header(self) -> None:
-        assert self._window is not None
-        HEADER.pack_into(
-            self._window.buffer,
-            0,
-            self.begin_timestamp,
-            self.end_timestamp,
-            self.begin_offset,
-            self.end_offset,
-            self.used_slots,
-            self.next_entry,
-        )
+    def header(self) -> Header:
+        """What the header should say now."""
+        times, offsets = (self.begin_timestamp, self.end_timestamp), (self.begin_offset, self.end_offset)
+        return *times, *offsets, self.used_slots, self.next_entry
+
+    def write_header(self, header: Header) -> None:
+        """Write what `header` said at some time. Raises `OSError`."""
+        self.file.write(0, HEADER.pack(*header))
 
     def may_have(self, begin: int, end: int) -> bool:
         """Whether the file has entries of [begin, end] ms. Standard: `IndexFile.isTimeMatched`."""
@@ -297,7 +301,7 @@ class IndexFile:
         self.open_window()
         assert self._window is not None
         self._window.buffer[HEADER_SIZE : self.entries_at] = slots.tobytes()
-        self._write_header()
+        self.write_header(self.header())
 
 
 Pending = tuple[str, dict[str, str] | str, int, int]
@@ -443,6 +447,12 @@ class Index:
         self.filled = [file for file in self.filled if file not in self.files[:count]]
         del self.files[:count]
         return count
+
+    def headers(self) -> list[tuple[IndexFile, Header]]:
+        """The files that were filled since this was last asked for, and the newest, with their headers, which
+        are to be written once a checkpoint covers them."""
+        filled, self.filled = self.filled, []
+        return [(file, file.header()) for file in [*filled, *self.files[-1:]]]
 
     def close(self) -> None:
         """End the window."""

@@ -262,9 +262,10 @@ class _Rebuild:
             queues.pool.get(directory, start).sync()
             self._progress("syncing", number + 1, len(files))
         if self._index is not None:
-            self._index.close()
-            for file in self._index.files:
+            for file, header in self._index.headers():
+                file.write_header(header)
                 file.file.sync()
+            self._index.close()
             disk.sync_dir(self._layout.index + ASIDE)
         for directory in sorted(queues.pool.unsynced):
             if disk.is_dir(directory):

@@ -166,6 +166,26 @@ def test_a_round_ends_with_a_checkpoint_of_the_last_dispatched_record() -> None:
     assert saved.logics_msg_timestamp == 1_700_000_000_000
 
 
+def test_the_index_says_no_more_of_itself_than_the_checkpoint() -> None:
+    bench = Bench()
+    for number in range(100):  # more than one file takes
+        bench.clock.advance(1)
+        bench.put(message(properties={"KEYS": f"k{number}"}))
+        if number % 7 == 6:
+            bench.clock.advance(60_000)
+            bench.store.tick()
+        if number % 5 == 4:
+            bench.store._index.apply(bench.clock.millis())  # type: ignore[union-attr]
+        names = bench.disk.listdir("/store/index")
+        for name in names:
+            header = schema.index_file(16, 64).parse(bench.disk.read_bytes(f"/store/index/{name}")).header
+            is_new = header.next_entry == 1
+            assert is_new or header.end_timestamp <= checkpoint(bench).index_msg_timestamp
+        if number % 7 == 6:
+            assert header.end_timestamp == checkpoint(bench).index_msg_timestamp
+    assert len(names) > 1
+
+
 def test_a_failed_sync_of_a_queue_ends_checkpoints_but_not_writing() -> None:
     bench = Bench()
     bench.put(message())

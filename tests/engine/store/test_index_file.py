@@ -28,6 +28,11 @@ def find(target: Index, key: str, begin: int = 0, end: int = 1 << 60, limit: int
     return target.find(target.hashes.of_key("t", key), begin, end, limit)
 
 
+def write_headers(target: Index) -> None:
+    for file, header in target.headers():
+        file.write_header(header)
+
+
 unique_keys = st.text("0123456789ABCDEF", min_size=32, max_size=32)
 
 
@@ -52,6 +57,7 @@ def test_the_schema_reads_the_file() -> None:
     add(target, "k1 k2", 100, NOW, UNIQ_KEY="u", TAGS="x")
     add(target, "k1", 200, NOW + 2500)
     target.apply(NOW)
+    write_headers(target)
     (name,) = disk.listdir("/s/index")
     assert len(name) == 17 and name.isdigit()
     read = schema.index_file(SLOTS, ENTRIES).parse(disk.read_bytes(f"/s/index/{name}"))
@@ -84,6 +90,7 @@ def test_it_finds_what_a_list_would_find(steps: list[tuple[str, bool]], limit: i
             target.apply(NOW + number)
     for key in "abcdefgh":
         assert find(target, key, limit=limit) == model.get(key, [])[:limit]
+    write_headers(target)
     target.close()
     again = index(disk)
     again.load(True, 0, 0)
