@@ -207,7 +207,7 @@ class _Client:
 
 
 class Producer(_Client):
-    """DefaultMQProducer. Options: retries, compressOver (bytes)."""
+    """DefaultMQProducer. Options: retries, compressOver (bytes), trace (true: it tells what it sent)."""
 
     kind = "producer"
 

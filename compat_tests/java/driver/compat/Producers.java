@@ -50,7 +50,8 @@ final class Producers {
     }
 
     private Object start(JSONObject request) throws Exception {
-        DefaultMQProducer producer = new DefaultMQProducer(request.getString("group"));
+        DefaultMQProducer producer =
+            new DefaultMQProducer(request.getString("group"), request.getBooleanValue("trace"), null);
         producer.setNamesrvAddr(request.getString("namesrv"));
         producer.setInstanceName(request.getString("name"));
         producer.setSendMsgTimeout(SEND_MILLIS);
