@@ -124,6 +124,15 @@ class Cluster(World):
         """Let clients connect again."""
         self.net.ports[port] = self._cut.pop(port)
 
+    def kill(self, member: Any) -> None:
+        """End a producer or consumer without a word: its timers, and all its connections."""
+        member.is_running = member.client._is_running = False
+        member.client.schedule.stop()
+        for link in list(member.client._remoting._links.values()):
+            if link.connection is not None:
+                link.connection.abort()
+        self.settle()
+
     def make_topic(self, topic: str, queues: int = 4, port: int = BROKER_PORT, perm: int = 6) -> None:
         """What an administrator does before; the name server knows it afterwards."""
         header = CreateTopicRequestHeader(

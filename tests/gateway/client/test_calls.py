@@ -53,6 +53,7 @@ def test_consumed_offsets_are_kept_by_the_broker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("gateway.broker.offsets.begins_fresh", lambda *_: False)
     with Scene() as scene:
         calls, queue = scene.caller.calls, queue_of("T")
+        assert scene.broker.groups.find("G") is not None  # that makes it
         assert scene.call(calls.consumed_offset("G", queue)) == -1
         scene.call(calls.commit_offset("G", queue, 2, wait=True))
         assert scene.call(calls.consumed_offset("G", queue)) == 2

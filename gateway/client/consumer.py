@@ -1,0 +1,450 @@
+"""What consumers that share queues have in common: subscriptions, the division of queues, offsets.
+
+Queues come and go with `rebalance`; subclasses begin to consume a queue (`_begin`) and are told when one is
+given up. Offsets are kept by brokers for clustering, in a file for broadcasting.
+Standard: `RebalanceImpl`, `RebalancePushImpl`, `RemoteBrokerOffsetStore`, `DefaultMQPushConsumerImpl`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from engine.message import RETRY_PREFIX
+from gateway.client.allocation import Averagely, Strategy
+from gateway.client.client import Client, Surroundings, together
+from gateway.client.errors import BadArgument, BrokerError, ClientError, NotRunning
+from gateway.client.message import ReceivedMessage
+from gateway.client.namespaces import with_namespace, without_namespace
+from gateway.client.offsets import NONE, ConsumedOffsets, LocalOffsets
+from gateway.client.options import ConsumeFrom, ConsumerOptions, MessageModel, shown
+from gateway.client.process_queue import ProcessQueue
+from gateway.client.pulling import Puller
+from gateway.client.rebalance import LOCK_RETRY_SECONDS, changes, share
+from gateway.client.routes import queues_to_read
+from gateway.client.running import TICK_SECONDS, ConsumerStats
+from gateway.client.sending import check_group, check_topic
+from gateway.client.subscriptions import Sql, subscription
+from gateway.codec.bodies import (
+    ConsumeMessageDirectlyResult,
+    ConsumerData,
+    ConsumerRunningInfo,
+    MessageQueue,
+    SubscriptionData,
+    TopicRouteData,
+)
+from gateway.codec.codes import CURRENT_VERSION
+
+log = logging.getLogger(__name__)
+
+RESERVED_GROUP = "DEFAULT_CONSUMER"
+RESET_PAUSE_SECONDS = 10.0
+"""How long a consumer rests before it goes on elsewhere, so that what is being consumed can end."""
+UNKNOWN_SECONDS = 2.0
+"""After which topics are looked for again that had no route at the start."""
+HALF_AN_HOUR_MILLIS = 1_800_000
+
+QueuesChanged = Callable[[str, Collection[MessageQueue], Collection[MessageQueue]], object]
+"""Told the topic, all its queues, and ours, when ours have changed."""
+
+
+class GroupConsumer(ABC):
+    """A member of a consumer group. `strategy` shares the queues; averagely unless told."""
+
+    consume_type = "CONSUME_PASSIVELY"
+
+    def __init__(
+        self,
+        group: str,
+        options: ConsumerOptions,
+        surroundings: Surroundings,
+        *,
+        client: Client | None = None,
+        strategy: Strategy | None = None,
+        on_queues_changed: QueuesChanged | None = None,
+    ) -> None:
+        check_group(group, RESERVED_GROUP)
+        self.settings = options
+        self.group = with_namespace(options.namespace, group)
+        self.is_broadcasting = options.message_model is MessageModel.BROADCASTING
+        self._owns_client = client is None
+        self.client = client or Client(options, surroundings, named=self.is_broadcasting)
+        self._strategy: Strategy = strategy or Averagely()
+        self._on_queues_changed = on_queues_changed
+        self.subscriptions: dict[str, SubscriptionData] = {}
+        self.readable: dict[str, set[MessageQueue]] = {}
+        self.held: dict[MessageQueue, ProcessQueue] = {}
+        self.offsets = ConsumedOffsets()
+        self.stats = ConsumerStats()
+        self.puller = Puller(self.client, self.group)
+        self.is_running = False
+        self.is_paused = False
+        self._has_joined = False
+        self._started_at = 0
+        self._local: LocalOffsets | None = None
+        if self.is_broadcasting:
+            self._local = LocalOffsets(
+                surroundings.disk, options.local_offset_store_dir, self.client.client_id, group
+            )
+
+    # What subclasses do
+
+    @abstractmethod
+    def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
+        """Consume a queue that is ours now, from an offset on."""
+
+    @property
+    def _wants_locks(self) -> bool:
+        """Whether queues are consumed in order, and must be locked at their broker."""
+        return False
+
+    @abstractmethod
+    async def consume_directly(
+        self, message: ReceivedMessage, broker_name: str
+    ) -> ConsumeMessageDirectlyResult:
+        """Consume one message now, because an administrator wants it."""
+
+    # Its life
+
+    async def _join(self) -> None:
+        """Become a member, and learn the routes of what is subscribed."""
+        if self.is_running:
+            raise NotRunning(f"the consumer {self.group} was started before")
+        if self._local is not None:
+            for queue, offset in self._local.load().items():
+                self.offsets.update(queue, offset)
+        if not self.is_broadcasting:
+            self._subscribe(RETRY_PREFIX + self.group, "*")
+        self.client.add_consumer(self)
+        self.is_running = True
+        self._started_at = self.client.clock.millis()
+        self.client.start()
+        self.client.schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
+        try:
+            await self._learn(self.subscriptions)
+            for topic, wanted in self.subscriptions.items():
+                if wanted.expression_type != "TAG":
+                    await self.client.calls.check_subscription(topic, self.group, wanted)
+        except ClientError:
+            self.is_running = False
+            await self.client.remove_consumer(self)
+            raise
+        await self.client.heartbeat()
+        self._has_joined = True
+        self.client.rebalance_soon()
+        self.client.schedule.later(UNKNOWN_SECONDS, self._learn_unknown)
+
+    async def _part(self) -> None:
+        """Leave the group; what was consumed is committed."""
+        self.is_running = False
+        await self.commit_offsets()
+        for process in self.held.values():
+            process.dropped = True
+        if self._wants_locks and not self.is_broadcasting:
+            await self._unlock(list(self.held))
+        self.held.clear()
+        await self.client.remove_consumer(self)
+        if self._owns_client:
+            await self.client.close()
+
+    async def _learn(self, topics: Iterable[str]) -> None:
+        async def learn(topic: str) -> None:
+            try:
+                await self.client.update_route(topic)
+            except BrokerError as error:
+                log.warning("the route of %s is not told: %s", topic, error)
+
+        await together(learn(topic) for topic in list(topics))
+
+    def _learn_unknown(self) -> None:
+        """A new group's retry topic is made with the first heartbeat."""
+        unknown = [topic for topic in self.subscriptions if topic not in self.readable]
+        if self.is_running and unknown:
+            self.client.spawn(self._learn(unknown))
+
+    def _tick(self) -> None:
+        self.stats.tick(self.client.clock.millis())
+
+    # Subscriptions
+
+    def _subscribe(self, topic: str, wanted: str | Sql) -> None:
+        check_topic(topic)
+        self.subscriptions[topic] = subscription(topic, wanted, self.client.clock.millis())
+
+    async def _subscribe_now(self, topic: str, wanted: str | Sql) -> None:
+        """Subscribe, and tell the brokers if we are running."""
+        self._subscribe(with_namespace(self.settings.namespace, topic), wanted)
+        if self.is_running:
+            await self._learn([with_namespace(self.settings.namespace, topic)])
+            await self.client.heartbeat()
+            self.client.rebalance_soon()
+
+    def _unsubscribe(self, topic: str) -> None:
+        self.subscriptions.pop(with_namespace(self.settings.namespace, topic), None)
+        self.client.rebalance_soon()
+
+    def topics(self) -> list[str]:
+        """What it subscribes to."""
+        return list(self.subscriptions)
+
+    def route_known(self, topic: str, route: TopicRouteData) -> None:
+        """Take the readable queues over; they are shared anew if there are others."""
+        if topic not in self.subscriptions:
+            return
+        queues = queues_to_read(topic, route)
+        if self.readable.get(topic) != queues:
+            self.readable[topic] = queues
+            if self._has_joined:
+                self.client.rebalance_soon()
+
+    def consumer_data(self) -> ConsumerData:
+        """What brokers are told with heartbeats."""
+        return ConsumerData(
+            self.group,
+            self.consume_type,
+            self.settings.message_model.value,
+            self.settings.consume_from_where.value,
+            [self.subscriptions[topic] for topic in sorted(self.subscriptions)],
+            self.settings.unit_mode,
+        )
+
+    # The division of queues
+
+    async def rebalance(self) -> bool:
+        """Share the queues of every topic anew; whether we have now what we should have."""
+        if self.is_paused or not self.is_running:
+            return True
+        balanced = True
+        for topic in list(self.subscriptions):
+            try:
+                balanced = await self._rebalance_topic(topic) and balanced
+            except ClientError as error:
+                if not topic.startswith(RETRY_PREFIX):
+                    log.warning("queues of %s cannot be shared: %s", topic, error)
+                    balanced = False
+            if not self.is_running:
+                return True
+        for queue in [queue for queue in self.held if queue.topic not in self.subscriptions]:
+            self.held[queue].dropped = True
+            await self._give_up(queue)
+        self.puller.keep(self.held)
+        return balanced
+
+    async def _rebalance_topic(self, topic: str) -> bool:
+        queues = self.readable.get(topic)
+        if queues is None:
+            return True
+        if self.is_broadcasting:
+            wanted: set[MessageQueue] | None = queues
+        else:
+            members = await self.client.calls.members(topic, self.group)
+            wanted = share(self._strategy, self.group, self.client.client_id, queues, members)
+        if wanted is None:
+            return False
+        if await self._take_over(topic, wanted):
+            await self._division_changed(topic, queues, wanted)
+        # One that was dropped but could not be given up yet is tried again soon.
+        return wanted == {queue for queue in self.held if queue.topic == topic}
+
+    async def _take_over(self, topic: str, wanted: set[MessageQueue]) -> bool:
+        """Give up and begin with queues; whether anything changed."""
+        drop, add = changes(topic, wanted, self.held, self.client.clock.millis())
+        changed = False
+        for queue in drop:
+            self.held[queue].dropped = True
+        for queue in drop:
+            changed = await self._give_up(queue) or changed
+        add = [queue for queue in add if queue not in self.held]
+        if self._wants_locks and not self.is_broadcasting and add:
+            locked = await self.lock(add)
+            if not locked.issuperset(add):
+                log.info("queues of %s are locked by others still", topic)
+                self.client.rebalance_soon(LOCK_RETRY_SECONDS)
+            add = [queue for queue in add if queue in locked]
+        for queue in add:
+            changed = await self._take(queue) or changed
+        return changed
+
+    async def _take(self, queue: MessageQueue) -> bool:
+        """Begin with a queue; whether that was possible."""
+        self.offsets.remove(queue)
+        process = ProcessQueue(self.client.clock.millis())
+        try:
+            offset = await self.where_to_begin(queue)
+        except ClientError as error:
+            log.warning("where to begin with %s is not known: %s", queue, error)
+            return False
+        if not self.is_running or queue in self.held:
+            return False
+        if self._wants_locks:
+            process.lock(self.client.clock.millis())
+        self.held[queue] = process
+        log.info("%s consumes %s from %d on", self.group, queue, offset)
+        self._begin(queue, process, offset)
+        return True
+
+    async def _give_up(self, queue: MessageQueue) -> bool:
+        """Leave a queue that was dropped; false when that must wait."""
+        await self._commit([queue])
+        self.offsets.remove(queue)
+        self.held.pop(queue, None)
+        return True
+
+    async def _division_changed(
+        self, topic: str, queues: Collection[MessageQueue], ours: Collection[MessageQueue]
+    ) -> None:
+        """Tell the brokers (with a newer version of the subscription) and whoever wants to know."""
+        known = self.subscriptions.get(topic)
+        if known is not None:
+            known.sub_version = self.client.clock.millis()
+        await self.client.heartbeat()
+        if self._on_queues_changed is not None:
+            try:
+                self._on_queues_changed(without_namespace(self.settings.namespace, topic), queues, ours)
+            except Exception:
+                log.exception("what was to be told of queues of %s failed", topic)
+
+    # Locks
+
+    async def lock(self, queues: Iterable[MessageQueue]) -> set[MessageQueue]:
+        """Ask the brokers for queues; those that are ours now. A broker that does not answer gives none."""
+        locked: set[MessageQueue] = set()
+        for broker, theirs in _by_broker(queues).items():
+            address = self.client.routes.master(broker)
+            if address is None:
+                continue
+            try:
+                locked |= await self.client.calls.lock(address, self.group, theirs)
+            except ClientError as error:
+                log.warning("queues of %s cannot be locked: %s", broker, error)
+        return locked
+
+    async def _unlock(self, queues: Iterable[MessageQueue]) -> None:
+        for broker, theirs in _by_broker(queues).items():
+            address = self.client.routes.master(broker)
+            if address is not None:
+                self.client.calls.unlock(address, self.group, theirs)
+
+    # Offsets
+
+    async def where_to_begin(self, queue: MessageQueue) -> int:
+        """The offset to go on from: what was committed, else what is configured. Raises `ClientError`."""
+        calls, where = self.client.calls, self.settings.consume_from_where
+        stored = await self.stored_offset(queue)
+        if stored > NONE:
+            self.offsets.update(queue, stored)
+            return stored
+        is_retry = queue.topic.startswith(RETRY_PREFIX)
+        if where is ConsumeFrom.FIRST_OFFSET or (where is ConsumeFrom.LAST_OFFSET and is_retry):
+            return 0
+        if where is ConsumeFrom.TIMESTAMP and not is_retry:
+            return await calls.search_offset(queue, self._begin_time())
+        return await calls.max_offset(queue)
+
+    async def stored_offset(self, queue: MessageQueue) -> int:
+        """What was committed of a queue, -1 for nothing."""
+        if self._local is not None:
+            return self._local.get(queue)
+        return await self.client.calls.consumed_offset(self.group, queue)
+
+    async def commit_offsets(self) -> None:
+        """Tell the brokers, or write down, how far everything is consumed."""
+        await self._commit(list(self.held))
+        if self._local is None:
+            self.offsets.keep(self.held)
+
+    async def _commit(self, queues: Collection[MessageQueue], *, wait: bool = False) -> None:
+        known = {queue: offset for queue, offset in self.offsets.of().items() if queue in queues}
+        if self._local is not None:
+            self._local.save(known)
+            return
+        for queue, offset in known.items():
+            try:
+                await self.client.calls.commit_offset(self.group, queue, offset, wait=wait)
+            except ClientError as error:
+                log.warning("the offset of %s is not committed: %s", queue, error)
+
+    async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
+        """Go on elsewhere: stop, let what is being consumed end, commit the new offsets, begin anew."""
+        self.is_paused = True
+        try:
+            for queue, process in self.held.items():
+                if queue.topic == topic and queue in offsets:
+                    process.dropped = True
+                    process.clear()
+            await self.client.schedule.pause(RESET_PAUSE_SECONDS)
+            for queue in [queue for queue in self.held if queue.topic == topic and queue in offsets]:
+                self.offsets.update(queue, offsets[queue])
+                await self._give_up(queue)
+        finally:
+            self.is_paused = False
+            self.client.rebalance_soon()
+
+    def consumed(self, topic: str | None) -> dict[MessageQueue, int]:
+        """How far queues are consumed."""
+        return self.offsets.of(topic)
+
+    def _begin_time(self) -> int:
+        text = self.settings.consume_timestamp
+        if not text:
+            return self._started_at - HALF_AN_HOUR_MILLIS
+        return int(_parse_time(text).timestamp() * 1000)
+
+    # What administrators see
+
+    async def running_info(self) -> ConsumerRunningInfo:
+        """Settings, subscriptions, queues and rates."""
+        now = self.client.clock.millis()
+        properties = shown(self.settings) | self._own_properties()
+        return ConsumerRunningInfo(
+            properties=properties,
+            subscription_set=list(self.subscriptions.values()),
+            mq_table={queue: process.info(self.offsets.get(queue)) for queue, process in self.held.items()},
+            status_table={topic: self.stats.status(topic, now) for topic in self.subscriptions},
+        )
+
+    def _own_properties(self) -> dict[str, str]:
+        return {
+            "consumerGroup": self.group,
+            "PROP_NAMESERVER_ADDR": ";".join(self.client.name_servers.addresses),
+            "PROP_CONSUME_TYPE": self.consume_type,
+            "PROP_CLIENT_VERSION": f"V5_5_0 ({CURRENT_VERSION}), Python",
+            "PROP_CONSUMEORDERLY": "true" if self._wants_locks else "false",
+            "PROP_CONSUMER_START_TIMESTAMP": str(self._started_at),
+        }
+
+    def _check_running(self) -> None:
+        if not self.is_running:
+            raise NotRunning(f"the consumer {self.group} is not running")
+
+    def restore_topics(self, messages: Iterable[ReceivedMessage]) -> None:
+        """Give messages that come again the topic they were sent to, without its namespace."""
+        retry = RETRY_PREFIX + self.group
+        for message in messages:
+            if message.topic == retry:
+                message.topic = message.properties.get("RETRY_TOPIC", message.topic)
+            message.topic = without_namespace(self.settings.namespace, message.topic)
+
+
+def checked_time(text: str) -> str:
+    """The same text, if it is a time. Raises `BadArgument`."""
+    if text:
+        try:
+            _parse_time(text)
+        except ValueError:
+            raise BadArgument(f"consume_timestamp={text}: not yyyyMMddHHmmss") from None
+    return text
+
+
+def _parse_time(text: str) -> Any:
+    return datetime.datetime.strptime(text, "%Y%m%d%H%M%S")
+
+
+def _by_broker(queues: Iterable[MessageQueue]) -> dict[str, list[MessageQueue]]:
+    brokers: dict[str, list[MessageQueue]] = {}
+    for queue in queues:
+        brokers.setdefault(queue.broker_name, []).append(queue)
+    return brokers

@@ -1,0 +1,174 @@
+"""Consuming without order: many batches at once, failures handed back, what is done with committed.
+
+Standard: `ConsumeMessageConcurrentlyService`, `ProcessQueue.cleanExpiredMsg`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from engine.message import PROPERTY_CONSUME_START_TIMESTAMP
+from gateway.client.consumer import GroupConsumer
+from gateway.client.listening import Consumed, Context, Listener, Slots, listened
+from gateway.client.message import ReceivedMessage
+from gateway.client.options import PushOptions
+from gateway.client.process_queue import ProcessQueue
+from gateway.client.returning import Returns
+from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 5.0
+"""After which a message is tried again here that could not be handed back."""
+OVERDUE_DELAY_LEVEL = 3
+OVERDUE_MAX = 16
+"""Messages of a queue that are handed back in one go since they take too long."""
+
+
+class Concurrent:
+    """Messages of all queues, in any order."""
+
+    is_ordered = False
+
+    def __init__(
+        self, consumer: GroupConsumer, options: PushOptions, listener: Listener, returns: Returns
+    ) -> None:
+        self._consumer = consumer
+        self._options = options
+        self._listener = listener
+        self._returns = returns
+        self.slots = Slots(max(options.consume_thread_min, options.consume_thread_max))
+
+    def start(self) -> None:
+        """Look for messages that take too long, now and then."""
+        seconds = self._options.consume_timeout * 60.0
+        self._consumer.client.schedule.every(seconds, seconds, self._look_for_overdue)
+
+    def submit(
+        self,
+        messages: Sequence[ReceivedMessage],
+        process: ProcessQueue,
+        queue: MessageQueue,
+        begins: bool = True,
+    ) -> None:
+        """Messages were pulled; `begins` is for who consumes in order."""
+        size = self._options.consume_message_batch_max_size
+        for start in range(0, len(messages), size):
+            self._consumer.client.spawn(self._consume(messages[start : start + size], process, queue))
+
+    async def directly(self, message: ReceivedMessage, broker_name: str) -> ConsumeMessageDirectlyResult:
+        """What the listener makes of one message, for an administrator."""
+        return await directly(self._consumer, self._listener, message, broker_name, is_ordered=False)
+
+    async def _consume(
+        self, messages: Sequence[ReceivedMessage], process: ProcessQueue, queue: MessageQueue
+    ) -> None:
+        await self.slots.enter()
+        try:
+            if process.dropped:
+                return
+            context = Context(queue)
+            outcome = await self._listened(messages, context)
+            if process.dropped:
+                log.info("%s is not ours any more; %d messages may come again", queue, len(messages))
+            else:
+                await self._settle(messages, process, context, outcome)
+        finally:
+            self.slots.leave()
+
+    async def _listened(self, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
+        consumer, clock = self._consumer, self._consumer.client.clock
+        consumer.restore_topics(messages)
+        began = clock.millis()
+        for message in messages:
+            message.properties[PROPERTY_CONSUME_START_TIMESTAMP] = str(began)
+        try:
+            outcome = await listened(self._listener, messages, context)
+        except Exception:
+            log.exception("the listener of %s failed with %s", consumer.group, messages)
+            outcome = Consumed.LATER
+        now = clock.millis()
+        done = min(context.acked, len(messages)) if outcome is not Consumed.LATER else 0
+        consumer.stats.consumed(context.queue.topic, now - began, done, len(messages) - done, now)
+        return outcome
+
+    async def _settle(
+        self,
+        messages: Sequence[ReceivedMessage],
+        process: ProcessQueue,
+        context: Context,
+        outcome: Consumed,
+    ) -> None:
+        """Hand back what failed, and note how far the queue is consumed."""
+        done = 0 if outcome is Consumed.LATER else max(0, min(context.acked, len(messages)))
+        settled = list(messages[:done])
+        again: list[ReceivedMessage] = []
+        for message in messages[done:]:
+            if self._consumer.is_broadcasting:
+                log.warning("%r failed, and is lost: broadcasts do not come again", message)
+                settled.append(message)
+            elif not process.has(message):
+                settled.append(message)  # it took too long and went back meanwhile
+            elif await self._returns.give_back(message, context.delay_level):
+                settled.append(message)
+            else:
+                message.reconsume_times += 1
+                again.append(message)
+        if again:
+            schedule = self._consumer.client.schedule
+            schedule.later(AGAIN_SECONDS, self.submit, again, process, context.queue)
+        offset = process.remove(settled, self._consumer.client.clock.millis())
+        if offset >= 0 and not process.dropped:
+            self._consumer.offsets.update(context.queue, offset, increase_only=True)
+
+    def _look_for_overdue(self) -> None:
+        if not self._consumer.is_broadcasting:
+            for process in list(self._consumer.held.values()):
+                self._consumer.client.spawn(self._give_overdue_back(process))
+
+    async def _give_overdue_back(self, process: ProcessQueue) -> None:
+        """Hand back messages that a listener has had for too long; it holds up what may be committed."""
+        limit = self._options.consume_timeout * 60_000
+        for _ in range(OVERDUE_MAX):
+            message = process.first()
+            began = message and message.properties.get(PROPERTY_CONSUME_START_TIMESTAMP)
+            now = self._consumer.client.clock.millis()
+            if message is None or not began or now - int(began) <= limit:
+                return
+            log.warning("%r has been consumed for more than %d min", message, self._options.consume_timeout)
+            if not await self._returns.give_back(message, OVERDUE_DELAY_LEVEL):
+                return
+            if process.first() is message:
+                process.remove([message], self._consumer.client.clock.millis())
+
+
+async def directly(
+    consumer: GroupConsumer,
+    listener: Listener,
+    message: ReceivedMessage,
+    broker_name: str,
+    *,
+    is_ordered: bool,
+) -> ConsumeMessageDirectlyResult:
+    """Let a listener consume one message outside of all order, and tell what it made of it."""
+    names = {
+        Consumed.SUCCESS: "CR_SUCCESS",
+        Consumed.LATER: "CR_LATER",
+        Consumed.COMMIT: "CR_COMMIT",
+        Consumed.ROLLBACK: "CR_ROLLBACK",
+    }
+    clock = consumer.client.clock
+    context = Context(MessageQueue(message.topic, broker_name, message.queue.queue_id))
+    consumer.restore_topics([message])
+    result = ConsumeMessageDirectlyResult(order=is_ordered)
+    began = clock.millis()
+    try:
+        result.consume_result = names[await listened(listener, [message], context)]
+    except Exception as error:
+        log.exception("the listener of %s failed with %r", consumer.group, message)
+        result.consume_result = "CR_THROW_EXCEPTION"
+        result.remark = f"{type(error).__name__}, {error}"
+    result.auto_commit = context.auto_commit
+    result.spent_time_mills = clock.millis() - began
+    return result

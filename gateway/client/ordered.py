@@ -1,0 +1,193 @@
+"""Consuming in order: one batch of a queue after the other, while the broker's lock on the queue is ours.
+
+A failure makes the queue rest, and the same messages come again. What fails too often goes to the dead
+letters; without a limit, which is the default, it is tried for ever. Locks are renewed every 20 s and count
+for 30 s. Standard: `ConsumeMessageOrderlyService`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from gateway.client.consumer import GroupConsumer
+from gateway.client.consuming import directly
+from gateway.client.listening import Consumed, Context, Listener, Slots, listened
+from gateway.client.message import ReceivedMessage
+from gateway.client.options import PushOptions
+from gateway.client.process_queue import ProcessQueue
+from gateway.client.returning import Returns
+from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
+
+log = logging.getLogger(__name__)
+
+LOCK_FIRST_SECONDS = 1.0
+LOCK_SECONDS = 20.0
+LONGEST_TURN_MILLIS = 60_000
+"""For so long a queue is consumed without giving others a turn."""
+NOT_LOCKED_SECONDS = 0.1
+LOCK_LOST_SECONDS = 0.01
+LOCK_FAILED_SECONDS = 3.0
+NEXT_TURN_SECONDS = 0.01
+REST_MILLIS_MIN, REST_MILLIS_MAX = 10, 30_000
+WITHOUT_END = 2**31 - 1
+
+
+class Ordered:
+    """Messages of each queue in order."""
+
+    is_ordered = True
+
+    def __init__(
+        self, consumer: GroupConsumer, options: PushOptions, listener: Listener, returns: Returns
+    ) -> None:
+        self._consumer = consumer
+        self._options = options
+        self._listener = listener
+        self._returns = returns
+        self._needs_lock = not consumer.is_broadcasting
+        times = options.max_reconsume_times
+        self._max_times = WITHOUT_END if times == -1 else times
+        self.slots = Slots(max(options.consume_thread_min, options.consume_thread_max))
+
+    def start(self) -> None:
+        """Renew the locks now and then."""
+        if self._needs_lock:
+            self._consumer.client.schedule.every(LOCK_FIRST_SECONDS, LOCK_SECONDS, self._renew_locks)
+
+    def submit(
+        self,
+        messages: Sequence[ReceivedMessage],
+        process: ProcessQueue,
+        queue: MessageQueue,
+        begins: bool = True,
+    ) -> None:
+        """Messages were pulled; unless somebody consumes the queue already, begin."""
+        if begins:
+            self._consumer.client.spawn(self._consume(process, queue))
+
+    async def directly(self, message: ReceivedMessage, broker_name: str) -> ConsumeMessageDirectlyResult:
+        """What the listener makes of one message, for an administrator."""
+        return await directly(self._consumer, self._listener, message, broker_name, is_ordered=True)
+
+    async def _consume(self, process: ProcessQueue, queue: MessageQueue) -> None:
+        await self.slots.enter()
+        try:
+            again = await self._turn(process, queue)
+        finally:
+            self.slots.leave()
+        if again is not None:
+            self._consumer.client.schedule.later(again, self.submit, (), process, queue)
+
+    async def _turn(self, process: ProcessQueue, queue: MessageQueue) -> float | None:
+        """Consume until nothing waits, something fails, or others want a turn; when to go on, if we are
+        to."""
+        clock = self._consumer.client.clock
+        began = clock.millis()
+        wait = NOT_LOCKED_SECONDS
+        while not process.dropped and self._consumer.is_running:
+            now = clock.millis()
+            if self._needs_lock and not process.has_lock(now):
+                self._consumer.client.schedule.later(wait, self._lock_soon, process, queue)
+                return None
+            wait = LOCK_LOST_SECONDS
+            if now - began > LONGEST_TURN_MILLIS:
+                return NEXT_TURN_SECONDS
+            messages = process.take(self._options.consume_message_batch_max_size, now)
+            if not messages:
+                return None
+            context = Context(queue)
+            outcome = await self._listened(messages, process, context)
+            if process.dropped:
+                return None
+            rest = await self._settle(messages, process, context, outcome)
+            if rest is not None:
+                return rest
+        return None
+
+    async def _listened(
+        self, messages: Sequence[ReceivedMessage], process: ProcessQueue, context: Context
+    ) -> Consumed:
+        consumer, clock = self._consumer, self._consumer.client.clock
+        consumer.restore_topics(messages)
+        began = clock.millis()
+        process.is_busy = True
+        try:
+            outcome = await listened(self._listener, messages, context)
+        except Exception:
+            log.exception("the listener of %s failed with %s", consumer.group, messages)
+            outcome = Consumed.LATER
+        finally:
+            process.is_busy = False
+        now = clock.millis()
+        is_bad = outcome in (Consumed.LATER, Consumed.ROLLBACK)
+        done, failed = (0, len(messages)) if is_bad else (len(messages), 0)
+        consumer.stats.consumed(context.queue.topic, now - began, done, failed, now)
+        return outcome
+
+    async def _settle(
+        self,
+        messages: Sequence[ReceivedMessage],
+        process: ProcessQueue,
+        context: Context,
+        outcome: Consumed,
+    ) -> float | None:
+        """Commit or put back; how long the queue is to rest, None for not at all."""
+        offset = -1
+        rest: float | None = None
+        if outcome is Consumed.LATER and await self._comes_again(messages):
+            process.put_back(messages)
+            rest = self._rest(context)
+        elif context.auto_commit or outcome is Consumed.COMMIT:
+            offset = process.commit()
+        elif outcome is Consumed.ROLLBACK:
+            process.put_back()
+            rest = self._rest(context)
+        if offset >= 0 and not process.dropped:
+            self._consumer.offsets.update(context.queue, offset)
+        return rest
+
+    async def _comes_again(self, messages: Sequence[ReceivedMessage]) -> bool:
+        """Count a failure; whether any message is to be tried again. Those that failed too often go away."""
+        again = False
+        for message in messages:
+            is_last = message.reconsume_times >= self._max_times
+            if not is_last or not await self._returns.send_anew(message, self._max_times):
+                again = True
+                message.reconsume_times += 1
+        return again
+
+    def _rest(self, context: Context) -> float:
+        millis = context.suspend_millis
+        if millis == -1:
+            millis = self._options.suspend_current_queue_time_millis
+        return min(max(millis, REST_MILLIS_MIN), REST_MILLIS_MAX) / 1000
+
+    # Locks
+
+    def _lock_soon(self, process: ProcessQueue, queue: MessageQueue) -> None:
+        self._consumer.client.spawn(self._lock_and_go_on(process, queue))
+
+    async def _lock_and_go_on(self, process: ProcessQueue, queue: MessageQueue) -> None:
+        if process.dropped or not self._consumer.is_running:
+            return
+        await self._lock([queue])
+        seconds = NEXT_TURN_SECONDS if process.is_locked else LOCK_FAILED_SECONDS
+        self._consumer.client.schedule.later(seconds, self.submit, (), process, queue)
+
+    def _renew_locks(self) -> None:
+        if self._consumer.is_running:
+            queues = [queue for queue, process in self._consumer.held.items() if not process.dropped]
+            self._consumer.client.spawn(self._lock(queues))
+
+    async def _lock(self, queues: Sequence[MessageQueue]) -> None:
+        locked = await self._consumer.lock(queues)
+        now = self._consumer.client.clock.millis()
+        for queue in queues:
+            process = self._consumer.held.get(queue)
+            if process is None:
+                continue
+            if queue in locked:
+                process.lock(now)
+            else:
+                process.is_locked = False

@@ -1,0 +1,259 @@
+"""A push consumer: pulls by itself, and gives what comes to a listener.
+
+A queue is pulled again as soon as an answer is there; the broker holds a pull until something comes. Nothing
+is pulled while too much waits here: messages, bytes, or offsets between the first and the last.
+Standard: `DefaultMQPushConsumerImpl`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from gateway.client.allocation import Strategy
+from gateway.client.asking import as_deferred
+from gateway.client.client import Client, Surroundings
+from gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
+from gateway.client.consuming import Concurrent
+from gateway.client.errors import BadArgument, BrokerError, ClientError
+from gateway.client.listening import Listener
+from gateway.client.message import PullResult, PullStatus, ReceivedMessage
+from gateway.client.options import PushOptions, made
+from gateway.client.ordered import Ordered
+from gateway.client.process_queue import MEBIBYTE, ProcessQueue
+from gateway.client.returning import Returns
+from gateway.client.subscriptions import Sql
+from gateway.codec.bodies import ConsumeMessageDirectlyResult, ConsumerRunningInfo, MessageQueue
+from gateway.codec.codes import ResponseCode
+
+log = logging.getLogger(__name__)
+
+FIRST_PULL_SECONDS = 0.5
+"""Time that the member who had a queue before is given to commit."""
+PAUSED_MILLIS = 1_000
+FLOW_CONTROL_MILLIS = 50
+BROKER_FLOW_CONTROL_MILLIS = 20
+UNLOCK_DELAY_MILLIS = 20_000
+"""After which an ordered queue is given up although its listener is still at work."""
+RECONSUME_TIMES = 16
+
+
+class Line:
+    """A queue that is being pulled. `is_sure` says that an ordered queue's offset was asked for since the
+    lock is ours."""
+
+    def __init__(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
+        self.queue = queue
+        self.process = process
+        self.offset = offset
+        self.is_sure = False
+
+
+class PushConsumer(GroupConsumer):
+    """A consumer whose listener is called with what comes. `is_ordered`: each queue in order."""
+
+    settings: PushOptions
+
+    def __init__(
+        self,
+        group: str,
+        surroundings: Surroundings,
+        listener: Listener,
+        *,
+        is_ordered: bool = False,
+        client: Client | None = None,
+        strategy: Strategy | None = None,
+        on_queues_changed: QueuesChanged | None = None,
+        **settings: Any,
+    ) -> None:
+        options = made(PushOptions, settings)
+        checked_time(options.consume_timestamp)
+        if options.consume_thread_min > options.consume_thread_max:
+            raise BadArgument("consume_thread_min is more than consume_thread_max")
+        super().__init__(
+            group,
+            options,
+            surroundings,
+            client=client,
+            strategy=strategy,
+            on_queues_changed=on_queues_changed,
+        )
+        times = options.max_reconsume_times
+        self._returns = Returns(self, surroundings, RECONSUME_TIMES if times == -1 else times)
+        make: Callable[..., Concurrent | Ordered] = Ordered if is_ordered else Concurrent
+        self._consumption = make(self, options, listener, self._returns)
+
+    # Its life
+
+    @as_deferred
+    async def start(self) -> None:
+        """Begin to consume. Raises `BadArgument`, `Unreachable`, `BrokerError`."""
+        await self._join()
+        await self._returns.start()
+        self._consumption.start()
+
+    @as_deferred
+    async def close(self) -> None:
+        """Stop: nothing more is given to the listener, what was consumed is committed, the group is left.
+
+        Listeners at work are given the time that is configured.
+        """
+        if not self.is_running:
+            return
+        self.is_paused = True
+        patience = self.settings.await_termination_millis_when_shutdown / 1000
+        if patience:
+            idle = self._consumption.slots.idle()
+            idle.addTimeout(patience, self.client.surroundings.reactor)  # type: ignore[arg-type]
+            await idle.addErrback(lambda _: None)
+        await self._returns.close()
+        await self._part()
+
+    @as_deferred
+    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
+        """Want messages of a topic: all, those with one of the tags (`"a || b"`), or by an expression."""
+        await self._subscribe_now(topic, wanted)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Want no more of a topic."""
+        self._unsubscribe(topic)
+
+    def suspend(self) -> None:
+        """Pull nothing more until `resume`; what was pulled is consumed."""
+        self.is_paused = True
+
+    def resume(self) -> None:
+        """Go on."""
+        self.is_paused = False
+        self.client.rebalance_soon()
+
+    @property
+    def _wants_locks(self) -> bool:
+        return self._consumption.is_ordered
+
+    # Queues
+
+    def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
+        self.client.spawn(self._keep_pulling(Line(queue, process, offset)))
+
+    async def _give_up(self, queue: MessageQueue) -> bool:
+        process = self.held[queue]
+        if not self._wants_locks or self.is_broadcasting:
+            return await super()._give_up(queue)
+        now = self.client.clock.millis()
+        if process.is_busy and now <= process.locked_at + UNLOCK_DELAY_MILLIS:
+            process.try_unlock_times += 1
+            await self._commit([queue])
+            return False
+        await super()._give_up(queue)
+        process.is_locked = False
+        await self._unlock([queue])
+        return True
+
+    async def _keep_pulling(self, line: Line) -> None:
+        pause = self.client.schedule.pause
+        await pause(FIRST_PULL_SECONDS)
+        while self.is_running and not line.process.dropped:
+            line.process.pulled_at = self.client.clock.millis()
+            rest = self._rest(line)
+            if rest is None:
+                rest = await self._pull(line)
+            if rest and not line.process.dropped:
+                await pause(rest / 1000)
+
+    def _rest(self, line: Line) -> int | None:
+        """How long nothing may be pulled, in ms; None when something may. Pure."""
+        process, options = line.process, self.settings
+        if self.is_paused:
+            return PAUSED_MILLIS
+        if process.count > self._share(options.pull_threshold_for_topic, options.pull_threshold_for_queue):
+            return FLOW_CONTROL_MILLIS
+        size_max = self._share(options.pull_threshold_size_for_topic, options.pull_threshold_size_for_queue)
+        if process.size // MEBIBYTE > size_max:
+            return FLOW_CONTROL_MILLIS
+        if self._wants_locks:
+            is_ours = process.is_locked or self.is_broadcasting
+            return None if is_ours else options.pull_time_delay_mills_when_exception
+        if process.span > options.consume_concurrently_max_span:
+            return FLOW_CONTROL_MILLIS
+        return None
+
+    def _share(self, for_topic: int, for_queue: int) -> int:
+        """What a queue may have: its share of what its topic may have, where that is configured."""
+        return for_queue if for_topic == -1 else max(1, for_topic // max(1, len(self.held)))
+
+    async def _pull(self, line: Line) -> int:
+        """Pull once; how long to rest then, in ms."""
+        options = self.settings
+        subscribed = self.subscriptions.get(line.queue.topic)
+        if subscribed is None:
+            return options.pull_time_delay_mills_when_exception
+        began = self.client.clock.millis()
+        sends = options.post_subscription_when_pull and subscribed.expression_type == "TAG"
+        try:
+            if self._wants_locks and not line.is_sure:
+                line.offset = await self.where_to_begin(line.queue)
+                line.is_sure = True
+            result = await self.puller.pull(
+                line.queue,
+                subscribed,
+                line.offset,
+                count=options.pull_batch_size,
+                bytes_max=options.pull_batch_size_in_bytes,
+                suspend_millis=options.broker_suspend_max_time_millis,
+                timeout=options.consumer_timeout_millis_when_suspend / 1000,
+                commit=-1 if self.is_broadcasting else self.offsets.get(line.queue),
+                sends_expression=sends,
+            )
+        except ClientError as error:
+            log.info("a pull from %s failed: %s", line.queue, error)
+            is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
+            return (
+                BROKER_FLOW_CONTROL_MILLIS
+                if is_flow_control
+                else options.pull_time_delay_mills_when_exception
+            )
+        if line.process.dropped or not self.is_running:
+            return 0
+        return await self._take_in(line, result, began)
+
+    async def _take_in(self, line: Line, result: PullResult, began: int) -> int:
+        line.offset = result.next_offset
+        if result.status is PullStatus.OFFSET_ILLEGAL:
+            await self._begin_elsewhere(line)
+            return 0
+        if not result.messages:
+            if not line.process.count:
+                self.offsets.update(line.queue, line.offset, increase_only=True)
+            return 0
+        now = self.client.clock.millis()
+        self.stats.pulled(line.queue.topic, now - began, len(result.messages), now)
+        begins = line.process.put(result.messages)
+        self._consumption.submit(result.messages, line.process, line.queue, begins)
+        return self.settings.pull_interval
+
+    async def _begin_elsewhere(self, line: Line) -> None:
+        """The broker has nothing at this offset: commit the one it names, and begin anew there."""
+        log.warning("%s has no offset that was asked for; it goes on at %d", line.queue, line.offset)
+        line.process.dropped = True
+        self.offsets.freeze(line.queue, line.offset)
+        await self._commit([line.queue])
+        if self.held.get(line.queue) is line.process:
+            del self.held[line.queue]
+        self.offsets.remove(line.queue)
+        self.client.rebalance_soon()
+
+    # What administrators want
+
+    async def consume_directly(
+        self, message: ReceivedMessage, broker_name: str
+    ) -> ConsumeMessageDirectlyResult:
+        """Consume one message now, because an administrator wants it."""
+        return await self._consumption.directly(message, broker_name)
+
+    async def running_info(self) -> ConsumerRunningInfo:
+        """Settings, subscriptions, queues and rates."""
+        info = await super().running_info()
+        info.properties["PROP_THREADPOOL_CORE_SIZE"] = str(self.settings.consume_thread_min)
+        return info

@@ -1,0 +1,55 @@
+"""What listeners say, and how many work at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from gateway.client.listening import Consumed, Context, Slots, listened, outcome_of
+from tests.gateway.client.cluster import queue_of
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (None, Consumed.SUCCESS),
+        (True, Consumed.SUCCESS),
+        (False, Consumed.LATER),
+        (Consumed.ROLLBACK, Consumed.ROLLBACK),
+        ("COMMIT", Consumed.COMMIT),
+    ],
+)
+def test_what_a_listener_says(said: Any, outcome: Consumed) -> None:
+    assert outcome_of(said) is outcome
+
+
+def test_nonsense_is_a_failure() -> None:
+    with pytest.raises(ValueError):
+        outcome_of("DONE")
+    ended: list[Any] = []
+    Deferred.fromCoroutine(listened(lambda *_: 7, [], Context(queue_of("T")))).addBoth(ended.append)  # type: ignore[arg-type, return-value]
+    assert ended[0].check(ValueError)
+
+
+def test_slots_are_given_in_turn() -> None:
+    slots, entered = Slots(2), []
+
+    async def work(number: int) -> None:
+        await slots.enter()
+        entered.append(number)
+
+    for number in range(4):
+        Deferred.fromCoroutine(work(number))
+    assert entered == [0, 1] and slots.busy == 2
+    idle: list[None] = []
+    slots.idle().addCallback(idle.append)
+    slots.leave()
+    assert entered == [0, 1, 2]
+    for _ in range(2):
+        slots.leave()
+    assert not idle and entered == [0, 1, 2, 3]
+    slots.leave()
+    assert idle == [None] and slots.busy == 0
+    assert slots.idle().called
