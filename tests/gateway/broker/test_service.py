@@ -13,7 +13,13 @@ from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, MemoryWorker, Worker
 from gateway.broker import service
 from gateway.broker.service import BrokerService
-from gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
+from gateway.codec.bodies import (
+    ConsumerData,
+    HeartbeatData,
+    ProducerData,
+    QueryAssignmentRequestBody,
+    QueryAssignmentResponseBody,
+)
 from gateway.codec.codes import CURRENT_VERSION, V4_9_8, RequestCode, ResponseCode
 from gateway.codec.command import RemotingCommand, encode_command
 from gateway.codec.fields import Header
@@ -25,7 +31,7 @@ from gateway.codec.headers import (
 )
 from gateway.namesrv import service as namesrv
 from gateway.namesrv.service import NameServerService
-from tests.gateway.broker.helpers import pull_header, send_header, subscription
+from tests.gateway.broker.helpers import FakePeer, pull_header, send_header, subscription
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net, Talker
 
@@ -69,12 +75,12 @@ class Client:
         self.talker.transport.write(encode_command(reply))
         self.world.net.settle()
 
-    def consume(self, group: str, topic: str, client_id: str) -> None:
+    def consume(self, group: str, topic: str, client_id: str, model: str = "CLUSTERING") -> None:
         """Heartbeat as a consumer."""
         data = ConsumerData(
             group_name=group,
             consume_type="CONSUME_PASSIVELY",
-            message_model="CLUSTERING",
+            message_model=model,
             consume_from_where="CONSUME_FROM_FIRST_OFFSET",
             subscription_data_set=[subscription(topic)],
         )
@@ -329,6 +335,64 @@ def test_a_silent_client_is_forgotten_and_closed(world: World) -> None:
     assert client.talker.lost is not None
 
 
+def test_offsets_of_broadcasting_clients_are_gathered(world: World) -> None:
+    """Every few seconds, for clients that come by another road."""
+    client = world.connect()
+    client.create("T")
+    client.consume("g", "T", "c", model="BROADCASTING")
+    for _ in range(3):
+        client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello")
+    client.ask(RequestCode.PULL_MESSAGE, pull_header("T", group="g", offset=2))
+    world.net.settle(6)
+    assert world.service.broker.offsets.query("g@broadcast", "T", 0) == 2
+
+
+def test_a_group_far_behind_is_shut_out_and_cold_reads_are_counted_anew(world: World) -> None:
+    broker = world.service.broker
+    broker.groups.find("g")
+    world.options.disable_consume_if_consumer_read_slowly = True
+    broker.laggards.note("g", "T", 0, 1 << 40)
+    broker.cold_reads.read("g", 5)
+    world.net.settle(6)
+    assert broker.cold_reads.to_json()["globalAcc"] == 0
+    group = broker.groups.get("g")
+    assert group is not None and group.consume_enable
+    world.net.settle(180)
+    group = broker.groups.get("g")
+    assert group is not None and not group.consume_enable
+
+
+def test_queues_are_shared_out_as_the_name_server_knows_them(world: World) -> None:
+    """Another broker's queues too; they are looked up again after a while."""
+    client = world.connect()
+    client.create("T", queues=2)
+    client.consume("g", "T", "c")
+    told = QueryAssignmentRequestBody("T", "g", "c", "AVG", "CLUSTERING").encode()
+
+    def count() -> int:
+        client.talker.take()
+        answer = client.ask(RequestCode.QUERY_ASSIGNMENT, body=told)
+        assignments = QueryAssignmentResponseBody.decode(answer.body).message_queue_assignments
+        return len(assignments or ())
+
+    client.tell(RequestCode.QUERY_ASSIGNMENT, body=told)
+    world.net.settle(0.5)
+    assert count() == 2
+    client.create("T", queues=5)
+    world.net.settle(31)
+    assert count() == 5
+
+
+def test_requests_beyond_those_that_may_wait_are_counted(world: World) -> None:
+    client = world.connect()
+    frame = world.service.dispatcher.refuse(
+        RemotingCommand.request(RequestCode.PULL_MESSAGE), FakePeer("10.0.0.9:1")
+    )
+    assert frame is not None
+    assert client.ask(RequestCode.GET_BROKER_RUNTIME_INFO).code == 0
+    assert world.service.broker.flow_control.totals == {"requests in flight": 1}
+
+
 def test_a_question_to_a_consumer_goes_through_the_broker(world: World) -> None:
     admin, consumer = world.connect(), world.connect()
     consumer.consume("g", "T", "c")
@@ -365,7 +429,7 @@ def test_the_fast_port_serves_everything_but_pulls(world: World) -> None:
         assert (refused.code, refused.remark) == (3, f" request type {code} not supported")
 
 
-@pytest.mark.parametrize("code", [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.POP_MESSAGE, 31_999])
+@pytest.mark.parametrize("code", [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.REGISTER_BROKER, 31_999])
 def test_what_is_not_served_is_refused(world: World, code: int) -> None:
     refused = world.connect().ask(code)
     assert (refused.code, refused.remark) == (3, f" request type {int(code)} not supported")
