@@ -7,7 +7,7 @@ pull). Standard: `ConsumerOffsetManager`.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import members
@@ -30,6 +30,9 @@ UNKNOWN = -1
 Offsets = dict[int, int]
 """Offset by queue id."""
 
+Hold = Callable[[Callable[[bool], None]], None]
+"""Says sooner or later, once, whether something may be written."""
+
 
 class ConsumerOffsets:
     """Committed, pulled and reset offsets of all groups."""
@@ -47,6 +50,7 @@ class ConsumerOffsets:
         self._others: dict[str, Any] = {}
         self._dirty: set[str] = set()
         self._is_dirty = False
+        self._persisted = 0
         self._count = 0
         self._pulled_count = 0
         self._commits = 0
@@ -177,11 +181,29 @@ class ConsumerOffsets:
             "offsetTable": {key: dict(queues) for key, queues in self._table.items()},
         }
 
-    def persist(self) -> None:
-        """Write the file if anything has changed since it was written, or the last write failed."""
-        if self._dirty or self._is_dirty or self._file.has_failed:
-            self._is_dirty = False
+    def persist(self, hold: Hold | None = None) -> None:
+        """Write the file if anything has changed since it was written, or the last write failed.
+
+        With `hold` the offsets are written as they are now, but not before that allows it.
+        """
+        if not (self._dirty or self._is_dirty or self._file.has_failed):
+            return
+        self._is_dirty = False
+        self._persisted += 1
+        if hold is None:
             self._file.save(self._text)
+            return
+        number, text = self._persisted, self._text()
+
+        def write(is_allowed: bool) -> None:
+            if number != self._persisted:
+                return
+            if is_allowed:
+                self._file.save(lambda: text)
+            else:
+                self._is_dirty = True
+
+        hold(write)
 
     def _text(self) -> bytes:
         # Only what has changed is turned into text again.

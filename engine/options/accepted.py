@@ -16,7 +16,6 @@ from engine.options.reasons import (
     NO_LMQ,
     NO_LOOKUP,
     NO_METRICS,
-    NO_POP,
     NO_REPLICAS,
     NO_ROCKSDB,
     NO_STATIC_TOPICS,
@@ -24,6 +23,8 @@ from engine.options.reasons import (
     OWN_TIMERS,
     OWN_WAY,
     PLAIN_FILES,
+    POP_IN_LOG,
+    POP_ONE_TABLE,
 )
 
 BROKER_ACCEPTED = (
@@ -46,25 +47,22 @@ BROKER_ACCEPTED = (
         """,
     ),
     *accepted(
-        NO_POP,
+        POP_IN_LOG,
         """
-        popPollingSize=1024 popPollingMapSize=100000 popPollingMapExpireTimeSeconds=600
-        maxPopPollingSize=100000 reviveQueueNum=8 reviveInterval=1000 reviveMaxSlow=3
-        reviveScanTime=10000 enableSkipLongAwaitingAck=false reviveAckWaitMs=180000 enablePopLog=false
+        reviveMaxSlow=3 reviveScanTime=10000 enableSkipLongAwaitingAck=false reviveAckWaitMs=180000
         enablePopBufferMerge=false popCkStayBufferTime=10000 popCkStayBufferTimeOut=3000
         popCkMaxBufferSize=200000 popCkOffsetMaxQueueSize=20000 enablePopBatchAck=false
-        popLongPollingForceNotifyInterval=800 enableNotifyBeforePopCalculateLag=true
-        enableNotifyAfterPopOrderLockRelease=true initPopOffsetByCheckMsgInMem=true
-        retrieveMessageFromPopRetryTopicV1=true enableRetryTopicV2=false popFromRetryProbability=20
-        popFromRetryProbabilityForPriority=0 priorityOrderAsc=true popConsumerFSServiceInit=true
-        popConsumerKVServiceLog=false popConsumerKVServiceInit=false popConsumerKVServiceEnable=false
-        popReviveMaxReturnSizePerRead=16384 popReviveConcurrency=32 popReviveMaxAttemptTimes=16
-        popReviveSkipIfGroupAbsent=true useSeparateRetryQueue=false useMessageFilterForNotification=true
-        maxMessageFilterNumForNotification=64 popResponseReturnActualRetryTopic=false
-        popInflightMessageThreshold=10000 enablePopMessageThreshold=false
-        skipWhenCKRePutReachMaxTimes=false appendAckAsync=false appendCkAsync=false
+        popConsumerFSServiceInit=true popConsumerKVServiceLog=false popConsumerKVServiceInit=false
+        popConsumerKVServiceEnable=false popReviveMaxReturnSizePerRead=16384 popReviveConcurrency=32
+        popReviveMaxAttemptTimes=16 popReviveSkipIfGroupAbsent=true appendAckAsync=false
+        appendCkAsync=false
         """,
     ),
+    *accepted(
+        POP_ONE_TABLE,
+        "popPollingMapSize=100000 popPollingMapExpireTimeSeconds=600 popLongPollingForceNotifyInterval=800",
+    ),
+    *accepted(NO_METRICS, "enableNotifyBeforePopCalculateLag=true"),
     *accepted(
         NO_LMQ,
         """
@@ -114,7 +112,10 @@ BROKER_ACCEPTED = (
         "transactionCheckRocksdbQueueCapacity=2000",
     ),
     *accepted(NO_LOOKUP, "fetchNamesrvAddrInterval=10000 updateNameServerAddrPeriod=120000"),
-    *accepted(LOGGING, "isolateLogEnable=false printChannelGroups=false printChannelGroupsMinNum=5"),
+    *accepted(
+        LOGGING,
+        "enablePopLog=false isolateLogEnable=false printChannelGroups=false printChannelGroupsMinNum=5",
+    ),
     *accepted(NO_STATIC_TOPICS, "useStaticSubscription=false"),
     *accepted("there are no plug-ins", "messageStorePlugIn="),
     *accepted(

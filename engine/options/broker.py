@@ -10,6 +10,7 @@ from enum import StrEnum
 from engine.options.accepted import BROKER_ACCEPTED
 from engine.options.option import LONG_MAX, option
 from engine.options.option_set import Options
+from engine.options.pop import PopOptions
 from engine.options.reasons import (
     IN_TURN,
     NO_ACL,
@@ -18,7 +19,6 @@ from engine.options.reasons import (
     NO_HEARTBEATS,
     NO_LOOKUP,
     NO_METRICS,
-    NO_POP,
     NO_REPLICAS,
     OPEN_BROKER,
 )
@@ -114,9 +114,7 @@ class TopicOptions(Options):
     msg_trace_topic_name: str = option("RMQ_SYS_TRACE_TOPIC", "Name of the topic for message traces.")
     trace_on: bool = option(True, "Tell clients that they may send traces.")
     enable_mixed_message_type: bool = option(False, "Allow topics of the message type MIXED.")
-    clear_retry_topic_when_delete_topic: bool = option(
-        True, "Delete POP retry topics with their topic.", no_effect=NO_POP
-    )
+    clear_retry_topic_when_delete_topic: bool = option(True, "Delete POP retry topics with their topic.")
     enable_create_sys_group: bool = option(True, "Create the reserved consumer groups at start.")
     enable_split_metadata: bool = option(True, "Answer requests for all topics or groups page by page.")
     split_metadata_size: int = option(2000, "Topics or groups on such a page.", low=1)
@@ -152,7 +150,7 @@ class FlowOptions(Options):
     wait_time_mills_in_transaction_queue: int = option(
         3000, "Longest wait of a transaction's end.", unit="ms", no_effect=IN_TURN
     )
-    wait_time_mills_in_ack_queue: int = option(3000, "Longest wait of an ack.", unit="ms", no_effect=NO_POP)
+    wait_time_mills_in_ack_queue: int = option(3000, "Longest wait of an ack.", unit="ms", no_effect=IN_TURN)
     wait_time_mills_in_admin_broker_queue: int = option(
         5000, "Longest wait of administration.", unit="ms", no_effect=IN_TURN
     )
@@ -396,6 +394,7 @@ class BrokerOptions(
     StatisticsOptions,
     AssignmentOptions,
     ClientOptions,
+    PopOptions,
     PullOptions,
     FlowOptions,
     TopicOptions,

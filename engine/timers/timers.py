@@ -23,7 +23,7 @@ from typing import Any
 from engine.clock import Clock
 from engine.disk import Disk
 from engine.errors import MessageIllegal
-from engine.message import PROPERTY_TIMER_DEL_UNIQKEY, Message
+from engine.message import PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC, Message
 from engine.options import StoreOptions
 from engine.store.message_store import MessageStore, PutStatus
 from engine.timers.checkpoint import Stable, TimerCheckpoint
@@ -118,6 +118,17 @@ class Timers:
     def pending(self) -> int:
         """Timers in the wheel."""
         return max(0, self.enqueue.pending - self.dequeue.taken_out)
+
+    @property
+    def delivered_until(self) -> int:
+        """Before which time (ms) whatever was to be delivered is delivered; 0 while that cannot be said."""
+        if not self._is_loaded or self._is_catching_up:
+            return 0
+        until = self.dequeue.read_time
+        if self.enqueue.behind:
+            # What was stored later than this waits for a later time than this.
+            until = min(until, self._store.store_time(TIMER_TOPIC, 0, self.enqueue.queue_offset))
+        return until
 
     # Setting timers.
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gateway.broker.flow_control import FlowControl
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds
+    from gateway.broker.pops import Pops
     from gateway.broker.stats import BrokerStats
     from gateway.broker.topic_queues import TopicQueues
 
@@ -71,6 +72,7 @@ class Broker:
         clients: ClientTable,
         locks: QueueLocks,
         holds: PullHolds,
+        pops: Pops,
         delays: DelaySchedule,
         delay_levels: DelayLevels,
         timers: Timers,
@@ -99,6 +101,7 @@ class Broker:
         self.clients = clients
         self.locks = locks
         self.holds = holds
+        self.pops = pops
         self.delays = delays
         self.delay_levels = delay_levels
         self.timers = timers

@@ -8,6 +8,7 @@ import os
 import random
 import socket
 from collections.abc import Callable
+from typing import NamedTuple
 
 from engine.assignment import RequestModes
 from engine.broadcasts import BroadcastOffsets
@@ -22,7 +23,7 @@ from engine.laggards import Laggards
 from engine.message import UniqueKeys, pack_host
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
-from engine.store.message_store import MessageStore
+from engine.store.message_store import Arrival, MessageStore
 from engine.timers.timers import Timers
 from engine.topics import TopicTable
 from engine.transactions import TransactionCounts, TransactionLog
@@ -33,6 +34,7 @@ from gateway.broker.durable import Durability
 from gateway.broker.flow_control import FlowControl
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, resume_all
+from gateway.broker.pops import Pops
 from gateway.broker.stats import BrokerStats
 from gateway.broker.topic_queues import Ask, TopicQueues
 
@@ -54,46 +56,37 @@ def build_broker(
 
     Raises `OSError` when the name in `brokerIP1` has no address.
     """
-    store_host = _store_host(options.broker_ip1, port)
     folder = os.path.join(store_options.store_path_root_dir, "config")
+    host = _store_host(options.broker_ip1, port)
+    ground = _Ground(options, store_options, disk, clock, worker, folder, host)
     holds, locks = PullHolds(options), QueueLocks(options)
     topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
-    store = MessageStore(
-        store_options,
-        disk=disk,
-        clock=clock,
-        worker=worker,
-        store_host=store_host,
-        on_arrivals=lambda arrivals: resume_all(holds.arrived(arrivals)),
-        is_batch_topic=topics.has_batch_queues,
-        aside=aside,
-    )
+    store = _store(ground, topics, aside, lambda arrivals: _wake(holds, pops, arrivals))
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
-    now = clock.millis()
-    stats = BrokerStats(options, now)
+    stats = BrokerStats(options, clock.millis())
+    groups = GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker)
     offsets = ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker)
-    counts = TransactionCounts(disk, f"{folder}/transactionMetrics", clock, worker)
-    unique_keys = UniqueKeys(store_host[:-4], os.getpid(), random.getrandbits(32), now)
+    unique_keys = UniqueKeys(host[:-4], os.getpid(), random.getrandbits(32), clock.millis())
     levels = DelayLevels(store_options.message_delay_level)
-    delay_path = f"{folder}/delayOffset.json"
+    timers = _timers(ground, store, stats)
+    pops = _pops(ground, store, timers, topics, groups, offsets)
     return Broker(
         options=options,
         store_options=store_options,
         clock=clock,
         store=store,
         topics=topics,
-        groups=GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker),
+        groups=groups,
         offsets=offsets,
         filters=filters,
         clients=_clients(options, clock, filters, locks, stats),
         locks=locks,
         holds=holds,
-        delays=_delays(options, store_options, store, levels, disk, delay_path, clock, worker),
+        pops=pops,
+        delays=_delays(ground, store, levels),
         delay_levels=levels,
-        timers=_timers(store_options, store, disk, clock, worker, stats),
-        transactions=TransactionLog(
-            store, topics, offsets, counts, options, store_options, clock, unique_keys, store_host
-        ),
+        timers=timers,
+        transactions=_transactions(ground, store, topics, offsets, unique_keys),
         durable=Durability(store, options, store_options),
         stats=stats,
         flow_control=FlowControl(clock, stats),
@@ -103,10 +96,46 @@ def build_broker(
         request_modes=RequestModes(options, disk, f"{folder}/messageRequestMode.json", worker),
         topic_queues=TopicQueues(options, topics, ask),
         unique_keys=unique_keys,
-        store_host=store_host,
+        store_host=host,
         configuration=Configuration(settings, disk, clock, options.broker_config_path),
         register_soon=register_soon,
     )
+
+
+class _Ground(NamedTuple):
+    """What all parts stand on; `folder` is for their tables."""
+
+    options: BrokerOptions
+    store_options: StoreOptions
+    disk: Disk
+    clock: Clock
+    worker: Worker
+    folder: str
+    store_host: bytes
+
+
+def _store(
+    ground: _Ground,
+    topics: TopicTable,
+    aside: Worker | None,
+    on_arrivals: Callable[[list[Arrival]], None],
+) -> MessageStore:
+    return MessageStore(
+        ground.store_options,
+        disk=ground.disk,
+        clock=ground.clock,
+        worker=ground.worker,
+        store_host=ground.store_host,
+        on_arrivals=on_arrivals,
+        is_batch_topic=topics.has_batch_queues,
+        aside=aside,
+    )
+
+
+def _wake(holds: PullHolds, pops: Pops, arrivals: list[Arrival]) -> None:
+    """Let those read who wait for what arrived."""
+    resume_all(holds.arrived(arrivals))
+    pops.arrived(arrivals)
 
 
 def _clients(
@@ -122,45 +151,77 @@ def _clients(
     )
 
 
-def _delays(
-    options: BrokerOptions,
-    store_options: StoreOptions,
+def _pops(
+    ground: _Ground,
     store: MessageStore,
-    levels: DelayLevels,
-    disk: Disk,
-    path: str,
-    clock: Clock,
-    worker: Worker,
-) -> DelaySchedule:
+    timers: Timers,
+    topics: TopicTable,
+    groups: GroupTable,
+    offsets: ConsumerOffsets,
+) -> Pops:
+    """What gives messages out one by one."""
+    return Pops(
+        ground.options,
+        store,
+        timers,
+        topics,
+        groups,
+        offsets,
+        ground.disk,
+        f"{ground.folder}/consumerOrderInfo.json",
+        ground.clock,
+        ground.worker,
+        ground.store_host,
+    )
+
+
+def _delays(ground: _Ground, store: MessageStore, levels: DelayLevels) -> DelaySchedule:
     """What delivers messages with a delay level."""
     return DelaySchedule(
         store,
         levels,
-        disk,
-        path,
-        clock,
-        worker,
-        max_per_tick=store_options.max_delayed_per_tick,
-        version_step=options.delay_offset_update_version_step,
+        ground.disk,
+        f"{ground.folder}/delayOffset.json",
+        ground.clock,
+        ground.worker,
+        max_per_tick=ground.store_options.max_delayed_per_tick,
+        version_step=ground.options.delay_offset_update_version_step,
     )
 
 
-def _timers(
-    store_options: StoreOptions,
-    store: MessageStore,
-    disk: Disk,
-    clock: Clock,
-    worker: Worker,
-    stats: BrokerStats,
-) -> Timers:
+def _timers(ground: _Ground, store: MessageStore, stats: BrokerStats) -> Timers:
     """What delivers messages with a timer, each of which counts as put into its topic."""
     return Timers(
         store,
-        store_options,
-        disk,
-        clock,
-        worker,
+        ground.store_options,
+        ground.disk,
+        ground.clock,
+        ground.worker,
         on_delivered=lambda topic, size: stats.put(topic, 1, size),
+    )
+
+
+def _transactions(
+    ground: _Ground,
+    store: MessageStore,
+    topics: TopicTable,
+    offsets: ConsumerOffsets,
+    unique_keys: UniqueKeys,
+) -> TransactionLog:
+    """What keeps half messages until their transactions end."""
+    counts = TransactionCounts(
+        ground.disk, f"{ground.folder}/transactionMetrics", ground.clock, ground.worker
+    )
+    return TransactionLog(
+        store,
+        topics,
+        offsets,
+        counts,
+        ground.options,
+        ground.store_options,
+        ground.clock,
+        unique_keys,
+        ground.store_host,
     )
 
 

@@ -17,6 +17,9 @@ from gateway.broker import (
     heartbeats,
     locks,
     offsets,
+    pop,
+    pop_acks,
+    pop_questions,
     pull,
     query,
     reply,
@@ -41,6 +44,14 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
     RequestCode.PULL_MESSAGE: pull.pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
+    RequestCode.POP_MESSAGE: pop.pop_message,
+    RequestCode.ACK_MESSAGE: pop_acks.ack_message,
+    RequestCode.BATCH_ACK_MESSAGE: pop_acks.batch_ack_message,
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: pop_acks.change_invisible_time,
+    RequestCode.PEEK_MESSAGE: pop_questions.peek_message,
+    RequestCode.NOTIFICATION: pop_questions.notification,
+    RequestCode.POLLING_INFO: pop_questions.polling_info,
+    RequestCode.POP_ROLLBACK: pop_questions.pop_rollback,
     RequestCode.QUERY_MESSAGE: query.query_message,
     RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
     RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
@@ -111,12 +122,20 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.DELETE_EXPIRED_COMMITLOG: admin_broker.delete_expired_log,
 }
 
-NOT_ON_FAST_PORT = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
+NOT_ON_FAST_PORT = frozenset(
+    {
+        RequestCode.PULL_MESSAGE,
+        RequestCode.LITE_PULL_MESSAGE,
+        RequestCode.POP_MESSAGE,
+        RequestCode.PEEK_MESSAGE,
+        RequestCode.NOTIFICATION,
+        RequestCode.POLLING_INFO,
+    }
+)
 """Served on the main port only, so that the fast one never waits. Standard: `registerProcessor`."""
 
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
-_NO_POP = "pop consumption is not there yet"
 _NO_LITE = "lite topics are not there yet"
 _NO_ACCESS_CONTROL = "users and policies are not there yet"
 _NO_REPLICAS = "replicas are not there yet"
@@ -167,16 +186,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
         RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
-    ),
-    _NO_POP: (
-        RequestCode.POP_MESSAGE,
-        RequestCode.ACK_MESSAGE,
-        RequestCode.BATCH_ACK_MESSAGE,
-        RequestCode.PEEK_MESSAGE,
-        RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
-        RequestCode.NOTIFICATION,
-        RequestCode.POLLING_INFO,
-        RequestCode.POP_ROLLBACK,
     ),
     _NO_LITE: (
         RequestCode.POP_LITE_MESSAGE,

@@ -160,6 +160,7 @@ class BrokerService:
                 table.load()
             broker.request_modes.load()
             broker.timers.load()
+            broker.pops.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
                 self._server.listen(bind, self.fast_port, self.fast_dispatcher)
@@ -168,7 +169,7 @@ class BrokerService:
             raise
         self._beat_timer = self._reactor.callLater(BEAT_SECONDS, self._beat)
         self._every(SLOW_BEAT_SECONDS, self._slow_beat)
-        self._every(self._options.flush_consumer_offset_interval / 1000, broker.offsets.persist)
+        self._every(self._options.flush_consumer_offset_interval / 1000, broker.pops.persist)
         self._every(self._store_options.flush_delay_offset_interval / 1000, broker.delays.persist)
         self._every(
             self._options.transaction_metric_flush_interval / 1000, broker.transactions.counts.persist
@@ -190,6 +191,7 @@ class BrokerService:
             if one is not None and one.active():
                 one.cancel()
         self.broker.transactions.close()
+        self.broker.pops.orders.persist()
         self.broker.offsets.persist()
         self.broker.delays.persist()
         self.broker.filters.persist()
@@ -229,6 +231,8 @@ class BrokerService:
             log.exception("what is due cannot be done")
         seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
         wait = self.broker.timers.wait_millis(self._clock.millis())
+        if self.broker.pops.is_behind:
+            wait = 0
         if wait is not None:
             seconds = min(seconds, max(wait / 1000, BACKLOG_SECONDS))
         self._beat_timer = self._reactor.callLater(seconds, self._beat)
@@ -246,9 +250,10 @@ class BrokerService:
         broker.timers.tick(now)
         ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         broker.store.tick()
+        # Once we stop nobody waits any longer, or the connections would never be settled.
+        elapsed = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
+        broker.pops.tick(now, elapsed)
         if broker.holds:
-            # Once we stop nobody waits any longer, or the connections would never be settled.
-            elapsed = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
             resume_all(broker.holds.due(elapsed, broker.store.max_offset))
 
     def _is_busy(self) -> bool:
@@ -256,6 +261,8 @@ class BrokerService:
         store, delays = self.broker.store, self.broker.delays
         before, self._beaten_offset = self._beaten_offset, store.max_physical_offset
         if before != self._beaten_offset or self._stopped is not None or self.broker.transactions.is_walking:
+            return True
+        if self.broker.pops.is_busy:
             return True
         done = delays.offsets
         return any(

@@ -49,6 +49,13 @@ def _broker_tables(world: World) -> Iterator[Size]:
     for queue, held in broker.holds._queues.items():
         yield f"held pulls of {queue}", len(held), options.max_held_pulls_per_queue
     yield "peers with held pulls", len(broker.holds._peers), options.max_held_pulls
+    for what, waiting in (("pops", broker.pops.holds), ("notifications", broker.pops.notices)):
+        yield f"held {what}", len(waiting), options.max_pop_polling_size
+        yield f"peers with held {what}", len(waiting._peers), options.max_pop_polling_size
+        for place, held in waiting._places.items():
+            yield f"held {what} of {place}", len(held), options.pop_polling_size
+    yield "queues popped in order", len(broker.pops.orders), options.max_ordered_queues
+    yield "queues with messages that are out", len(broker.pops.log.in_flight), options.max_offsets
     for name, counts in broker.stats._tables.items():
         yield f"counts of {name}", len(counts), options.max_stats_keys
     yield "counted puts", len(broker.stats._puts), options.max_stats_keys

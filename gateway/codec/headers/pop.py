@@ -16,8 +16,8 @@ class PopMessageRequestHeader(TopicRequestHeader, code=RequestCode.POP_MESSAGE):
     max_msg_nums: Int
     invisible_time: Long  # ms
     poll_time: Long  # ms to wait
-    born_time: Long  # ms since the epoch, by the client's clock
     init_mode: Int
+    born_time: Long = 0  # ms since the epoch, by the client's clock; 0 for now
     exp_type: str | None = None
     exp: str | None = None
     order: Bool = False

@@ -39,6 +39,7 @@ from gateway.broker.durable import Durability
 from gateway.broker.flow_control import FlowControl
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
+from gateway.broker.pops import Pops
 from gateway.broker.stats import BrokerStats
 from gateway.broker.topic_queues import TopicQueues
 from gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -184,12 +185,13 @@ class MemoryBroker:
         self,
         *,
         disk: Disk | None = None,
+        clock: ManualClock | None = None,
         worker: Worker | None = None,
         options: dict[str, Any] | None = None,
         store_options: dict[str, Any] | None = None,
         requests: dict[int, RequestFunction] | None = None,
     ) -> None:
-        self.clock = ManualClock()
+        self.clock = clock or ManualClock()
         self.disk = disk or CrashDisk(millis=self.clock.millis)
         self.options = BrokerOptions(broker_ip1="127.0.0.1", broker_name="broker-a", **options or {})
         usual: dict[str, Any] = {"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
@@ -222,6 +224,9 @@ class MemoryBroker:
         locks = QueueLocks(options)
         stats = BrokerStats(options, clock.millis())
         unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
+        groups = GroupTable(options, disk, config + "subscriptionGroup.json", clock)
+        timers = Timers(store, store_options, disk, clock, worker, slots=512)
+        orders = config + "consumerOrderInfo.json"
         counts = TransactionCounts(disk, config + "transactionMetrics", clock)
         return Broker(
             options=options,
@@ -229,7 +234,7 @@ class MemoryBroker:
             clock=clock,
             store=store,
             topics=topics,
-            groups=GroupTable(options, disk, config + "subscriptionGroup.json", clock),
+            groups=groups,
             offsets=offsets,
             filters=filters,
             clients=ClientTable(
@@ -241,9 +246,12 @@ class MemoryBroker:
             ),
             locks=locks,
             holds=PullHolds(options),
+            pops=Pops(
+                options, store, timers, topics, groups, offsets, disk, orders, clock, worker, STORE_HOST
+            ),
             delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
             delay_levels=levels,
-            timers=Timers(store, store_options, disk, clock, worker, slots=512),
+            timers=timers,
             transactions=TransactionLog(
                 store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST
             ),
@@ -264,6 +272,7 @@ class MemoryBroker:
     def _on_arrivals(self, arrivals: list[Arrival]) -> None:
         self.arrivals += arrivals
         resume_all(self.broker.holds.arrived(arrivals))
+        self.broker.pops.arrived(arrivals)
 
     def add_topic(self, name: str, *, queues: int = 4, perm: int = 6, **other: Any) -> TopicConfig:
         """Make a topic as an administrator would."""
@@ -352,6 +361,7 @@ class MemoryBroker:
         self.broker.store.tick()
         self.broker.delays.tick(self.clock.millis())
         self.broker.timers.tick(self.clock.millis())
+        self.broker.pops.tick(self.clock.millis(), monotonic_millis(self.clock))
         due = self.broker.holds.due(monotonic_millis(self.clock), self.broker.store.max_offset)
         resume_all(due)
 

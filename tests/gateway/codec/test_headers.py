@@ -20,7 +20,11 @@ PINNED = HERE / "headers_pinned.txt"
 CLASSES: dict[str, type[Header]] = {name: getattr(headers, name) for name in headers.__all__}
 
 # The standard marks these as required and then takes a request without them for one sent now.
-OPTIONAL_IN_FACT = {("NotificationRequestHeader", "bornTime"), ("PopLiteMessageRequestHeader", "bornTime")}
+OPTIONAL_IN_FACT = {
+    ("NotificationRequestHeader", "bornTime"),
+    ("PopLiteMessageRequestHeader", "bornTime"),
+    ("PopMessageRequestHeader", "bornTime"),
+}
 
 JAVA_TYPES = {"Integer": "int", "Long": "long", "Boolean": "boolean"}
 

@@ -1,0 +1,57 @@
+"""POP: the broker gives out messages, which are invisible for a while, and wants each acknowledged.
+
+`PopLog` keeps check points and acknowledgements in the log and brings back what was not acknowledged;
+`Orders` is the table of what was popped in order; `Receipt` and its neighbours are texts that clients see.
+"""
+
+from engine.pop.inflight import InFlight
+from engine.pop.names import (
+    MESSAGES_MAX,
+    NORMAL,
+    ORDER_REVIVE_QUEUE,
+    RETRY_V1,
+    RETRY_V2,
+    REVIVE_GROUP,
+    kind_of,
+    normal_topic,
+    real_topic,
+    retry_topic,
+    revive_topic,
+)
+from engine.pop.orders import Order, OrderKey, Orders
+from engine.pop.pop_log import PopLog
+from engine.pop.receipts import (
+    Receipt,
+    message_count_info,
+    message_offset_info,
+    order_count_info,
+    start_offset_info,
+)
+from engine.pop.records import Ack, CheckPoint, PointKey
+
+__all__ = [
+    "MESSAGES_MAX",
+    "NORMAL",
+    "ORDER_REVIVE_QUEUE",
+    "RETRY_V1",
+    "RETRY_V2",
+    "REVIVE_GROUP",
+    "Ack",
+    "CheckPoint",
+    "InFlight",
+    "Order",
+    "OrderKey",
+    "Orders",
+    "PointKey",
+    "PopLog",
+    "Receipt",
+    "kind_of",
+    "message_count_info",
+    "message_offset_info",
+    "normal_topic",
+    "order_count_info",
+    "real_topic",
+    "retry_topic",
+    "revive_topic",
+    "start_offset_info",
+]

@@ -1,0 +1,272 @@
+"""What groups popped in order: of each queue the messages that are out, and which of them were consumed.
+
+A queue is blocked for its group as long as any of them is neither consumed nor visible again. Then the next
+pop starts at the first one that was not consumed. A client that repeats an attempt, by its id, is not blocked
+and gets the same messages again. The table is the file consumerOrderInfo.json. Standard:
+`QueueLevelConsumerManager`, `QueueLevelConsumerOrderInfoLockManager`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from engine import members
+from engine.disk import Disk
+from engine.errors import ConfigError
+from engine.jsonfile import TableFile
+from engine.lenient_json import dumps
+from engine.members import LONG_BITS
+from engine.options import BrokerOptions
+from engine.pop.names import MESSAGES_MAX
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+SEPARATOR = "@"
+KEPT_MILLIS = 24 * 3_600_000
+"""A queue that nobody popped for so long is forgotten."""
+
+
+class OrderKey(NamedTuple):
+    """A queue as a group reads it."""
+
+    topic: str
+    group: str
+    queue_id: int
+
+
+class Order:
+    """The messages of one queue that are out. Times in ms since the epoch."""
+
+    __slots__ = (
+        "attempt_id",
+        "consumed",
+        "counts",
+        "invisible_time",
+        "offsets",
+        "pop_time",
+        "popped_at",
+        "visible",
+    )
+
+    def __init__(
+        self, attempt_id: str | None, pop_time: int, invisible_time: int, offsets: tuple[int, ...], now: int
+    ) -> None:
+        self.attempt_id = attempt_id
+        self.pop_time = pop_time
+        self.invisible_time = invisible_time
+        self.offsets = offsets
+        self.popped_at = now
+        self.consumed: set[int] = set()
+        self.counts: dict[int, int] = {}
+        """How often a message was given out before, where it was."""
+        self.visible: dict[int, int] = {}
+        """When a message is visible again, where that was changed."""
+
+    def follow(self, before: Order) -> None:
+        """Count what was out before and is out once more."""
+        if before.attempt_id is not None and before.attempt_id == self.attempt_id:
+            self.counts = before.counts
+            return
+        again = set(before.offsets).intersection(self.offsets)
+        self.counts = {offset: before.counts.get(offset, 0) + 1 for offset in self.offsets if offset in again}
+
+    def free_time(self, now: int) -> int:
+        """When a message that blocks now is visible again; `now` where none does."""
+        usual = self.pop_time + self.invisible_time
+        for offset in self.offsets:
+            if offset not in self.consumed:
+                time = self.visible.get(offset, usual)
+                if now < time:
+                    return time
+        return now
+
+    @property
+    def next_offset(self) -> int:
+        """Where the group goes on."""
+        return next((each for each in self.offsets if each not in self.consumed), self.offsets[-1] + 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the standard writes it: the offsets as distances from the first, the consumed ones as bits."""
+        first = self.offsets[0]
+        bits = sum(1 << place for place, offset in enumerate(self.offsets) if offset in self.consumed)
+        shape: dict[str, Any] = {
+            "a": self.attempt_id,
+            "cm": bits,
+            "i": self.invisible_time,
+            "l": self.popped_at,
+            "o": [first, *(offset - first for offset in self.offsets[1:])],
+            "oc": self.counts or None,
+            "ot": self.visible or None,
+            "popTime": self.pop_time,
+        }
+        return {name: value for name, value in shape.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any]) -> Order | None:
+        """Read it; None where no message is out. Raises `ConfigError`."""
+        given = members.read(shape, "o", list[Any]())
+        if not given or len(given) > 63 or not all(type(each) is int for each in given):
+            return None
+        offsets = (given[0], *(given[0] + distance for distance in given[1:]))
+        attempt_id = members.read(shape, "a", "") or None
+        times = [members.read(shape, name, 0, LONG_BITS) for name in ("popTime", "i", "l")]
+        order = cls(attempt_id, times[0], times[1], offsets, times[2])
+        bits = members.read(shape, "cm", 0, LONG_BITS)
+        order.consumed = {offset for place, offset in enumerate(offsets) if bits >> place & 1}
+        order.counts = _numbers(shape, "oc", offsets)
+        order.visible = _numbers(shape, "ot", offsets)
+        return order
+
+
+def _numbers(shape: Mapping[str, Any], name: str, offsets: tuple[int, ...]) -> dict[int, int]:
+    found = members.read(shape, name, dict[str, Any]())
+    numbers = {int(key): value for key, value in found.items() if type(value) is int}
+    return {offset: numbers[offset] for offset in offsets if offset in numbers}
+
+
+class Orders:
+    """The table; `maxOrderedQueues` bounds it."""
+
+    def __init__(self, options: BrokerOptions, disk: Disk, path: str, worker: Worker | None = None) -> None:
+        self._options = options
+        self._file = TableFile(disk, path, worker)
+        self._table: dict[OrderKey, Order] = {}
+        self._is_dirty = False
+        # When a queue may be free: one entry in force for each, and old ones that mean nothing.
+        self._alarms: list[tuple[int, OrderKey]] = []
+        self._alarm_of: dict[OrderKey, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def load(self) -> None:
+        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        for name, queues in ((self._file.load() or {}).get("table") or {}).items():
+            topic, _, group = str(name).partition(SEPARATOR)
+            for queue_id, shape in queues.items():
+                try:
+                    order = Order.from_json(shape)
+                except (AttributeError, ConfigError, ValueError) as error:
+                    log.warning(
+                        "what is popped in order of %s queue %s is not known: %s", name, queue_id, error
+                    )
+                    continue
+                if order is not None and len(self._table) < self._options.max_ordered_queues:
+                    key = OrderKey(topic, group, int(queue_id))
+                    self._table[key] = order
+                    self._set_alarm(key, order, 0)
+
+    def is_blocked(self, key: OrderKey, attempt_id: str | None, now: int) -> bool:
+        """Whether the group has to wait: something is out, and not by this attempt."""
+        order = self._table.get(key)
+        if order is None or (order.attempt_id is not None and order.attempt_id == attempt_id):
+            return False
+        return order.free_time(now) > now
+
+    def has_room(self, key: OrderKey, others: int = 0) -> bool:
+        """Whether something may be given out of this queue, beside that many others."""
+        return key in self._table or len(self._table) + others < self._options.max_ordered_queues
+
+    def take(
+        self,
+        key: OrderKey,
+        attempt_id: str | None,
+        pop_time: int,
+        invisible_time: int,
+        offsets: tuple[int, ...],
+        now: int,
+    ) -> Order:
+        """Note that messages are out."""
+        assert 0 < len(offsets) <= MESSAGES_MAX
+        order = Order(attempt_id, pop_time, invisible_time, offsets, now)
+        before = self._table.get(key)
+        if before is not None:
+            order.follow(before)
+        self._table[key] = order
+        self._set_alarm(key, order, now)
+        return order
+
+    def consume(self, key: OrderKey, offset: int, pop_time: int, now: int) -> int | None:
+        """Note that a message was consumed; gives where the group goes on.
+
+        None where that does not change: it was popped again meanwhile. Raises `ValueError` for a message that
+        is not out. Standard: `commitAndNext`.
+        """
+        order = self._table.get(key)
+        if order is None:
+            return offset + 1
+        if pop_time != order.pop_time:
+            return None
+        if offset not in order.offsets:
+            raise ValueError(f"{offset} is none of {order.offsets}")
+        order.consumed.add(offset)
+        self._set_alarm(key, order, now)
+        return order.next_offset
+
+    def hide(self, key: OrderKey, offset: int, pop_time: int, until: int, now: int) -> None:
+        """Change when a message is visible again; nothing for one that was popped again meanwhile.
+
+        Standard: `updateNextVisibleTime`.
+        """
+        order = self._table.get(key)
+        if order is not None and order.pop_time == pop_time and offset in order.offsets:
+            order.visible[offset] = until
+            self._set_alarm(key, order, now)
+
+    def forget(self, key: OrderKey) -> None:
+        """Let the queue block nobody."""
+        if self._table.pop(key, None) is not None:
+            self._is_dirty = True
+        self._alarm_of.pop(key, None)
+
+    def freed(self, now: int) -> Iterator[OrderKey]:
+        """The queues that are free since the last call, or were set free at once."""
+        while self._alarms and self._alarms[0][0] <= now:
+            time, key = heapq.heappop(self._alarms)
+            if self._alarm_of.get(key) != time:
+                continue
+            del self._alarm_of[key]
+            order = self._table.get(key)
+            if order is None:
+                continue
+            if order.free_time(now) > now:
+                self._set_alarm(key, order, now)
+            else:
+                yield key
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a queue is still to be free."""
+        return bool(self._alarm_of)
+
+    def _set_alarm(self, key: OrderKey, order: Order, now: int) -> None:
+        self._is_dirty = True
+        time = order.free_time(now)
+        if self._alarm_of.get(key) != time:
+            self._alarm_of[key] = time
+            heapq.heappush(self._alarms, (time, key))
+        if len(self._alarms) > 2 * len(self._alarm_of) + 64:
+            self._alarms = [(time, key) for key, time in self._alarm_of.items()]
+            heapq.heapify(self._alarms)
+
+    def clean(self, now: int, has_queue: Callable[[OrderKey], bool]) -> None:
+        """Forget queues that are there no more, and those that nobody popped for a day."""
+        for key in list(self._table):
+            if not has_queue(key) or now - self._table[key].popped_at > KEPT_MILLIS:
+                self.forget(key)
+
+    def persist(self) -> None:
+        """Write the file if anything has changed since it was written, or the last write failed."""
+        if self._is_dirty or self._file.has_failed:
+            self._is_dirty = False
+            self._file.save(self._text)
+
+    def _text(self) -> bytes:
+        table: dict[str, dict[int, Any]] = {}
+        for key, order in self._table.items():
+            table.setdefault(f"{key.topic}{SEPARATOR}{key.group}", {})[key.queue_id] = order.to_json()
+        return dumps({"table": table}, indent=True)

@@ -1,0 +1,331 @@
+"""POP in the log: check points and acknowledgements go in, what was not acknowledged comes out again.
+
+    pop            the check point, then the group's offset and the answer
+    ack            the acknowledgement, then the answer
+    change         a new check point, then an acknowledgement for the old one, then the answer
+    revival        the copies in the retry topic, then how far the check points are done with
+
+Everything goes through the log at once; nothing is merged in memory. Offsets are on disk only seconds later,
+and never before the part of the log is durable that they rely on (`persist_offsets`); with them goes a mark:
+they contain all check points before it, in the order of the timer topic. What comes behind it is read again
+at a start. So what was answered survives a kill: messages that were popped and not acknowledged come again,
+acknowledged ones do not. Standard:
+`PopMessageProcessor`, `AckMessageProcessor`, `PopReviveService`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from engine.clock import Clock
+from engine.message import (
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_TAGS,
+    PROPERTY_TIMER_DELIVER_MS,
+    TIMER_TOPIC,
+    Message,
+    StoredMessage,
+    tags_code,
+)
+from engine.offsets import UNKNOWN, ConsumerOffsets
+from engine.options import BrokerOptions
+from engine.pop.inflight import InFlight
+from engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
+from engine.pop.records import (
+    ACK_TAG,
+    BATCH_ACK_TAG,
+    CHECK_POINT_TAG,
+    Ack,
+    CheckPoint,
+    ack_message,
+    check_point_message,
+)
+from engine.pop.retries import Retries
+from engine.pop.revive import OpenPoint, ReviveQueue
+from engine.store.message_store import MessageStore, PutResult, PutStatus
+from engine.timers.timers import Timers
+from engine.topics import TopicTable
+
+log = logging.getLogger(__name__)
+
+CHECK_POINT_CODE = tags_code(CHECK_POINT_TAG)
+MARK_DISTANCE_MAX = 10_000
+"""How many timers that are no check points a start looks through at most, after a while without pops."""
+_UNITS = 512
+
+
+class PopLog:
+    """`load` once store, offsets and timers are loaded, `tick` with every beat."""
+
+    def __init__(
+        self,
+        store: MessageStore,
+        timers: Timers,
+        topics: TopicTable,
+        offsets: ConsumerOffsets,
+        options: BrokerOptions,
+        clock: Clock,
+        store_host: bytes,
+    ) -> None:
+        self._store = store
+        self._timers = timers
+        self._topics = topics
+        self._offsets = offsets
+        self._options = options
+        self._clock = clock
+        self._store_host = store_host
+        self._retries = Retries(store, topics, offsets, options, store_host)
+        self._queues: list[ReviveQueue] = []
+        self._recovered: list[int] = []
+        self._committed: list[int] = []
+        self._is_relied_on = False
+        self._next_revival = 0.0
+        self._turn = 0
+        self.topic = revive_topic(options.broker_cluster_name)
+        self.in_flight = InFlight(clock.millis(), options.max_offsets)
+        self.is_behind = False
+        """Whether `tick` left something undone that is due: it should be called again soon."""
+
+    # What requests do.
+
+    def next_revive_queue(self) -> int:
+        """The revive queue of the next pop: all in turn."""
+        self._turn = (self._turn + 1) % self._options.revive_queue_num
+        return self._turn
+
+    def has_revive_queue(self, queue_id: int) -> bool:
+        """Whether check points may lie in this queue."""
+        config = self._topics.get(self.topic)
+        known = 0 if config is None else config.write_queue_nums
+        return 0 <= queue_id < max(known, self._options.revive_queue_num)
+
+    def pop(self, point: CheckPoint, queue_id: int, next_offset: int) -> PutResult:
+        """Store the check point of a pop, and let the group go on at an offset if that succeeded."""
+        result = self._put_point(point, queue_id)
+        if result.status is PutStatus.PUT_OK:
+            key = point.key
+            self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
+            self._mark(result.queue_offset + 1)
+            self.in_flight.add((key.topic, key.group, key.queue_id), len(point.distances))
+        return result
+
+    def acknowledge(self, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
+        """Store an acknowledgement of messages that are visible again at a time (ms)."""
+        now = self._clock.millis()
+        result = self._put(ack_message(ack, revive_time, self.topic, queue_id, self._store_host, now), now)
+        if result.status is PutStatus.PUT_OK:
+            key = ack.key
+            self.in_flight.remove((key.topic, key.group, key.queue_id), len(ack.offsets), key.pop_time)
+        return result
+
+    def change(self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
+        """Store the check point that a message has from now on, and end the one it had."""
+        result = self._put_point(point, queue_id)
+        if result.status is PutStatus.PUT_OK:
+            now = self._clock.millis()
+            message = ack_message(ack, revive_time, self.topic, queue_id, self._store_host, now)
+            result = self._put(message, now)
+        return result
+
+    def _put_point(self, point: CheckPoint, queue_id: int) -> PutResult:
+        now = self._clock.millis()
+        return self._put(check_point_message(point, self.topic, queue_id, self._store_host, now), now)
+
+    def _put(self, message: Message, now: int) -> PutResult:
+        refusal = self._timers.rewrite(message, now)
+        return PutResult(refusal) if refusal is not None else self._store.put(message)
+
+    # Starting and stopping.
+
+    def load(self) -> None:
+        """Go on where the offsets say; check points that they do not contain are read again."""
+        self._repeat_pops()
+        self._queues = []
+        self._recovered = []
+        oldest: list[int] = []
+        for queue_id in range(self._options.revive_queue_num):
+            low, high = (
+                each(self.topic, queue_id) for each in (self._store.min_offset, self._store.max_offset)
+            )
+            progress = self._offsets.query(REVIVE_GROUP, self.topic, queue_id)
+            # The standard commits the last offset that is done with.
+            progress = min(max(progress, low - 1), high - 1)
+            self._queues.append(ReviveQueue(progress, self._timers.precision))
+            self._recovered.append(high)
+            if progress + 1 < high:
+                oldest.append(self._store.store_time(self.topic, queue_id, progress + 1))
+        self._committed = [queue.progress for queue in self._queues]
+        if oldest:
+            self._retries.expect_copies(min(oldest))
+
+    def _repeat_pops(self) -> None:
+        """Let groups go on behind what they popped before the broker died."""
+        mark = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0)
+        if mark == UNKNOWN:
+            return
+        store = self._store
+        offset = max(mark, store.min_offset(TIMER_TOPIC, 0))
+        end = store.max_offset(TIMER_TOPIC, 0)
+        count = 0
+        while offset < end:
+            units = store.consume_queue_units(TIMER_TOPIC, 0, offset, _UNITS)
+            if not units:
+                break
+            for physical_offset, _, code in units:
+                if code == CHECK_POINT_CODE:
+                    count += self._repeat(store.look_up(physical_offset))
+            offset += len(units)
+        if count:
+            log.info("offsets follow %d pops that were not noted", count)
+
+    def _repeat(self, stored: StoredMessage | None) -> bool:
+        if stored is None or stored.properties.get(PROPERTY_REAL_TOPIC) != self.topic:
+            return False
+        point = CheckPoint.decode(stored.body)
+        if point is None or not point.distances:
+            return False
+        key, next_offset = point.key, point.offsets[-1] + 1
+        if next_offset <= self._offsets.query(key.group, key.topic, key.queue_id):
+            return False
+        self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
+        return True
+
+    def persist_offsets(self) -> None:
+        """Have the offsets written, once the log is durable up to here if they rely on it."""
+        if not self._is_relied_on:
+            self._offsets.persist()
+            return
+        self._is_relied_on = False
+        self._offsets.persist(self._when_durable)
+
+    def _when_durable(self, write: Callable[[bool], None]) -> None:
+        def flushed(status: PutStatus) -> None:
+            is_durable = status is PutStatus.PUT_OK
+            self._is_relied_on |= not is_durable
+            write(is_durable)
+
+        end = self._store.max_physical_offset
+        if self._store.flushed_offset >= end:
+            write(True)
+        else:
+            self._store.when_flushed(end, flushed)
+
+    def _mark(self, offset: int) -> None:
+        """Note that the offsets contain what was popped before an offset of the timer topic."""
+        self._offsets.commit(REVIVE_GROUP, TIMER_TOPIC, 0, offset)
+        self._is_relied_on = True
+
+    # Living.
+
+    def tick(self, now: int) -> None:
+        """Make visible what is due, every `reviveInterval`."""
+        elapsed = self._clock.monotonic()
+        if not self._timers.is_enabled or (elapsed < self._next_revival and not self.is_behind):
+            return
+        self._next_revival = elapsed + self._options.revive_interval / 1000
+        until = self._timers.delivered_until
+        budget = self._options.max_revived_per_tick
+        self.is_behind = False
+        for queue_id, queue in enumerate(self._queues):
+            budget -= self._read(queue_id, queue, budget)
+            budget -= self._revive(queue_id, queue, min(until, now), budget, now)
+            if queue.progress != self._committed[queue_id]:
+                self._committed[queue_id] = queue.progress
+                self._offsets.commit(REVIVE_GROUP, self.topic, queue_id, queue.progress)
+                self._is_relied_on = True
+        self._move_mark()
+        if all(q.progress + 1 >= end for q, end in zip(self._queues, self._recovered, strict=True)):
+            self._retries.forget_copies()
+        self._store.dispatch()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether check points were read whose time has not come."""
+        return any(map(len, self._queues))
+
+    def _move_mark(self) -> None:
+        """Spare the next start timers that are no check points, after a while without pops."""
+        mark, end = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0), self._store.max_offset(TIMER_TOPIC, 0)
+        if mark != UNKNOWN and end - mark > MARK_DISTANCE_MAX:
+            self._mark(end)
+
+    def _read(self, queue_id: int, queue: ReviveQueue, budget: int) -> int:
+        """Read on in a revive queue; gives how many messages."""
+        store = self._store
+        low = store.min_offset(self.topic, queue_id)
+        if queue.cursor < low:
+            log.error("check points %d to %d of queue %d are gone", queue.cursor, low - 1, queue_id)
+            queue.cursor = low
+        read = 0
+        while read < budget:
+            units = store.consume_queue_units(self.topic, queue_id, queue.cursor, min(_UNITS, budget - read))
+            if not units:
+                break
+            for physical_offset, _, _ in units:
+                stored = store.look_up(physical_offset)
+                queue.take(*((None, 0) if stored is None else self._understood(stored)))
+            read += len(units)
+        return read
+
+    def _understood(self, stored: StoredMessage) -> tuple[CheckPoint | Ack | None, int]:
+        """What a message of the revive topic says, and when it was due (ms)."""
+        tag = stored.properties.get(PROPERTY_TAGS)
+        due = stored.properties.get(PROPERTY_TIMER_DELIVER_MS, "")
+        what: CheckPoint | Ack | None = None
+        if tag == CHECK_POINT_TAG:
+            what = CheckPoint.decode(stored.body)
+        elif tag in (ACK_TAG, BATCH_ACK_TAG):
+            what = Ack.decode(stored.body, self._options.broker_name)
+        if what is None:
+            log.warning("message %d of %s is no check point", stored.queue_offset, self.topic)
+        return what, int(due) if due.isdecimal() else 0
+
+    def _revive(self, queue_id: int, queue: ReviveQueue, until: int, budget: int, now: int) -> int:
+        """Make visible what is due; gives how many messages."""
+        revived = 0
+        end = self._store.max_offset(self.topic, queue_id)
+        while (open_point := queue.ripe(until, queue.cursor >= end)) is not None:
+            if revived >= budget:
+                self.is_behind = True
+                break
+            count = self._revive_point(open_point, queue_id, now)
+            if count is None:
+                break
+            revived += count
+            queue.done(open_point)
+        if queue.cursor < end:
+            self.is_behind = True
+        return revived
+
+    def _revive_point(self, open_point: OpenPoint, queue_id: int, now: int) -> int | None:
+        """Copy what was not acknowledged; gives how many, None where the disk takes nothing at the moment."""
+        point, key = open_point.point, open_point.point.key
+        missing = open_point.missing
+        if self._topics.get(normal_topic(key.topic, key.group)) is None:
+            log.info("%d messages of %s are not given out again: the topic is gone", len(missing), key.topic)
+            return 1
+        for offset in missing:
+            if not self._revive_message(point, offset, queue_id, now):
+                return None
+            open_point.acknowledged.add(offset)
+            self.in_flight.remove((key.topic, key.group, key.queue_id), 1, key.pop_time)
+        return 1 + len(missing)
+
+    def _revive_message(self, point: CheckPoint, offset: int, queue_id: int, now: int) -> bool:
+        key, store = point.key, self._store
+        units = store.consume_queue_units(key.topic, key.queue_id, offset, 1)
+        stored = store.look_up(units[0][0]) if units else None
+        if stored is not None:
+            result = self._retries.copy(point, stored)
+            if result is None or result.status is PutStatus.PUT_OK:
+                return True
+            log.warning("a message of %s waits: %s", key.topic, result.remark or result.status.name)
+            return False
+        if offset < store.min_offset(key.topic, key.queue_id) or not units:
+            log.warning("message %d of %s queue %d is gone", offset, key.topic, key.queue_id)
+            return True
+        log.error("message %d of %s queue %d cannot be read", offset, key.topic, key.queue_id)
+        if point.is_tried_out and self._options.skip_when_ck_re_put_reach_max_times:
+            return True
+        return self._put_point(point.put_back(offset, now), queue_id).status is PutStatus.PUT_OK

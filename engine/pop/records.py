@@ -1,0 +1,232 @@
+"""Check points and acknowledgements as they are stored: short JSON in messages with timers.
+
+A pop stores one check point for the messages of one queue, due a second before they are visible again; each
+acknowledgement is due when they are. So the revive topic, where both are delivered to, has each check point
+before its acknowledgements, and everything about it when its time has come.
+
+    check point {so: start offset, pt: pop time, it: invisible time, n: number of messages, d: their distances
+                 from the start, bm: 0, q: queue, t: topic, c: group, bn: broker, ro: 0, sp: suspended,
+                 rp: how often it was put back, reviveTime: pt + it, which nobody reads}
+    ack         {so, pt, q, t, c, bn: those of its check point, ao: offset}
+    batch ack   the same with ao: -1 and aol: offsets
+
+Standard: `PopCheckPoint`, `AckMsg`, `BatchAckMsg`, `PopMessageProcessor.buildCkMsg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from engine import members
+from engine.errors import ConfigError
+from engine.members import LONG_BITS
+from engine.message import PROPERTY_TAGS, PROPERTY_TIMER_DELIVER_MS, PROPERTY_UNIQ_KEY, Message
+from engine.pop.names import MESSAGES_MAX
+
+CHECK_POINT_TAG = "ck"
+ACK_TAG = "ack"
+BATCH_ACK_TAG = "bAck"
+ACK_INTERVAL = 1000
+"""Milliseconds by which a check point is delivered before its acknowledgements."""
+REPUT_PAUSES = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+"""Seconds after which messages are tried again that could not be made visible, time after time."""
+
+
+class PointKey(NamedTuple):
+    """What an acknowledgement names its check point by."""
+
+    topic: str
+    group: str
+    queue_id: int
+    start_offset: int
+    pop_time: int
+    broker_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPoint:
+    """Messages of one queue that a group popped together. Times in ms.
+
+    `distances` are those of the messages from the start offset, in order. A suspended message comes again
+    without being counted as given out once more; `reputs` is how often its revival failed.
+    """
+
+    key: PointKey
+    invisible_time: int
+    distances: tuple[int, ...]
+    is_suspended: bool = False
+    reputs: int = 0
+
+    @property
+    def revive_time(self) -> int:
+        """When the messages are visible again."""
+        return self.key.pop_time + self.invisible_time
+
+    @property
+    def offsets(self) -> list[int]:
+        """The queue offsets of the messages."""
+        return [self.key.start_offset + distance for distance in self.distances]
+
+    @property
+    def is_tried_out(self) -> bool:
+        """Whether its revival was tried after every pause there is."""
+        return self.reputs >= len(REPUT_PAUSES)
+
+    def put_back(self, offset: int, now: int) -> CheckPoint:
+        """The check point that tries one message again later."""
+        pause = REPUT_PAUSES[min(self.reputs, len(REPUT_PAUSES) - 1)] * 1000
+        invisible_time = max(now - self.key.pop_time, self.invisible_time) + pause
+        key = self.key._replace(start_offset=offset)
+        return CheckPoint(key, invisible_time, (0,), self.is_suspended, self.reputs + 1)
+
+    def encode(self) -> bytes:
+        """The JSON of it."""
+        key = self.key
+        shape: dict[str, Any] = {
+            "bm": 0,
+            "bn": key.broker_name,
+            "c": key.group,
+            "d": self.distances,
+            "it": self.invisible_time,
+            "n": len(self.distances),
+            "pt": key.pop_time,
+            "q": key.queue_id,
+            "reviveTime": self.revive_time,
+            "ro": 0,
+        }
+        if self.reputs:
+            shape["rp"] = str(self.reputs)
+        shape |= {"so": key.start_offset, "sp": self.is_suspended, "t": key.topic}
+        return orjson.dumps(shape)
+
+    @classmethod
+    def decode(cls, body: bytes) -> CheckPoint | None:
+        """Read it; None for what is none. Those of old brokers have a number in place of distances."""
+        try:
+            shape = _shape(body)
+            key = _key(shape, "")
+            number = members.read(shape, "n", 0)
+            found = members.read(shape, "d", list[Any]()) or list(range(min(number, MESSAGES_MAX)))
+            distances = tuple(found[:number])
+            if not all(type(each) is int and 0 <= each < 1 << 31 for each in distances):
+                return None
+            reputs = members.read(shape, "rp", "0")
+            return cls(
+                key,
+                members.read(shape, "it", 0, LONG_BITS),
+                distances,
+                members.read(shape, "sp", False),
+                int(reputs) if reputs.isdecimal() and len(reputs) < 4 else len(REPUT_PAUSES),
+            )
+        except (ConfigError, ValueError):
+            return None
+
+
+class Ack(NamedTuple):
+    """Messages of one check point that were consumed; `is_batch` tells how it is spelled."""
+
+    key: PointKey
+    offsets: tuple[int, ...]
+    is_batch: bool = False
+
+    def encode(self) -> bytes:
+        """The JSON of it."""
+        key = self.key
+        shape: dict[str, Any] = {"ao": -1 if self.is_batch else self.offsets[0]}
+        if self.is_batch:
+            shape["aol"] = self.offsets
+        shape |= {"bn": key.broker_name, "c": key.group, "pt": key.pop_time, "q": key.queue_id}
+        shape |= {"so": key.start_offset, "t": key.topic}
+        return orjson.dumps(shape)
+
+    @classmethod
+    def decode(cls, body: bytes, broker_name: str) -> Ack | None:
+        """Read it; None for what is none. `broker_name` stands where none is said."""
+        try:
+            shape = {_LONG_NAMES.get(name, name): value for name, value in _shape(body).items()}
+            key = _key(shape, broker_name)
+            offsets = shape.get("aol")
+            if offsets is None:
+                return cls(key, (members.read(shape, "ao", 0, LONG_BITS),))
+            if not isinstance(offsets, list) or not all(type(each) is int for each in offsets):
+                return None
+            return cls(key, tuple(offsets), True)
+        except (ConfigError, ValueError):
+            return None
+
+
+# Brokers before 5.1 spelled acknowledgements out.
+_LONG_NAMES = {
+    "ackOffset": "ao",
+    "startOffset": "so",
+    "consumerGroup": "c",
+    "topic": "t",
+    "queueId": "q",
+    "popTime": "pt",
+    "brokerName": "bn",
+    "ackOffsetList": "aol",
+}
+
+
+def check_point_message(
+    point: CheckPoint, revive_topic: str, queue_id: int, host: bytes, now: int
+) -> Message:
+    """The message that stores a check point, with its timer."""
+    key = point.key
+    parts = (key.topic, key.queue_id, key.start_offset, key.group, key.pop_time, key.broker_name)
+    # One that is due already must not overtake the timers either.
+    due = max(point.revive_time - ACK_INTERVAL, now + 1)
+    return _message(CHECK_POINT_TAG, parts, point.encode(), due, revive_topic, queue_id, host, now)
+
+
+def ack_message(
+    ack: Ack, revive_time: int, revive_topic: str, queue_id: int, host: bytes, now: int
+) -> Message:
+    """The message that stores an acknowledgement, with its timer."""
+    key = ack.key
+    first = -1 if ack.is_batch else ack.offsets[0]
+    parts = (key.topic, key.queue_id, first, key.group, key.pop_time, key.broker_name)
+    tag = BATCH_ACK_TAG if ack.is_batch else ACK_TAG
+    return _message(tag, parts, ack.encode(), revive_time, revive_topic, queue_id, host, now)
+
+
+def _message(
+    tag: str,
+    parts: Sequence[object],
+    body: bytes,
+    due: int,
+    topic: str,
+    queue_id: int,
+    host: bytes,
+    now: int,
+) -> Message:
+    kind = CHECK_POINT_TAG if tag == CHECK_POINT_TAG else ACK_TAG
+    properties = {
+        PROPERTY_TAGS: tag,
+        PROPERTY_TIMER_DELIVER_MS: str(due),
+        PROPERTY_UNIQ_KEY: "@".join(map(str, (*parts, kind))),
+    }
+    return Message(topic, queue_id, body, properties, now, host, host)
+
+
+def _shape(body: bytes) -> Mapping[str, Any]:
+    shape = orjson.loads(body)
+    if not isinstance(shape, dict):
+        raise ValueError("no object")
+    return shape
+
+
+def _key(shape: Mapping[str, Any], broker_name: str) -> PointKey:
+    """What names the check point. Raises `ConfigError`."""
+    return PointKey(
+        members.read_name(shape, "t"),
+        members.read_name(shape, "c"),
+        members.read(shape, "q", 0),
+        members.read(shape, "so", 0, LONG_BITS),
+        members.read(shape, "pt", 0, LONG_BITS),
+        members.read(shape, "bn", "") or broker_name,
+    )

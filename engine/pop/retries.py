@@ -1,0 +1,135 @@
+"""Messages that are visible again: a copy of each in the retry topic of its group.
+
+A copy carries the place of the message it was made of as its prepared transaction offset, which the standard
+leaves 0 there. So a broker that died between the copies and the note that a check point is done with finds,
+when it deals with the check point again, which messages it need not copy (`known`). Standard:
+`PopReviveService.reviveRetry`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import replace
+
+from engine.message import (
+    PROPERTY_FIRST_POP_TIME,
+    PROPERTY_ORIGIN_GROUP,
+    RETRY_PREFIX,
+    Message,
+    StoredMessage,
+)
+from engine.offsets import UNKNOWN, ConsumerOffsets
+from engine.options import BrokerOptions
+from engine.pop.names import normal_topic, retry_topic
+from engine.pop.records import CheckPoint
+from engine.store.message_store import MessageStore, PutResult
+from engine.topics import PERM_READ, PERM_WRITE, TopicTable
+
+log = logging.getLogger(__name__)
+
+RETRY_QUEUES = 1
+_BATCH = 64
+
+
+class Retries:
+    """Makes the copies."""
+
+    def __init__(
+        self,
+        store: MessageStore,
+        topics: TopicTable,
+        offsets: ConsumerOffsets,
+        options: BrokerOptions,
+        store_host: bytes,
+    ) -> None:
+        self._store = store
+        self._topics = topics
+        self._offsets = offsets
+        self._options = options
+        self._store_host = store_host
+        self._since: int | None = None
+        self._known: dict[tuple[str, int], Counter[int]] = {}
+
+    def expect_copies(self, since: int) -> None:
+        """Copies that were made from a time (ms) on may be those of check points that are read again."""
+        self._since = since
+
+    def forget_copies(self) -> None:
+        """Every check point from now on is a new one."""
+        self._since = None
+        self._known.clear()
+
+    def copy(self, point: CheckPoint, stored: StoredMessage) -> PutResult | None:
+        """Put the copy of a message into the retry topic; None where it was made before."""
+        key = point.key
+        topic = key.topic
+        if not topic.startswith(RETRY_PREFIX):
+            topic = retry_topic(topic, key.group, self._options.enable_retry_topic_v2)
+        queue_id = self._queue(topic, key.group, stored.queue_id)
+        if self._since is not None:
+            known = self._copies(topic, queue_id, self._since)
+            if known[stored.physical_offset] > 0:
+                known[stored.physical_offset] -= 1
+                return None
+        return self._store.put(self._message(point, stored, topic, queue_id))
+
+    def _message(self, point: CheckPoint, stored: StoredMessage, topic: str, queue_id: int) -> Message:
+        properties = dict(stored.properties)
+        if stored.reconsume_times == 0 or PROPERTY_FIRST_POP_TIME not in properties:
+            properties[PROPERTY_FIRST_POP_TIME] = str(point.key.pop_time)
+        properties[PROPERTY_ORIGIN_GROUP] = point.key.group
+        return Message(
+            topic,
+            queue_id,
+            stored.body,
+            properties,
+            stored.born_timestamp,
+            self._store_host,
+            self._store_host,
+            stored.flag,
+            stored.sys_flag,
+            stored.reconsume_times + (0 if point.is_suspended else 1),
+            stored.physical_offset,
+        )
+
+    def _queue(self, topic: str, group: str, queue_id: int) -> int:
+        """The queue of the retry topic, which is made or widened where it has to be."""
+        config = self._topics.get(topic)
+        queues = RETRY_QUEUES
+        if self._options.use_separate_retry_queue:
+            normal = self._topics.get(normal_topic(topic, group))
+            queues = normal.write_queue_nums if normal is not None else RETRY_QUEUES
+        if config is None:
+            config = self._topics.create_for_send_back(topic, queues, PERM_READ | PERM_WRITE, 0)
+            self._begin(topic, group, queues)
+        elif self._options.use_separate_retry_queue and config.write_queue_nums != queues:
+            self._topics.put(replace(config, read_queue_nums=queues, write_queue_nums=queues))
+            self._begin(topic, group, queues)
+        return queue_id if self._options.use_separate_retry_queue and queue_id < queues else 0
+
+    def _begin(self, topic: str, group: str, queues: int) -> None:
+        """The group reads the queues from their beginning."""
+        for queue_id in range(queues):
+            if self._offsets.query(group, topic, queue_id) == UNKNOWN:
+                self._offsets.commit(group, topic, queue_id, 0)
+
+    def _copies(self, topic: str, queue_id: int, since: int) -> Counter[int]:
+        """Of which messages a queue has copies from a time on; looked through backwards, once."""
+        known = self._known.get((topic, queue_id))
+        if known is not None:
+            return known
+        known = self._known[topic, queue_id] = Counter()
+        store = self._store
+        start, end = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
+        while end > start:
+            begin = max(start, end - _BATCH)
+            for unit in reversed(store.consume_queue_units(topic, queue_id, begin, end - begin)):
+                stored = store.look_up(unit[0])
+                if stored is None:
+                    continue
+                if stored.store_timestamp < since:
+                    return known
+                known[stored.prepared_transaction_offset] += 1
+            end = begin
+        return known

@@ -1,0 +1,149 @@
+"""What pops and questions about them are checked for before all else, and how they wait.
+
+Standard: `PopMessageProcessor`, `PeekMessageProcessor`, `NotificationProcessor`.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from twisted.internet.defer import Deferred
+
+from engine.errors import FilterError
+from engine.filters import ExpressionFilter, compile_expression, compile_subscription, is_tag_type
+from engine.groups import SubscriptionGroupConfig
+from engine.topics import TopicConfig
+from gateway.broker.broker import FAQ, PERM_READ, Broker
+from gateway.broker.longpoll import Wanted, monotonic_millis
+from gateway.broker.pop_holds import ANY_QUEUE, HeldPop, PopHolds
+from gateway.codec.codes import ResponseCode
+from gateway.remoting.call import Call, Reply, RequestError
+
+ANSWER_EARLY_MILLIS = 50
+"""How long before its time is up one that waits is answered. Standard: `PopRequest.isTimeout`."""
+
+
+class Waiting(Protocol):
+    """The fields of a header that say how long to wait. Times in ms, by the client's clock."""
+
+    @property
+    def born_time(self) -> int:
+        """When the client asked; 0 for now."""
+        ...
+
+    @property
+    def poll_time(self) -> int:
+        """How long it waits."""
+        ...
+
+
+def check_broker(broker: Broker, what: str) -> None:
+    """Whether the broker may be read."""
+    options = broker.options
+    if not options.broker_permission & PERM_READ:
+        raise RequestError(
+            ResponseCode.NO_PERMISSION, f"the broker[{options.broker_ip1}] {what} message is forbidden"
+        )
+
+
+def checked_topic(broker: Broker, call: Call, topic: str, queue_id: int) -> TopicConfig:
+    """The topic, once it is known and readable and has the queue; any negative queue is every queue."""
+    config = known_topic(broker, topic)
+    if not config.perm & PERM_READ:
+        raise RequestError(ResponseCode.NO_PERMISSION, f"the topic[{topic}] peeking message is forbidden")
+    if queue_id >= config.read_queue_nums:
+        raise no_queue(call, config, queue_id, ResponseCode.INVALID_PARAMETER)
+    return config
+
+
+def known_topic(broker: Broker, topic: str) -> TopicConfig:
+    """The topic, which must be there."""
+    config = broker.topics.get(topic)
+    if config is None:
+        raise RequestError(
+            ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}"
+        )
+    return config
+
+
+def no_queue(call: Call, config: TopicConfig, queue_id: int, code: ResponseCode) -> RequestError:
+    """The refusal of a queue that the topic does not have."""
+    return RequestError(
+        code,
+        f"queueId[{queue_id}] is illegal, topic:[{config.topic_name}] "
+        f"topicConfig.readQueueNums:[{config.read_queue_nums}] consumer:[{call.peer.address}]",
+    )
+
+
+def checked_group(broker: Broker, name: str) -> SubscriptionGroupConfig:
+    """The group's settings, once it may consume."""
+    group = broker.groups.find(name)
+    if group is None:
+        raise RequestError(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group [{name}] does not exist, {FAQ}"
+        )
+    if not group.consume_enable:
+        raise RequestError(ResponseCode.NO_PERMISSION, f"subscription group no permission, {name}")
+    return group
+
+
+def wanted_by(broker: Broker, topic: str, expression: str | None, expression_type: str | None) -> Wanted:
+    """What an expression in a header lets pass; None for everything."""
+    if not expression:
+        return None
+    try:
+        if is_tag_type(expression_type):
+            most = broker.options.max_tags_per_subscription
+            return compile_subscription(topic, expression, expression_type, 0, most).accepted_codes
+        return ExpressionFilter(compile_expression(expression, expression_type).matches)
+    except FilterError as error:
+        by_tags = is_tag_type(expression_type)
+        raise RequestError(
+            ResponseCode.SUBSCRIPTION_PARSE_FAILED,
+            f"parse the consumer's subscription failed{'' if by_tags else f': {error}'}",
+        ) from None
+
+
+def time_left(header: Waiting, now: int) -> int:
+    """Milliseconds for which a request may wait; none where the client does not, or no more."""
+    born = header.born_time or now
+    return min(born + header.poll_time - ANSWER_EARLY_MILLIS - now, header.poll_time)
+
+
+def wait(
+    broker: Broker,
+    holds: PopHolds,
+    call: Call,
+    place: tuple[str, str, int],
+    wanted: Wanted,
+    millis: int,
+    look: Callable[[bool], Reply | None],
+) -> Deferred[Reply] | None:
+    """Park a request until `look` has an answer, which it must have when told that its time is up.
+
+    None when there is no room.
+    """
+    is_cancelled = False
+
+    def cancel(_: Deferred[Reply]) -> None:
+        nonlocal is_cancelled
+        is_cancelled = True
+        holds.forget(held)
+
+    def resume(is_last: bool) -> bool:
+        if is_cancelled:
+            return True
+        try:
+            reply = look(is_last)
+        except Exception:
+            waiting.errback()
+            return True
+        if reply is None:
+            return False
+        waiting.callback(reply)
+        return True
+
+    waiting: Deferred[Reply] = Deferred(cancel)
+    topic, group, queue_id = place
+    place = (topic, group, max(queue_id, ANY_QUEUE))
+    held = HeldPop(call.peer, place, wanted, monotonic_millis(broker.clock) + millis, resume)
+    return waiting if holds.hold(held) else None

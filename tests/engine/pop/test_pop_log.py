@@ -1,0 +1,221 @@
+"""Check points and acknowledgements on their way through the log."""
+
+import errno
+
+import pytest
+
+from engine.message import Message
+from engine.offsets import UNKNOWN
+from tests.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
+
+REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
+TIMERS = "rmq_sys_wheel_timer"
+
+
+@pytest.fixture
+def bench() -> Bench:
+    made = Bench()
+    for i in range(4):
+        made.send(b"%d" % i)
+    return made
+
+
+def test_a_check_point_waits_as_a_timer_and_comes_to_its_queue(bench: Bench) -> None:
+    bench.pop(0, 1)
+    (waiting,) = bench.stored(TIMERS)
+    assert waiting.properties["REAL_TOPIC"] == "rmq_sys_REVIVE_LOG_DefaultCluster"
+    bench.wait(INVISIBLE)
+    (come,) = bench.stored(bench.log.topic, 3)
+    assert come.properties["TAGS"] == "ck"
+
+
+def test_what_was_not_acknowledged_is_copied_once_its_time_has_come(bench: Bench) -> None:
+    point = bench.pop(0, 1, 3)
+    bench.ack(point, 1)
+    bench.wait(INVISIBLE)
+    assert bench.revived == []
+    bench.wait(GRACE)
+    assert bench.revived == [b"0", b"3"]
+    bench.wait(60_000, 1000)
+    assert bench.revived == [b"0", b"3"]
+
+
+def test_progress_is_what_the_standard_commits(bench: Bench) -> None:
+    """The offset of the last one that is done with; both servers go on behind it."""
+    point = bench.pop(0)
+    bench.ack(point, 0)
+    assert bench.progress() == UNKNOWN
+    bench.wait(INVISIBLE + GRACE + 1000)
+    assert bench.progress() == 1
+
+
+def test_nothing_is_dealt_with_twice_after_a_start(bench: Bench) -> None:
+    bench.pop(0)
+    bench.wait(INVISIBLE + GRACE + 1000)
+    bench.persist()
+    bench = bench.kill()
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.revived == [b"0"]
+
+
+def test_copies_whose_note_was_lost_are_not_made_again(bench: Bench) -> None:
+    bench.pop(0, 1)
+    bench.persist()
+    bench.wait(INVISIBLE + GRACE + 1000)
+    bench = bench.kill()
+    assert bench.progress() == UNKNOWN
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.revived == [b"0", b"1"]
+    bench.pop(0, topic=RETRY)
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.revived == [b"0", b"1", b"0"]
+
+
+def test_a_message_that_was_popped_twice_comes_twice_after_a_kill_too(bench: Bench) -> None:
+    bench.pop(0)
+    bench.clock.advance(1)
+    bench.pop(0)
+    bench.persist()
+    bench.wait(INVISIBLE + GRACE)
+    bench = bench.kill()
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.revived == [b"0", b"0"]
+
+
+def test_offsets_follow_pops_that_were_not_noted(bench: Bench) -> None:
+    bench.pop(0)
+    bench.persist()
+    assert bench.offsets.query(REVIVE_GROUP, TIMERS, 0) == 1
+    bench.pop(1, 2)
+    bench.send(b"timer", TIMER_DELAY_MS="5000")
+    bench = bench.kill()
+    assert bench.offsets.query("G", "T", 0) == 3
+
+
+def test_offsets_are_not_written_before_the_check_points_they_contain(bench: Bench) -> None:
+    """A power cut must not take a check point and leave the offset."""
+    bench.disk.fail_next("sync", "/commitlog/", errno.EIO, times=1 << 30)
+    bench.pop(0, 1)
+    assert bench.offsets.query("G", "T", 0) == 2
+    for _ in range(3):
+        bench.persist()
+        bench.wait(6000)
+    assert not bench.disk.exists("/store/config/consumerOffset.json")
+    bench.disk.heal()
+
+
+def test_offsets_are_written_as_they_were_when_that_was_asked_for(bench: Bench) -> None:
+    bench.pop(0)
+    bench.log.persist_offsets()
+    bench.pop(1)
+    bench.store.tick()
+    again = bench.kill(repeat=False)
+    assert again.offsets.query("G", "T", 0) == 1
+
+
+def test_the_mark_does_not_stay_far_behind_when_nobody_pops(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.pop.pop_log.MARK_DISTANCE_MAX", 3)
+    bench.pop(0)
+    bench.wait(1000)
+    for _ in range(4):
+        bench.store.put(_timer(bench))
+    bench.wait(1000)
+    assert bench.offsets.query(REVIVE_GROUP, TIMERS, 0) == 5
+
+
+def _timer(bench: Bench) -> Message:
+    properties = {"TIMER_DELAY_MS": "60000", "UNIQ_KEY": "k"}
+    message = Message("T", 0, b"t", properties, bench.clock.millis(), BORN, HOST)
+    assert bench.timers.rewrite(message, bench.clock.millis()) is None
+    return message
+
+
+def test_without_pops_no_mark_is_kept(bench: Bench) -> None:
+    bench.wait(1000)
+    assert bench.offsets.query(REVIVE_GROUP, TIMERS, 0) == UNKNOWN
+
+
+def test_revival_waits_for_a_disk_that_takes_nothing(bench: Bench) -> None:
+    bench.pop(0, 1)
+    bench.wait(INVISIBLE + 1000)
+    bench.disk.fail_next("write", "/commitlog/", errno.ENOSPC, times=1 << 30, part=0)
+    bench.wait(5000)
+    assert bench.revived == []
+    bench.disk.heal()
+    bench.wait(5000)
+    assert bench.revived == [b"0", b"1"]
+
+
+def test_messages_of_a_topic_that_is_gone_do_not_come_again(bench: Bench) -> None:
+    bench.pop(0)
+    bench.topics.delete("T")
+    bench.wait(INVISIBLE + GRACE + 1000)
+    assert bench.revived == []
+    assert bench.progress() == 0
+
+
+def test_messages_that_are_gone_do_not_hold_up_the_others(bench: Bench) -> None:
+    bench.pop(1, 17)
+    bench.wait(INVISIBLE + GRACE + 1000)
+    assert bench.revived == [b"1"]
+    assert bench.progress() == 0
+
+
+def test_a_message_that_cannot_be_read_is_tried_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.pop(0)
+    bench.wait(INVISIBLE)
+    place = bench.store.consume_queue_units("T", 0, 0, 1)[0][0]
+    real = bench.store.look_up
+    monkeypatch.setattr(bench.store, "look_up", lambda at: None if at == place else real(at))
+    bench.wait(GRACE)
+    assert bench.revived == []
+    monkeypatch.undo()
+    bench.wait(5000)
+    assert bench.revived == []
+    bench.wait(10_000)
+    assert bench.revived == [b"0"]
+
+
+def test_a_message_that_cannot_be_read_may_be_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.pop.records.REPUT_PAUSES", (1,))
+    bench = Bench(skip_when_ck_re_put_reach_max_times=True)
+    bench.send(b"0")
+    bench.pop(0)
+    place = bench.store.consume_queue_units("T", 0, 0, 1)[0][0]
+    real = bench.store.look_up
+    monkeypatch.setattr(bench.store, "look_up", lambda at: None if at == place else real(at))
+    bench.wait(60_000)
+    assert len(bench.stored(bench.log.topic, 3)) == 2
+    assert not bench.log.is_waiting
+
+
+def test_much_is_done_in_bounds(bench: Bench) -> None:
+    bench.options.max_revived_per_tick = 2
+    for i in range(4):
+        bench.pop(i)
+    for _ in range(40):
+        bench.wait(500)
+        if bench.log.is_behind:
+            break
+    assert len(bench.revived) < 4
+    bench.wait(8000)
+    assert len(bench.revived) == 4
+    assert not bench.log.is_behind
+
+
+def test_rubbish_in_the_revive_topic_is_passed(bench: Bench) -> None:
+    message = Message(bench.log.topic, 3, b"rubbish", {"TAGS": "ck"}, 0, HOST, HOST)
+    bench.store.put(message)
+    bench.pop(0)
+    bench.wait(INVISIBLE + GRACE + 1000)
+    assert bench.revived == [b"0"]
+    assert bench.progress() == 1
+
+
+def test_there_are_as_many_revive_queues_as_set_or_were_made(bench: Bench) -> None:
+    assert bench.log.has_revive_queue(7)
+    assert not bench.log.has_revive_queue(8)
+    assert not bench.log.has_revive_queue(-1)
+    assert {bench.log.next_revive_queue() for _ in range(20)} == set(range(8))
