@@ -1,5 +1,8 @@
 """The client: producers and consumers for any RocketMQ server.
 
+What is exported here is the face that blocks (`blocking`); `aio` has the same names for asyncio, `deferred`
+for Twisted. All three are one core.
+
 The way through it, from what decides to what acts:
 
     message       messages, results; `errors` what goes wrong, `options` every setting
@@ -21,4 +24,72 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     push          pulls by itself and gives what comes to a listener (`listening`): all at once
                   (`consuming`) or in order (`ordered`); `returning` hands back what failed, `running` counts
     served        what brokers ask of clients
+    loop          the thread that `blocking` and `aio` run the core in
 """
+
+from gateway.client.blocking import (
+    LitePullConsumer,
+    Producer,
+    PullConsumer,
+    PushConsumer,
+    TransactionListener,
+    TransactionProducer,
+)
+from gateway.client.errors import (
+    BadArgument,
+    BrokerError,
+    ClientError,
+    NoBroker,
+    NoRoute,
+    NotRunning,
+    ReplyTimedOut,
+    SendFailed,
+    TimedOut,
+    TooBusy,
+    Unreachable,
+)
+from gateway.client.listening import Consumed, Context
+from gateway.client.message import (
+    Message,
+    PullResult,
+    PullStatus,
+    ReceivedMessage,
+    SendResult,
+    SendStatus,
+    TransactionResult,
+    TransactionState,
+)
+from gateway.client.subscriptions import Sql
+from gateway.codec.bodies import MessageQueue
+
+__all__ = [
+    "BadArgument",
+    "BrokerError",
+    "ClientError",
+    "Consumed",
+    "Context",
+    "LitePullConsumer",
+    "Message",
+    "MessageQueue",
+    "NoBroker",
+    "NoRoute",
+    "NotRunning",
+    "Producer",
+    "PullConsumer",
+    "PullResult",
+    "PullStatus",
+    "PushConsumer",
+    "ReceivedMessage",
+    "ReplyTimedOut",
+    "SendFailed",
+    "SendResult",
+    "SendStatus",
+    "Sql",
+    "TimedOut",
+    "TooBusy",
+    "TransactionListener",
+    "TransactionProducer",
+    "TransactionResult",
+    "TransactionState",
+    "Unreachable",
+]

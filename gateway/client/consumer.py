@@ -55,6 +55,8 @@ class GroupConsumer(ABC):
     """A member of a consumer group. `strategy` shares the queues; averagely unless told."""
 
     consume_type = "CONSUME_PASSIVELY"
+    hands_back = False
+    """Whether messages are handed back, to come again from the group's retry topic."""
 
     def __init__(
         self,
@@ -116,7 +118,7 @@ class GroupConsumer(ABC):
         if self._local is not None:
             for queue, offset in self._local.load().items():
                 self.offsets.update(queue, offset)
-        if not self.is_broadcasting:
+        if self.hands_back and not self.is_broadcasting:
             self._subscribe(RETRY_PREFIX + self.group, "*")
         self.client.add_consumer(self)
         self.is_running = True

@@ -54,6 +54,7 @@ class PushConsumer(GroupConsumer):
     """A consumer whose listener is called with what comes. `is_ordered`: each queue in order."""
 
     settings: PushOptions
+    hands_back = True
 
     def __init__(
         self,

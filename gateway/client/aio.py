@@ -1,0 +1,410 @@
+"""The face for asyncio programs: every method is awaited, on whatever loop the caller has.
+
+    async with Producer("group", "127.0.0.1:9876") as producer:
+        print(await producer.send(Message("topic", "hello")))
+
+    consumer = PushConsumer("group", listener, "127.0.0.1:9876")
+    await consumer.subscribe("topic")
+    async with consumer:
+        await consumer.wait()
+
+The client works in a thread of its own, whatever the loop does. Listeners are coroutine functions and run on
+the loop that `start` was awaited on. What the methods do, give and raise is said at the core:
+`gateway.client.producer` and the consumers' modules. Settings are keyword arguments: see
+`gateway.client.options`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar
+
+from twisted.internet.defer import Deferred, execute
+
+from gateway.client import lite_pull, producer, pull, push, transactions
+from gateway.client.allocation import Strategy
+from gateway.client.consumer import QueuesChanged
+from gateway.client.errors import NotRunning
+from gateway.client.listening import Context, Outcome
+from gateway.client.loop import Loop
+from gateway.client.message import (
+    Message,
+    PullResult,
+    ReceivedMessage,
+    SendResult,
+    TransactionResult,
+    TransactionState,
+)
+from gateway.client.selectors import Selector
+from gateway.client.subscriptions import Sql
+from gateway.codec.bodies import MessageQueue
+
+C = TypeVar("C", bound=Any)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Listener = Callable[[Sequence[ReceivedMessage], Context], Coroutine[Any, Any, Outcome]]
+
+
+class Face(Generic[C]):
+    """What all faces of the core do: live in the client's loop, start, close."""
+
+    def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: dict[str, Any]) -> None:
+        if namesrv is not None:
+            settings = {"namesrv_addr": namesrv, **settings}
+        self._loop = Loop.shared()
+        self._core: C = self._loop.do(lambda: make(**settings))
+        self._callers: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def client_id(self) -> str:
+        """What brokers call this client."""
+        client_id: str = self._core.client.client_id
+        return client_id
+
+    async def start(self) -> Self:
+        """Begin; gives itself."""
+        self._callers = asyncio.get_running_loop()
+        await self._call(self._core.start)
+        return self
+
+    async def close(self) -> None:
+        """End in good order; harmless when that has been done."""
+        await self._call(self._core.close)
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _call(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.wrap_future(self._loop.submit(function, *args, **kwargs))
+
+    async def _do(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._call(lambda: execute(function, *args, **kwargs))
+
+    def _on_callers_loop(self, function: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Deferred[T]]:
+        """A coroutine function as one for the core: it runs on the caller's loop, and gives a Deferred."""
+
+        def call(*args: Any) -> Deferred[T]:
+            if self._callers is None:
+                raise NotRunning("it was not started")
+            outcome: Deferred[T] = Deferred()
+            running = asyncio.run_coroutine_threadsafe(function(*args), self._callers)
+
+            def done(future: Future[T]) -> None:
+                reactor: Any = self._loop.reactor
+                reactor.callFromThread(_settle, outcome, future)
+
+            running.add_done_callback(done)
+            return outcome
+
+        return call
+
+
+def _settle(outcome: Deferred[T], future: Future[T]) -> None:
+    if future.cancelled():
+        outcome.errback(NotRunning("the listener was cancelled"))
+        return
+    error = future.exception()
+    if error is None:
+        outcome.callback(future.result())
+    else:
+        outcome.errback(error)
+
+
+class Producer(Face[producer.Producer]):
+    """Sends messages."""
+
+    def __init__(self, group: str, namesrv: str | None = None, **settings: Any) -> None:
+        super().__init__(
+            lambda **given: producer.Producer(group, Loop.shared(), **given),
+            namesrv=namesrv,
+            settings=settings,
+        )
+
+    async def send(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        selector: Selector | None = None,
+        argument: Any = None,
+        timeout: float | None = None,
+    ) -> SendResult:
+        """Store a message; `timeout` in seconds for all tries."""
+        return await self._call(
+            self._core.send, message, queue=queue, selector=selector, argument=argument, timeout=timeout
+        )
+
+    async def send_batch(
+        self, messages: Sequence[Message], *, queue: MessageQueue | None = None, timeout: float | None = None
+    ) -> list[SendResult]:
+        """Store messages of one topic together."""
+        return await self._call(self._core.send_batch, messages, queue=queue, timeout=timeout)
+
+    async def send_oneway(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        selector: Selector | None = None,
+        argument: Any = None,
+    ) -> None:
+        """Send and do not learn whether it was stored."""
+        await self._call(self._core.send_oneway, message, queue=queue, selector=selector, argument=argument)
+
+    async def recall(self, topic: str, handle: str) -> str:
+        """Take back a message with a timer; its id."""
+        return await self._call(self._core.recall, topic, handle)
+
+    async def request(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        selector: Selector | None = None,
+        argument: Any = None,
+        timeout: float | None = None,
+    ) -> ReceivedMessage:
+        """Send a message and wait for the reply of who consumes it."""
+        return await self._call(
+            self._core.request, message, queue=queue, selector=selector, argument=argument, timeout=timeout
+        )
+
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """The queues that a topic can be sent to."""
+        return await self._call(self._core.queues, topic)
+
+
+class TransactionListener(Protocol):
+    """What a producer of transactions must know; both run on the caller's loop."""
+
+    async def execute(self, message: Message, argument: Any) -> TransactionState:
+        """Do the local work that the message is about."""
+        ...
+
+    async def check(self, message: ReceivedMessage) -> TransactionState:
+        """Say what became of work that was done earlier."""
+        ...
+
+
+class _OnLoop:
+    """A listener of the core that lets another work on the caller's loop."""
+
+    def __init__(self, listener: TransactionListener, face: Face[Any]) -> None:
+        self.execute = face._on_callers_loop(listener.execute)
+        self.check = face._on_callers_loop(listener.check)
+
+
+class TransactionProducer(Producer):
+    """Sends messages that wait for a transaction."""
+
+    _core: transactions.TransactionProducer
+
+    def __init__(
+        self, group: str, listener: TransactionListener, namesrv: str | None = None, **settings: Any
+    ) -> None:
+        inside = _OnLoop(listener, self)
+        Face.__init__(
+            self,
+            lambda **given: transactions.TransactionProducer(group, Loop.shared(), inside, **given),
+            namesrv=namesrv,
+            settings=settings,
+        )
+
+    async def send_in_transaction(self, message: Message, argument: Any = None) -> TransactionResult:
+        """Store a half message, let the listener work, tell the broker what came of it."""
+        return await self._call(self._core.send_in_transaction, message, argument)
+
+
+class PushConsumer(Face[push.PushConsumer]):
+    """Gives messages to a listener."""
+
+    def __init__(
+        self,
+        group: str,
+        listener: Listener,
+        namesrv: str | None = None,
+        *,
+        is_ordered: bool = False,
+        strategy: Strategy | None = None,
+        on_queues_changed: QueuesChanged | None = None,
+        **settings: Any,
+    ) -> None:
+        self._closed = asyncio.Event()
+        super().__init__(
+            lambda **given: push.PushConsumer(
+                group,
+                Loop.shared(),
+                self._on_callers_loop(listener),
+                is_ordered=is_ordered,
+                strategy=strategy,
+                on_queues_changed=on_queues_changed,
+                **given,
+            ),
+            namesrv=namesrv,
+            settings=settings,
+        )
+
+    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
+        """Want messages of a topic: all, by tags (`"a || b"`), or by an expression."""
+        await self._call(self._core.subscribe, topic, wanted)
+
+    async def unsubscribe(self, topic: str) -> None:
+        """Want no more of a topic."""
+        await self._do(self._core.unsubscribe, topic)
+
+    async def suspend(self) -> None:
+        """Pull nothing more until `resume`."""
+        await self._do(self._core.suspend)
+
+    async def resume(self) -> None:
+        """Go on."""
+        await self._do(self._core.resume)
+
+    async def wait(self) -> None:
+        """Wait until it is closed by another task."""
+        await self._closed.wait()
+
+    async def close(self) -> None:
+        """Stop and leave the group."""
+        await super().close()
+        self._closed.set()
+
+
+class PullConsumer(Face[pull.PullConsumer]):
+    """Pulls when it is told."""
+
+    def __init__(self, group: str, namesrv: str | None = None, **settings: Any) -> None:
+        super().__init__(
+            lambda **given: pull.PullConsumer(group, Loop.shared(), **given),
+            namesrv=namesrv,
+            settings=settings,
+        )
+
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """The queues of a topic that can be read."""
+        return await self._call(self._core.queues, topic)
+
+    async def pull(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        count: int = 32,
+        wanted: str | Sql = "*",
+        *,
+        wait: bool = False,
+    ) -> PullResult:
+        """At most `count` messages from `offset` on; with `wait`, the broker waits for some."""
+        return await self._call(self._core.pull, queue, offset, count, wanted, wait=wait)
+
+    async def max_offset(self, queue: MessageQueue) -> int:
+        """The offset that the next message of a queue will have."""
+        return await self._call(self._core.max_offset, queue)
+
+    async def min_offset(self, queue: MessageQueue) -> int:
+        """The offset of the oldest message of a queue."""
+        return await self._call(self._core.min_offset, queue)
+
+    async def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
+        """The offset of the first message stored at a time (ms since the epoch) or later."""
+        return await self._call(self._core.search_offset, queue, timestamp)
+
+    async def committed(self, queue: MessageQueue) -> int:
+        """How far the group has consumed a queue; -1 when it never has."""
+        return await self._call(self._core.committed, queue)
+
+    async def commit(self, queue: MessageQueue, offset: int) -> None:
+        """The group has consumed a queue up to here."""
+        await self._call(self._core.commit, queue, offset)
+
+    async def view(self, topic: str, offset_message_id: str) -> ReceivedMessage:
+        """The message that lies where its id says."""
+        return await self._call(self._core.view, topic, offset_message_id)
+
+
+class LitePullConsumer(Face[lite_pull.LitePullConsumer]):
+    """Pulls ahead, and is polled."""
+
+    def __init__(
+        self,
+        group: str,
+        namesrv: str | None = None,
+        *,
+        strategy: Strategy | None = None,
+        on_queues_changed: QueuesChanged | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(
+            lambda **given: lite_pull.LitePullConsumer(
+                group, Loop.shared(), strategy=strategy, on_queues_changed=on_queues_changed, **given
+            ),
+            namesrv=namesrv,
+            settings=settings,
+        )
+
+    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
+        """Share the queues of a topic with the group."""
+        await self._call(self._core.subscribe, topic, wanted)
+
+    async def unsubscribe(self, topic: str) -> None:
+        """Want no more of a topic."""
+        await self._do(self._core.unsubscribe, topic)
+
+    async def assign(self, queues: Iterable[MessageQueue], wanted: str | Sql = "*") -> None:
+        """Read these queues and no others."""
+        await self._do(self._core.assign, list(queues), wanted)
+
+    async def assignment(self) -> list[MessageQueue]:
+        """The queues that are read."""
+        return await self._do(self._core.assignment)
+
+    async def poll(self, timeout: float | None = None) -> list[ReceivedMessage]:
+        """The next messages; none when there are none within `timeout` seconds."""
+        return await self._call(self._core.poll, timeout)
+
+    async def messages(self) -> AsyncIterator[ReceivedMessage]:
+        """One message after the other, until it is closed."""
+        while self._core.is_running:
+            for message in await self.poll():
+                yield message
+
+    async def pause(self, queues: Iterable[MessageQueue]) -> None:
+        """Pull nothing more from these queues until `resume`."""
+        await self._do(self._core.pause, list(queues))
+
+    async def resume(self, queues: Iterable[MessageQueue]) -> None:
+        """Go on with them."""
+        await self._do(self._core.resume, list(queues))
+
+    async def seek(self, queue: MessageQueue, offset: int) -> None:
+        """Go on with a queue at an offset."""
+        await self._call(self._core.seek, queue, offset)
+
+    async def seek_to_begin(self, queue: MessageQueue) -> None:
+        """Go on with its oldest message."""
+        await self._call(self._core.seek_to_begin, queue)
+
+    async def seek_to_end(self, queue: MessageQueue) -> None:
+        """Go on with what will come."""
+        await self._call(self._core.seek_to_end, queue)
+
+    async def commit(self, offsets: dict[MessageQueue, int] | None = None) -> None:
+        """Commit what was polled, or these offsets."""
+        await self._call(self._core.commit, offsets)
+
+    async def committed(self, queue: MessageQueue) -> int:
+        """How far a queue was committed; -1 for never."""
+        return await self._call(self._core.committed, queue)
+
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """The queues of a topic that can be read."""
+        return await self._call(self._core.queues, topic)
+
+    async def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
+        """The offset of the first message stored at a time (ms since the epoch) or later."""
+        return await self._call(self._core.search_offset, queue, timestamp)

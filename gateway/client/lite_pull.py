@@ -1,0 +1,406 @@
+"""A lite pull consumer: pulls ahead by itself, and its user polls.
+
+Queues are either shared with the group (`subscribe`) or chosen (`assign`), not both. What was polled is
+committed every 5 s, or when `commit` is called. A queue can be paused, and read from elsewhere (`seek`).
+Standard: `DefaultLitePullConsumer`, `DefaultLitePullConsumerImpl`, `AssignedMessageQueue`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from twisted.internet.defer import Deferred
+
+from gateway.client.allocation import Strategy
+from gateway.client.asking import as_deferred
+from gateway.client.client import Client, Surroundings
+from gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
+from gateway.client.errors import BadArgument, BrokerError, ClientError, NoRoute
+from gateway.client.message import PullStatus, ReceivedMessage
+from gateway.client.namespaces import with_namespace, without_namespace
+from gateway.client.offsets import NONE
+from gateway.client.options import LitePullOptions, made
+from gateway.client.process_queue import MEBIBYTE, ProcessQueue
+from gateway.client.routes import queues_to_read
+from gateway.client.subscriptions import Sql, subscription
+from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue, SubscriptionData
+from gateway.codec.codes import ResponseCode
+
+log = logging.getLogger(__name__)
+
+FLOW_CONTROL_SECONDS = 0.05
+BROKER_FLOW_CONTROL_SECONDS = 0.02
+PAUSED_SECONDS = 1.0
+NO_OFFSET_SECONDS = 3.0
+
+
+class Assigned:
+    """A queue that is read. `round` changes with every seek, so that answers to earlier pulls are known."""
+
+    def __init__(self, queue: MessageQueue, process: ProcessQueue) -> None:
+        self.queue = queue
+        self.process = process
+        self.is_paused = False
+        self.pull_offset = NONE
+        self.consumed = NONE
+        self.round = 0
+
+
+class _Batch(NamedTuple):
+    assigned: Assigned
+    round: int
+    messages: list[ReceivedMessage]
+
+
+class LitePullConsumer(GroupConsumer):
+    """A consumer that is polled."""
+
+    settings: LitePullOptions
+    consume_type = "CONSUME_ACTIVELY"
+
+    def __init__(
+        self,
+        group: str,
+        surroundings: Surroundings,
+        *,
+        client: Client | None = None,
+        strategy: Strategy | None = None,
+        on_queues_changed: QueuesChanged | None = None,
+        **settings: Any,
+    ) -> None:
+        options = made(LitePullOptions, settings)
+        checked_time(options.consume_timestamp)
+        if options.consumer_timeout_millis_when_suspend < options.broker_suspend_max_time_millis:
+            raise BadArgument("consumer_timeout_millis_when_suspend is less than brokers may wait")
+        super().__init__(
+            group,
+            options,
+            surroundings,
+            client=client,
+            strategy=strategy,
+            on_queues_changed=on_queues_changed,
+        )
+        self._assigned: dict[MessageQueue, Assigned] = {}
+        self._filters: dict[str, SubscriptionData] = {}
+        self._is_chosen: bool | None = None  # None: neither assigned nor subscribed yet
+        self._ready: deque[_Batch] = deque()
+        self._polls: deque[Deferred[None]] = deque()
+        self._next_commit = 0
+
+    # Its life
+
+    @as_deferred
+    async def start(self) -> None:
+        """Begin to pull ahead. Raises `BadArgument`, `Unreachable`, `BrokerError`."""
+        await self._join()
+        for assigned in self._assigned.values():
+            self.client.spawn(self._keep_pulling(assigned))
+
+    @as_deferred
+    async def close(self) -> None:
+        """Stop; what was polled is committed, if that is done by itself."""
+        if not self.is_running:
+            return
+        if self.settings.auto_commit:
+            self._note_consumed(self._assigned)
+        await self._part()
+        while self._polls:
+            self._polls.popleft().callback(None)
+
+    @as_deferred
+    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
+        """Share the queues of a topic with the group. Raises `BadArgument` after `assign`."""
+        self._choose(False)
+        await self._subscribe_now(topic, wanted)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Want no more of a topic."""
+        self._unsubscribe(topic)
+        full = with_namespace(self.settings.namespace, topic)
+        for queue in [queue for queue in self._assigned if queue.topic == full]:
+            self._drop(queue)
+
+    def assign(self, queues: Iterable[MessageQueue], wanted: str | Sql = "*") -> None:
+        """Read these queues and no others. Raises `BadArgument` after `subscribe`, or for none."""
+        self._choose(True)
+        chosen = {self._full(queue) for queue in queues}
+        if not chosen:
+            raise BadArgument("no queues to read")
+        for queue in set(self._assigned) - chosen:
+            self._drop(queue)
+        now = self.client.clock.millis()
+        for queue in sorted(chosen):
+            self._filters.setdefault(queue.topic, subscription(queue.topic, wanted, now))
+            if queue not in self._assigned:
+                self._add(queue, ProcessQueue(now))
+
+    # Reading
+
+    @as_deferred
+    async def poll(self, timeout: float | None = None) -> list[ReceivedMessage]:
+        """The next messages, all of one queue; none when there are none within `timeout` seconds."""
+        self._check_running()
+        if self.settings.auto_commit:
+            self._commit_now_and_then()
+        limit = self.settings.poll_timeout_millis / 1000 if timeout is None else timeout
+        deadline = self.client.schedule.seconds() + limit
+        while self.is_running:
+            while self._ready:
+                batch = self._ready.popleft()
+                if not batch.assigned.process.dropped and batch.round == batch.assigned.round:
+                    return self._given(batch)
+            left = deadline - self.client.schedule.seconds()
+            if left <= 0:
+                break
+            await self._something(left)
+        return []
+
+    def _given(self, batch: _Batch) -> list[ReceivedMessage]:
+        now = self.client.clock.millis()
+        batch.assigned.consumed = batch.assigned.process.remove(batch.messages, now)
+        self.stats.consumed(batch.assigned.queue.topic, 0, len(batch.messages), 0, now)
+        self.restore_topics(batch.messages)
+        return batch.messages
+
+    def _something(self, seconds: float) -> Deferred[None]:
+        """Fires when messages have come, or time is up."""
+        waiter: Deferred[None] = Deferred()
+        self._polls.append(waiter)
+
+        def give_up() -> None:
+            if waiter in self._polls:
+                self._polls.remove(waiter)
+                waiter.callback(None)
+
+        call = self.client.schedule.later(seconds, give_up)
+
+        def over(_: None) -> None:
+            call.cancel()
+
+        return waiter.addCallback(over)
+
+    def pause(self, queues: Iterable[MessageQueue]) -> None:
+        """Pull nothing more from these queues until `resume`; what was pulled is polled."""
+        for assigned in self._those(queues):
+            assigned.is_paused = True
+
+    def resume(self, queues: Iterable[MessageQueue]) -> None:
+        """Go on with them."""
+        for assigned in self._those(queues):
+            assigned.is_paused = False
+
+    def assignment(self) -> list[MessageQueue]:
+        """The queues that are read."""
+        return sorted(self._shown(queue) for queue in self._assigned)
+
+    @as_deferred
+    async def seek(self, queue: MessageQueue, offset: int) -> None:
+        """Go on with a queue at an offset. Raises `BadArgument` for one that is not read, or has no such
+        offset."""
+        assigned = self._assigned_one(queue)
+        low = await self.client.calls.min_offset(assigned.queue)
+        high = await self.client.calls.max_offset(assigned.queue)
+        if not low <= offset <= high:
+            raise BadArgument(f"{queue} has offsets from {low} to {high}, not {offset}")
+        assigned.round += 1
+        assigned.process.clear()
+        assigned.pull_offset = assigned.consumed = offset
+        if self.is_running:
+            self.client.spawn(self._keep_pulling(assigned))
+
+    @as_deferred
+    async def seek_to_begin(self, queue: MessageQueue) -> None:
+        """Go on with its oldest message."""
+        await self.seek(queue, await self.client.calls.min_offset(self._assigned_one(queue).queue))
+
+    @as_deferred
+    async def seek_to_end(self, queue: MessageQueue) -> None:
+        """Go on with what will come."""
+        await self.seek(queue, await self.client.calls.max_offset(self._assigned_one(queue).queue))
+
+    # Offsets
+
+    @as_deferred
+    async def commit(self, offsets: dict[MessageQueue, int] | None = None) -> None:
+        """Commit what was polled, or these offsets; brokers have answered when this is done."""
+        self._check_running()
+        if offsets is None:
+            self._note_consumed(self._assigned)
+            queues: Collection[MessageQueue] = list(self._assigned)
+        else:
+            full = {self._full(queue): offset for queue, offset in offsets.items()}
+            for queue, offset in full.items():
+                self.offsets.update(queue, offset)
+            queues = list(full)
+        await self._commit(queues, wait=True)
+
+    @as_deferred
+    async def committed(self, queue: MessageQueue) -> int:
+        """How far a queue was committed, here or by the group before; -1 for never."""
+        self._check_running()
+        known = self.offsets.get(self._full(queue))
+        return known if known > NONE else await self.stored_offset(self._full(queue))
+
+    @as_deferred
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
+        self._check_running()
+        full = with_namespace(self.settings.namespace, topic)
+        await self.client.update_route(full)
+        route = self.client.routes.route(full)
+        if route is None:
+            raise NoRoute(topic)
+        return sorted(self._shown(queue) for queue in queues_to_read(full, route))
+
+    @as_deferred
+    async def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
+        """The offset of the first message stored at a time (ms since the epoch) or later."""
+        self._check_running()
+        return await self.client.calls.search_offset(self._full(queue), timestamp)
+
+    async def commit_offsets(self) -> None:
+        """Tell the brokers, or write down, what was committed."""
+        await self._commit(list(self._assigned))
+
+    def _commit_now_and_then(self) -> None:
+        now = self.client.clock.millis()
+        if now >= self._next_commit:
+            self._next_commit = now + self.settings.auto_commit_interval_millis
+            self._note_consumed(self._assigned)
+
+    def _note_consumed(self, queues: Iterable[MessageQueue]) -> None:
+        for queue in queues:
+            assigned = self._assigned[queue]
+            if assigned.consumed > NONE and not assigned.process.dropped:
+                self.offsets.update(queue, assigned.consumed)
+
+    # Queues
+
+    def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
+        self._add(queue, process).pull_offset = offset
+
+    async def _give_up(self, queue: MessageQueue) -> bool:
+        if queue in self._assigned and self.settings.auto_commit:
+            # It is dropped, so nothing of it is polled any more.
+            consumed = self._assigned[queue].consumed
+            if consumed > NONE:
+                self.offsets.update(queue, consumed)
+        self._drop(queue)
+        return await super()._give_up(queue)
+
+    def _add(self, queue: MessageQueue, process: ProcessQueue) -> Assigned:
+        assigned = self._assigned[queue] = Assigned(queue, process)
+        if self.is_running:
+            self.client.spawn(self._keep_pulling(assigned))
+        return assigned
+
+    def _drop(self, queue: MessageQueue) -> None:
+        assigned = self._assigned.pop(queue, None)
+        if assigned is not None:
+            assigned.process.dropped = True
+
+    async def _keep_pulling(self, assigned: Assigned) -> None:
+        number = assigned.round
+        while self.is_running and not assigned.process.dropped and assigned.round == number:
+            assigned.process.pulled_at = self.client.clock.millis()
+            rest = self._rest(assigned)
+            if not rest:
+                rest = await self._pull(assigned)
+            if rest:
+                await self.client.schedule.pause(rest)
+
+    def _rest(self, assigned: Assigned) -> float:
+        """How long nothing may be pulled, in seconds."""
+        options, process = self.settings, assigned.process
+        if assigned.is_paused:
+            return PAUSED_SECONDS
+        is_full = (
+            len(self._ready) * options.pull_batch_size > options.pull_threshold_for_all
+            or process.count > options.pull_threshold_for_queue
+            or process.size // MEBIBYTE > options.pull_threshold_size_for_queue
+            or process.span > options.consume_max_span
+        )
+        return FLOW_CONTROL_SECONDS if is_full else 0.0
+
+    async def _pull(self, assigned: Assigned) -> float:
+        """Pull once; how long to rest then, in seconds."""
+        options, queue, number = self.settings, assigned.queue, assigned.round
+        wanted = (self._filters if self._is_chosen else self.subscriptions).get(queue.topic)
+        if wanted is None:
+            return PAUSED_SECONDS
+        if assigned.pull_offset == NONE:
+            try:
+                offset = await self.where_to_begin(queue)
+            except ClientError as error:
+                log.warning("where to begin with %s is not known: %s", queue, error)
+                return NO_OFFSET_SECONDS
+            if assigned.round != number:
+                return 0.0
+            assigned.pull_offset = offset
+        try:
+            result = await self.puller.pull(
+                queue,
+                wanted,
+                assigned.pull_offset,
+                count=options.pull_batch_size,
+                suspend_millis=options.broker_suspend_max_time_millis,
+                timeout=options.consumer_timeout_millis_when_suspend / 1000,
+                sends_expression=True,
+                is_lite=True,
+            )
+        except ClientError as error:
+            log.info("a pull from %s failed: %s", queue, error)
+            if isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL:
+                return BROKER_FLOW_CONTROL_SECONDS
+            return options.pull_time_delay_mills_when_exception / 1000
+        if assigned.round != number or assigned.process.dropped:
+            return 0.0
+        if result.status is PullStatus.OFFSET_ILLEGAL:
+            log.warning(
+                "%s has no offset %d; it goes on at %d", queue, assigned.pull_offset, result.next_offset
+            )
+        assigned.pull_offset = result.next_offset
+        if result.messages:
+            assigned.process.put(result.messages)
+            self._ready.append(_Batch(assigned, number, result.messages))
+            if self._polls:
+                self._polls.popleft().callback(None)
+        return 0.0
+
+    # The rest
+
+    def topics(self) -> list[str]:
+        """What it reads."""
+        return sorted({*self.subscriptions, *self._filters})
+
+    async def consume_directly(
+        self, message: ReceivedMessage, broker_name: str
+    ) -> ConsumeMessageDirectlyResult:
+        """It has no listener."""
+        return ConsumeMessageDirectlyResult(consume_result="CR_RETURN_NULL", remark="it has no listener")
+
+    def _choose(self, is_chosen: bool) -> None:
+        if self._is_chosen is (not is_chosen):
+            raise BadArgument("queues are either shared with the group (subscribe) or chosen (assign)")
+        self._is_chosen = is_chosen
+
+    def _those(self, queues: Iterable[MessageQueue]) -> list[Assigned]:
+        return [self._assigned[full] for queue in queues if (full := self._full(queue)) in self._assigned]
+
+    def _assigned_one(self, queue: MessageQueue) -> Assigned:
+        self._check_running()
+        assigned = self._assigned.get(self._full(queue))
+        if assigned is None:
+            raise BadArgument(f"{queue} is not read here; it may be another member's")
+        return assigned
+
+    def _full(self, queue: MessageQueue) -> MessageQueue:
+        topic = with_namespace(self.settings.namespace, queue.topic)
+        return MessageQueue(topic, queue.broker_name, queue.queue_id)
+
+    def _shown(self, queue: MessageQueue) -> MessageQueue:
+        topic = without_namespace(self.settings.namespace, queue.topic)
+        return MessageQueue(topic, queue.broker_name, queue.queue_id)

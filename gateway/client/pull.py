@@ -1,0 +1,152 @@
+"""A pull consumer: its user says what to read, from which queue and offset, and keeps the offsets.
+
+It belongs to a group only in that offsets are committed under its name. Standard: `DefaultMQPullConsumer`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.client.asking import as_deferred
+from gateway.client.client import Client, Surroundings
+from gateway.client.consumer import GroupConsumer
+from gateway.client.errors import BadArgument, NoRoute
+from gateway.client.message import PullResult, ReceivedMessage
+from gateway.client.namespaces import with_namespace
+from gateway.client.options import PullOptions, made
+from gateway.client.process_queue import ProcessQueue
+from gateway.client.routes import queues_to_read
+from gateway.client.subscriptions import Sql, subscription
+from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
+
+
+class PullConsumer(GroupConsumer):
+    """A consumer that pulls when it is told."""
+
+    consume_type = "CONSUME_ACTIVELY"
+
+    def __init__(
+        self, group: str, surroundings: Surroundings, *, client: Client | None = None, **settings: Any
+    ) -> None:
+        super().__init__(group, made(PullOptions, settings), surroundings, client=client)
+
+    @as_deferred
+    async def start(self) -> None:
+        """Begin. Raises `BadArgument`, `Unreachable`."""
+        await self._join()
+
+    @as_deferred
+    async def close(self) -> None:
+        """Commit what was updated, and leave."""
+        if self.is_running:
+            await self._part()
+
+    @as_deferred
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
+        self._check_running()
+        full = with_namespace(self.settings.namespace, topic)
+        await self.client.update_route(full)
+        route = self.client.routes.route(full)
+        if route is None:
+            raise NoRoute(topic)
+        return sorted(
+            MessageQueue(topic, one.broker_name, one.queue_id) for one in queues_to_read(full, route)
+        )
+
+    @as_deferred
+    async def pull(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        count: int = 32,
+        wanted: str | Sql = "*",
+        *,
+        wait: bool = False,
+    ) -> PullResult:
+        """At most `count` messages from `offset` on. With `wait`, the broker waits for some if there are
+        none.
+
+        Raises `BadArgument`, `BrokerError`, `Unreachable`, `TimedOut`.
+        """
+        self._check_running()
+        if offset < 0 or count < 1:
+            raise BadArgument(f"{count} messages from {offset} on")
+        queue = self._full(queue)
+        options = self.settings
+        timeout = (
+            options.consumer_timeout_millis_when_suspend if wait else options.consumer_pull_timeout_millis
+        )
+        result = await self.puller.pull(
+            queue,
+            subscription(queue.topic, wanted, 0),
+            offset,
+            count=count,
+            timeout=timeout / 1000,
+            suspend_millis=options.broker_suspend_max_time_millis if wait else 0,
+            sends_expression=True,
+        )
+        self.restore_topics(result.messages)
+        return result
+
+    @as_deferred
+    async def max_offset(self, queue: MessageQueue) -> int:
+        """The offset that the next message of a queue will have."""
+        self._check_running()
+        return await self.client.calls.max_offset(self._full(queue))
+
+    @as_deferred
+    async def min_offset(self, queue: MessageQueue) -> int:
+        """The offset of the oldest message of a queue."""
+        self._check_running()
+        return await self.client.calls.min_offset(self._full(queue))
+
+    @as_deferred
+    async def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
+        """The offset of the first message stored at a time (ms since the epoch) or later."""
+        self._check_running()
+        return await self.client.calls.search_offset(self._full(queue), timestamp)
+
+    @as_deferred
+    async def committed(self, queue: MessageQueue) -> int:
+        """How far the group has consumed a queue; -1 when it never has."""
+        self._check_running()
+        return await self.stored_offset(self._full(queue))
+
+    @as_deferred
+    async def commit(self, queue: MessageQueue, offset: int) -> None:
+        """The group has consumed a queue up to here; the broker has answered when this is done."""
+        self._check_running()
+        queue = self._full(queue)
+        self.offsets.update(queue, offset)
+        await self._commit([queue], wait=True)
+
+    @as_deferred
+    async def view(self, topic: str, offset_message_id: str) -> ReceivedMessage:
+        """The message that lies where its id says."""
+        self._check_running()
+        message = await self.client.calls.view(
+            with_namespace(self.settings.namespace, topic), offset_message_id
+        )
+        self.restore_topics([message])
+        return message
+
+    async def rebalance(self) -> bool:
+        """It has no queues of its own."""
+        return True
+
+    async def commit_offsets(self) -> None:
+        """Offsets are committed when they are told."""
+
+    def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
+        raise AssertionError("a pull consumer is given no queues")
+
+    async def consume_directly(
+        self, message: ReceivedMessage, broker_name: str
+    ) -> ConsumeMessageDirectlyResult:
+        """It has no listener."""
+        return ConsumeMessageDirectlyResult(consume_result="CR_RETURN_NULL", remark="it has no listener")
+
+    def _full(self, queue: MessageQueue) -> MessageQueue:
+        topic = with_namespace(self.settings.namespace, queue.topic)
+        return MessageQueue(topic, queue.broker_name, queue.queue_id)

@@ -1,0 +1,195 @@
+"""The asyncio face: the same names as the blocking one, awaited; listeners on the caller's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from gateway.client import aio, blocking
+from gateway.client.aio import LitePullConsumer, Producer, PullConsumer, PushConsumer, TransactionProducer
+from gateway.client.errors import NotRunning
+from gateway.client.listening import Context
+from gateway.client.message import Message, ReceivedMessage, TransactionState
+from tests.gateway.client.cluster import NAMESRV, Cluster, bodies, queue_of
+from tests.gateway.client.facing import faced, here
+
+FIRST = "CONSUME_FROM_FIRST_OFFSET"
+
+
+def run(monkeypatch: pytest.MonkeyPatch, work: Callable[[Cluster], Awaitable[None]], **chosen: Any) -> None:
+    """Run a coroutine function on an asyncio loop of its own, with a cluster beside it."""
+
+    async def main() -> None:
+        with faced(monkeypatch, **chosen) as cluster:
+            cluster.make_topic("T", queues=1)
+            await work(cluster)
+
+    asyncio.run(main())
+
+
+async def until(cluster: Cluster, condition: Callable[[], object]) -> None:
+    """Let both kinds of time pass until something holds."""
+    for _ in range(200):
+        if condition():
+            return
+        cluster.settle(0.5)
+        await asyncio.sleep(0)
+    raise AssertionError("it did not come about")
+
+
+def test_sending_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        async with Producer("P", NAMESRV, **here(cluster)) as producer:
+            assert producer.client_id.startswith("10.0.0.2@")
+            assert await producer.queues("T") == [queue_of("T")]
+            assert (await producer.send(Message("T", "a"))).queue_offset == 0
+            await asyncio.gather(*(producer.send(Message("T", "b")) for _ in range(3)))
+            assert len(await producer.send_batch([Message("T", "c")])) == 1
+            await producer.send_oneway(Message("T", "d"))
+            handle = (await producer.send(Message("T", "e", delay_millis=60_000))).recall_handle
+            assert handle and await producer.recall("T", handle)
+        assert cluster.stored("T") == [b"a", b"b", b"b", b"b", b"c", b"d"]
+        with pytest.raises(NotRunning):
+            await producer.send(Message("T", "x"))
+
+    run(monkeypatch, work, recall_message_enable=True)
+
+
+def test_listeners_run_on_the_callers_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        got: list[bytes] = []
+        failures = [ValueError("not yet")]
+
+        async def listener(messages: Sequence[ReceivedMessage], context: Context) -> None:
+            assert asyncio.get_running_loop() is loop
+            if failures:
+                raise failures.pop()
+            got.extend(one.body for one in messages)
+
+        loop = asyncio.get_running_loop()
+        consumer = PushConsumer("G", listener, NAMESRV, **here(cluster), consume_from_where=FIRST)
+        await consumer.subscribe("T")
+        async with consumer:
+            async with Producer("P", NAMESRV, **here(cluster)) as producer:
+                await producer.send(Message("T", "a"))
+            await until(cluster, lambda: got == [b"a"])  # from the retry topic
+            await consumer.suspend()
+            await consumer.resume()
+            await consumer.unsubscribe("T")
+        await consumer.wait()
+        assert "not yet" in cluster.watch.complaints.pop()
+
+    run(monkeypatch, work)
+
+
+def test_a_listener_that_is_cancelled_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        got: list[int] = []
+
+        async def listener(messages: Sequence[ReceivedMessage], context: Context) -> None:
+            got.append(messages[0].reconsume_times)
+            if len(got) == 1:
+                raise asyncio.CancelledError
+
+        consumer = PushConsumer("G", listener, NAMESRV, **here(cluster), consume_from_where=FIRST)
+        await consumer.subscribe("T")
+        async with consumer, Producer("P", NAMESRV, **here(cluster)) as producer:
+            await producer.send(Message("T", "a"))
+            await until(cluster, lambda: got == [0, 1])
+        cluster.watch.complaints.clear()
+
+    run(monkeypatch, work)
+
+
+def test_pulling_and_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        async with Producer("P", NAMESRV, **here(cluster)) as producer:
+            sent = await producer.send(Message("T", "a"))
+        queue = queue_of("T")
+        async with PullConsumer("G", NAMESRV, **here(cluster)) as pull:
+            assert await pull.queues("T") == [queue]
+            assert bodies((await pull.pull(queue, 0)).messages) == [b"a"]
+            assert (await pull.min_offset(queue), await pull.max_offset(queue)) == (0, 1)
+            assert await pull.search_offset(queue, 0) == 0
+            await pull.commit(queue, 0)
+            assert await pull.committed(queue) == 0
+            assert (await pull.view("T", sent.offset_message_id)).body == b"a"
+        lite = LitePullConsumer("G", NAMESRV, **here(cluster))
+        await lite.subscribe("T")
+        async with lite:
+            async for message in lite.messages():
+                assert message.body == b"a"
+                break
+            assert await lite.assignment() == [queue] == await lite.queues("T")
+            await lite.pause([queue])
+            await lite.resume([queue])
+            await lite.seek_to_begin(queue)
+            await lite.seek_to_end(queue)
+            await lite.seek(queue, 0)
+            assert bodies(await lite.poll(20)) == [b"a"]
+            await lite.commit()
+            assert await lite.committed(queue) == 1 and await lite.search_offset(queue, 0) == 0
+            await lite.unsubscribe("T")
+        chosen = LitePullConsumer("H", NAMESRV, **here(cluster), consume_from_where=FIRST)
+        await chosen.assign([queue])
+        async with chosen:
+            assert bodies(await chosen.poll(20)) == [b"a"]
+
+    run(monkeypatch, work)
+
+
+def test_transactions_ask_on_the_callers_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Listener:
+        def __init__(self) -> None:
+            self.checked = 0
+
+        async def execute(self, message: Message, argument: Any) -> TransactionState:
+            return TransactionState.UNKNOWN
+
+        async def check(self, message: ReceivedMessage) -> TransactionState:
+            self.checked += 1
+            return TransactionState.COMMIT
+
+    async def work(cluster: Cluster) -> None:
+        listener = Listener()
+        producer = TransactionProducer("P", listener, NAMESRV, **here(cluster))
+        await producer.start()
+        core = producer._core.send_in_transaction(Message("T", "a"))
+        await until(cluster, lambda: core.called)
+        await until(cluster, lambda: cluster.stored("T") == [b"a"])
+        assert listener.checked == 1
+        await producer.close()
+
+    run(monkeypatch, work, transaction_time_out=2000, transaction_check_interval=2000)
+
+
+def test_a_listener_needs_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        async def listener(*_: object) -> None: ...
+
+        consumer = PushConsumer("G", listener, NAMESRV, **here(cluster))
+        with pytest.raises(NotRunning):
+            consumer._on_callers_loop(listener)()
+
+    run(monkeypatch, work)
+
+
+@pytest.mark.parametrize(
+    "name", ["Producer", "TransactionProducer", "PushConsumer", "PullConsumer", "LitePullConsumer"]
+)
+def test_both_faces_have_the_same_methods(name: str) -> None:
+    only_blocking = {"send_async"}  # awaiting is how it is done here
+    faces = [getattr(module, name) for module in (blocking, aio)]
+    public = [
+        {
+            method: list(inspect.signature(function).parameters)
+            for method, function in inspect.getmembers(face, inspect.isfunction)
+            if not method.startswith("_") and method not in only_blocking and method != "wait"
+        }
+        for face in faces
+    ]
+    assert public[0] == public[1]

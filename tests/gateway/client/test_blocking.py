@@ -1,0 +1,171 @@
+"""The blocking face: each method does what the core's does."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from gateway.client import blocking
+from gateway.client.blocking import (
+    LitePullConsumer,
+    Producer,
+    PullConsumer,
+    PushConsumer,
+    TransactionProducer,
+)
+from gateway.client.errors import BadArgument, NotRunning
+from gateway.client.listening import Context
+from gateway.client.loop import Loop
+from gateway.client.message import Message, ReceivedMessage, TransactionState
+from gateway.client.selectors import by_hash
+from tests.gateway.client.cluster import NAMESRV, bodies, queue_of
+from tests.gateway.client.facing import faced, here
+
+FIRST = "CONSUME_FROM_FIRST_OFFSET"
+
+
+def test_sending_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch, recall_message_enable=True) as cluster:
+        cluster.make_topic("T", queues=2)
+        with Producer("P", NAMESRV, **here(cluster)) as producer:
+            assert producer.client_id.startswith("10.0.0.2@")
+            assert producer.queues("T") == [queue_of("T", 0), queue_of("T", 1)]
+            assert producer.send(Message("T", "a"), queue=queue_of("T", 1)).queue == queue_of("T", 1)
+            producer.send(Message("T", "b"), selector=by_hash, argument="key", timeout=5)
+            assert producer.send_async(Message("T", "c")).result().queue.topic == "T"
+            assert len(producer.send_batch([Message("T", "d"), Message("T", "e")])) == 1
+            producer.send_oneway(Message("T", "f"))
+            handle = producer.send(Message("T", "g", delay_millis=60_000)).recall_handle
+            assert handle and producer.recall("T", handle)
+            cluster.settle()
+        assert sorted(cluster.everything("T", 2)) == [b"a", b"b", b"c", b"d", b"e", b"f"]
+        with pytest.raises(NotRunning):
+            producer.send(Message("T", "x"))
+
+
+def test_a_request_gets_its_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        replier = Producer("Repliers", NAMESRV, **here(cluster)).start()
+
+        def answer(messages: Sequence[ReceivedMessage], context: Context) -> None:
+            reply = messages[0].reply(b"re: " + messages[0].body)
+            cluster.net.callLater(0, lambda: replier._core.send(reply))
+
+        consumer = PushConsumer("G", answer, NAMESRV, **here(cluster), consume_from_where=FIRST)
+        consumer.subscribe("T")
+        with consumer, Producer("Askers", NAMESRV, **here(cluster)) as producer:
+            reply = producer.request(Message("T", "hello"), timeout=20)
+            assert reply.body == b"re: hello"
+        replier.close()
+
+
+def test_listening_suspending_and_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        got: list[bytes] = []
+        consumer = PushConsumer(
+            "G",
+            lambda messages, context: got.extend(one.body for one in messages),
+            NAMESRV,
+            **here(cluster),
+            consume_from_where=FIRST,
+        )
+        consumer.subscribe("T")
+        assert consumer.start() is consumer
+        with Producer("P", NAMESRV, **here(cluster)) as producer:
+            producer.send(Message("T", "a"))
+            cluster.wait_for(lambda: got == [b"a"])
+            consumer.suspend()
+            consumer.resume()
+            consumer.unsubscribe("T")
+        assert not consumer.wait(0)
+        consumer.close()
+        assert consumer.wait(0) and Loop.shared().pools[0].stopped  # type: ignore[attr-defined]
+
+
+def test_pulling(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        with Producer("P", NAMESRV, **here(cluster)) as producer:
+            sent = producer.send(Message("T", "a"))
+        with PullConsumer("G", NAMESRV, **here(cluster)) as consumer:
+            (queue,) = consumer.queues("T")
+            assert bodies(consumer.pull(queue, 0).messages) == [b"a"]
+            assert (consumer.min_offset(queue), consumer.max_offset(queue)) == (0, 1)
+            assert consumer.search_offset(queue, 0) == 0
+            consumer.commit(queue, 1)
+            assert consumer.committed(queue) == 1
+            assert consumer.view("T", sent.offset_message_id).body == b"a"
+
+
+def test_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        with Producer("P", NAMESRV, **here(cluster)) as producer:
+            producer.send_batch([Message("T", f"{number}") for number in range(5)])
+        consumer = LitePullConsumer("G", NAMESRV, **here(cluster), consume_from_where=FIRST)
+        consumer.subscribe("T")
+        with consumer:
+            assert len(consumer.poll(20)) == 5
+            queue = queue_of("T")
+            assert consumer.assignment() == [queue] == consumer.queues("T")
+            consumer.pause([queue])
+            consumer.resume([queue])
+            consumer.seek(queue, 3)
+            stream = consumer.messages()
+            assert [next(stream).body for _ in range(2)] == [b"3", b"4"]
+            consumer.seek_to_begin(queue)
+            consumer.seek_to_end(queue)
+            consumer.commit()
+            assert consumer.committed(queue) == 5 and consumer.search_offset(queue, 0) == 0
+            consumer.unsubscribe("T")
+        assert list(consumer.messages()) == []
+        chosen = LitePullConsumer("H", NAMESRV, **here(cluster), consume_from_where=FIRST)
+        chosen.assign([queue])
+        with chosen:
+            assert len(chosen.poll(20)) == 5
+
+
+def test_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Listener:
+        def execute(self, message: Message, argument: Any) -> TransactionState:
+            return TransactionState(argument)
+
+        def check(self, message: ReceivedMessage) -> TransactionState:
+            return TransactionState.COMMIT
+
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        with TransactionProducer("P", Listener(), NAMESRV, **here(cluster)) as producer:
+            result = producer.send_in_transaction(Message("T", "a"), TransactionState.COMMIT)
+            assert result.state is TransactionState.COMMIT
+            cluster.settle()
+            assert cluster.stored("T") == [b"a"]
+
+
+def test_wrong_settings_are_refused_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch), pytest.raises(BadArgument):
+        Producer("P", NAMESRV, no_such_thing=1)
+
+
+@pytest.mark.parametrize("name", ["Producer", "PushConsumer", "PullConsumer", "LitePullConsumer"])
+def test_the_face_has_what_the_core_has(name: str) -> None:
+    from gateway.client import deferred
+
+    core, face = getattr(deferred, name), getattr(blocking, name)
+    inside = {
+        # What a client wants of its members.
+        *("check_transaction", "commit_offsets", "consume_directly", "consumed", "consumer_data", "lock"),
+        *("rebalance", "reset_offsets", "restore_topics", "route_known", "running_info", "stored_offset"),
+        *("topics", "where_to_begin"),
+    }
+    public = {
+        method
+        for method, _ in inspect.getmembers(core, inspect.isfunction)
+        if not method.startswith("_") and method not in inside
+    }
+    assert public <= {method for method, _ in inspect.getmembers(face, inspect.isfunction)}

@@ -1,0 +1,77 @@
+"""The thread that clients run in. It is a real one; no test here waits for more than a switch of threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from twisted.internet.defer import Deferred, fail, succeed
+
+from gateway.client.errors import ClientError
+from gateway.client.loop import Loop
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    loop.start()
+    yield loop
+    loop.stop()
+
+
+def test_calls_are_made_in_the_loops_thread_and_waited_for(loop: Loop) -> None:
+    assert loop.do(threading.current_thread) is loop._thread
+    assert loop.call(lambda number: succeed(number + 1), 41) == 42
+
+
+def test_failures_come_back(loop: Loop) -> None:
+    with pytest.raises(ZeroDivisionError):
+        loop.do(lambda: 1 // 0)
+    with pytest.raises(ClientError, match="as asked"):
+        loop.call(lambda: fail(ClientError("as asked")))
+
+
+def test_futures_are_not_waited_for(loop: Loop) -> None:
+    later: Deferred[int] = Deferred()
+    future = loop.submit(lambda: later)
+    assert not future.done()
+    loop.do(later.callback, 7)
+    assert future.result(5) == 7
+
+
+def test_a_future_may_be_cancelled(loop: Loop) -> None:
+    for outcome in (7, ClientError("nobody listens")):
+        later: Deferred[object] = Deferred()
+        future = loop.submit(lambda later=later: later)  # type: ignore[misc]
+        loop.do(int)
+        assert future.cancel()
+        finish = later.errback if isinstance(outcome, Exception) else later.callback
+        loop.do(finish, outcome)
+        assert future.cancelled()
+
+
+def test_a_blocking_call_from_the_loop_itself_is_refused(loop: Loop) -> None:
+    with pytest.raises(RuntimeError, match="never end"):
+        loop.do(lambda: loop.do(int))
+
+
+def test_what_may_block_works_in_threads_of_a_pool(loop: Loop) -> None:
+    pool = loop.pool(2, "test")
+    here = pool.wrap(threading.current_thread)
+    thread = loop.call(here)
+    assert thread is not loop._thread and thread.daemon
+    with pytest.raises(ZeroDivisionError):
+        loop.call(pool.wrap(lambda: 1 // 0))
+    pool.stop()
+
+
+def test_one_loop_is_shared_and_a_child_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loop, "_shared", None)
+    first = Loop.shared()
+    assert Loop.shared() is first and first._thread.daemon
+    first._pid += 1  # as it looks after a fork
+    second = Loop.shared()
+    assert second is not first
+    for each in (first, second):
+        each.stop()
