@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
@@ -406,6 +407,122 @@ class Replier(_Client):
         """Wait until at least ``count`` requests came or the time is over; returns all so far."""
         shapes = self._ask("collect", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
         return [_received(shape) for shape in shapes]
+
+
+class Popped(NamedTuple):
+    """What a pop gave. Times in ms since the epoch; status is FOUND, POLLING_NOT_FOUND or POLLING_FULL."""
+
+    status: str
+    pop_time: int
+    invisible_time: int
+    rest: int
+    messages: list[Received]
+
+
+class PopClient(_Client):
+    """The client's API object that pops, as proxies use it: it knows one broker by name and address."""
+
+    kind = "pop"
+
+    def __init__(self, driver: Driver, broker_name: str, address: str, group: str) -> None:
+        super().__init__(driver, "", group)
+        self.broker = {"brokerName": broker_name, "address": address}
+
+    def pop(
+        self,
+        topic: str,
+        *,
+        queue_id: int = -1,
+        most: int = 32,
+        invisible: int = 10_000,
+        poll: int = 0,
+        tags: str | None = None,
+        order: bool = False,
+        attempt: str | None = None,
+        begin: int = 0,
+    ) -> Popped:
+        """One pop; ``poll`` is how long (ms) the broker may hold it, ``begin`` 0 for the oldest message."""
+        header: dict[str, Any] = {
+            "consumerGroup": self.group,
+            "topic": topic,
+            "queueId": queue_id,
+            "maxMsgNums": most,
+            "invisibleTime": invisible,
+            "pollTime": poll,
+            "bornTime": int(time.time() * 1000),
+            "initMode": begin,
+            "order": order,
+            "attemptId": attempt,
+            "expType": None if tags is None else "TAG",
+            "exp": tags,
+        }
+        answer = self._ask(
+            "pop", poll / 1000 + ANSWER_SECONDS, header=header, millis=poll + 10_000, **self.broker
+        )
+        messages = [_received(shape) for shape in answer["messages"]]
+        return Popped(
+            answer["status"], answer["popTime"], answer["invisibleTime"], answer["restNum"], messages
+        )
+
+    def ack(self, message: Received) -> str:
+        """Acknowledge a message with its receipt; OK or NO_EXIST."""
+        header = self._named(message)
+        return str(self._ask("ack", header=header, millis=5000, **self.broker)["status"])
+
+    def batch_ack(self, topic: str, messages: Sequence[Received]) -> str:
+        """Acknowledge many at once."""
+        receipts = [message.properties["POP_CK"] for message in messages]
+        answer = self._ask(
+            "batchAck", topic=topic, group=self.group, receipts=receipts, millis=5000, **self.broker
+        )
+        return str(answer["status"])
+
+    def change(self, message: Received, millis: int) -> Received:
+        """Let a message be visible again in so many ms; the message with its new receipt."""
+        header = self._named(message) | {"invisibleTime": millis}
+        answer = self._ask("change", header=header, millis=5000, **self.broker)
+        receipt = {"POP_CK": answer["extraInfo"]}
+        return message._replace(properties=message.properties | receipt)
+
+    def notify(self, topic: str, *, poll: int = 0, queue_id: int = -1, **fields: Any) -> bool:
+        """Ask whether there is something, or wait for it."""
+        header = {
+            "consumerGroup": self.group,
+            "topic": topic,
+            "queueId": queue_id,
+            "pollTime": poll,
+            "bornTime": int(time.time() * 1000),
+            **fields,
+        }
+        return bool(
+            self._ask(
+                "notify", poll / 1000 + ANSWER_SECONDS, header=header, millis=poll + 10_000, **self.broker
+            )["hasMessage"]
+        )
+
+    def send_back(self, message: Received, level: int, turns: int) -> int:
+        """Give a message back to be stored once more; -1 as a dead letter. The response code."""
+        header = {
+            "group": self.group,
+            "originTopic": message.topic,
+            "offset": message.physical_offset,
+            "delayLevel": level,
+            "originMsgId": message.msg_id,
+            "maxReconsumeTimes": turns,
+        }
+        return int(self._ask("sendBack", header=header, millis=5000, **self.broker))
+
+    def _named(self, message: Received) -> dict[str, Any]:
+        """What names a message that was popped: its topic is a retry topic if its receipt says so."""
+        receipt = message.properties["POP_CK"].split(" ")
+        kinds = {"0": message.topic, "1": f"%RETRY%{self.group}_{message.topic}"}
+        return {
+            "consumerGroup": self.group,
+            "topic": kinds.get(receipt[4], f"%RETRY%{self.group}+{message.topic}"),
+            "queueId": int(receipt[6]),
+            "offset": int(receipt[7]),
+            "extraInfo": message.properties["POP_CK"],
+        }
 
 
 def _queue(shape: dict[str, Any]) -> Queue:

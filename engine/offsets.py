@@ -181,17 +181,18 @@ class ConsumerOffsets:
             "offsetTable": {key: dict(queues) for key, queues in self._table.items()},
         }
 
-    def persist(self, hold: Hold | None = None) -> None:
+    def persist(self, hold: Hold | None = None, *, inline: bool = False) -> None:
         """Write the file if anything has changed since it was written, or the last write failed.
 
-        With `hold` the offsets are written as they are now, but not before that allows it.
+        With `hold` the offsets are written as they are now, but not before that allows it; `inline` writes
+        here even if there is a worker.
         """
         if not (self._dirty or self._is_dirty or self._file.has_failed):
             return
         self._is_dirty = False
         self._persisted += 1
         if hold is None:
-            self._file.save(self._text)
+            self._file.save(self._text, inline=inline)
             return
         number, text = self._persisted, self._text()
 

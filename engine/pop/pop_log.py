@@ -80,6 +80,7 @@ class PopLog:
         self._recovered: list[int] = []
         self._committed: list[int] = []
         self._is_relied_on = False
+        self._is_marked = False
         self._next_revival = 0.0
         self._turn = 0
         self.topic = revive_topic(options.broker_cluster_name)
@@ -102,6 +103,11 @@ class PopLog:
 
     def pop(self, point: CheckPoint, queue_id: int, next_offset: int) -> PutResult:
         """Store the check point of a pop, and let the group go on at an offset if that succeeded."""
+        if not self._is_marked:
+            # Once in the life of a store, or a kill soon after the first pops would find no mark.
+            self._is_marked = True
+            self._offsets.commit(REVIVE_GROUP, TIMER_TOPIC, 0, self._store.max_offset(TIMER_TOPIC, 0))
+            self._offsets.persist(inline=True)
         result = self._put_point(point, queue_id)
         if result.status is PutStatus.PUT_OK:
             key = point.key
@@ -162,7 +168,8 @@ class PopLog:
     def _repeat_pops(self) -> None:
         """Let groups go on behind what they popped before the broker died."""
         mark = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0)
-        if mark == UNKNOWN:
+        self._is_marked = mark != UNKNOWN
+        if not self._is_marked:
             return
         store = self._store
         offset = max(mark, store.min_offset(TIMER_TOPIC, 0))
@@ -246,8 +253,8 @@ class PopLog:
 
     def _move_mark(self) -> None:
         """Spare the next start timers that are no check points, after a while without pops."""
-        mark, end = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0), self._store.max_offset(TIMER_TOPIC, 0)
-        if mark != UNKNOWN and end - mark > MARK_DISTANCE_MAX:
+        end = self._store.max_offset(TIMER_TOPIC, 0)
+        if self._is_marked and end - self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0) > MARK_DISTANCE_MAX:
             self._mark(end)
 
     def _read(self, queue_id: int, queue: ReviveQueue, budget: int) -> int:

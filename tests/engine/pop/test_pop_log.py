@@ -100,8 +100,9 @@ def test_offsets_are_not_written_before_the_check_points_they_contain(bench: Ben
     for _ in range(3):
         bench.persist()
         bench.wait(6000)
-    assert not bench.disk.exists("/store/config/consumerOffset.json")
     bench.disk.heal()
+    again = bench.kill(repeat=False)
+    assert again.offsets.query("G", "T", 0) == UNKNOWN
 
 
 def test_offsets_are_written_as_they_were_when_that_was_asked_for(bench: Bench) -> None:
@@ -130,6 +131,12 @@ def _timer(bench: Bench) -> Message:
     message = Message("T", 0, b"t", properties, bench.clock.millis(), BORN, HOST)
     assert bench.timers.rewrite(message, bench.clock.millis()) is None
     return message
+
+
+def test_the_first_pop_of_all_leaves_a_mark_at_once(bench: Bench) -> None:
+    bench.pop(0)
+    bench = bench.kill()
+    assert bench.offsets.query("G", "T", 0) == 1
 
 
 def test_without_pops_no_mark_is_kept(bench: Bench) -> None:

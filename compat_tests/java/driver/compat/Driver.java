@@ -39,6 +39,7 @@ public final class Driver {
         new PullConsumers().register(ops);
         new LitePullConsumers().register(ops);
         new Repliers().register(ops);
+        new Pops().register(ops);
     }
 
     public static void main(String[] args) throws Exception {
