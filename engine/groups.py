@@ -15,7 +15,7 @@ from engine.data_version import DataVersion
 from engine.disk import Disk
 from engine.jsonfile import TableFile
 from engine.lenient_json import Prepared, dumps
-from engine.message import SYSTEM_GROUP_PREFIX, validate_group
+from engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
 from engine.options import BrokerOptions, camel_case
 from engine.worker import Worker
 
@@ -83,7 +83,11 @@ _NAMES = {attribute: camel_case(attribute) for attribute in SubscriptionGroupCon
 
 
 class GroupTable:
-    """All consumer groups of a broker, by name, and which topics they may not read."""
+    """All consumer groups of a broker, by name, and which topics they may not read.
+
+    With `has_light_groups` there is a group of every light name, which is in no list. Standard:
+    `LmqSubscriptionGroupManager`.
+    """
 
     def __init__(
         self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
@@ -96,6 +100,7 @@ class GroupTable:
         self._others_of: dict[str, dict[str, Any]] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
         self.data_version = DataVersion(timestamp=clock.millis())
+        self.has_light_groups = False
         self._table = {name: SubscriptionGroupConfig(name) for name in BUILT_IN_GROUPS}
 
     def load(self) -> None:
@@ -115,14 +120,17 @@ class GroupTable:
 
     def get(self, name: str) -> SubscriptionGroupConfig | None:
         """The group of this name, if there is one already."""
-        return self._table.get(name)
+        known = self._table.get(name)
+        if known is None and self.has_light_groups and is_light(name):
+            return SubscriptionGroupConfig(name)
+        return known
 
     def find(self, name: str) -> SubscriptionGroupConfig | None:
         """The group of this name, made if groups are made on use and the name is legal; else None.
 
         Standard: `SubscriptionGroupManager.findSubscriptionGroupConfig`.
         """
-        known = self._table.get(name)
+        known = self.get(name)
         if known is not None:
             return known
         options = self._options
@@ -148,7 +156,7 @@ class GroupTable:
         return list(self._table)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._table
+        return name in self._table or (self.has_light_groups and isinstance(name, str) and is_light(name))
 
     def __len__(self) -> int:
         return len(self._table)
@@ -156,6 +164,8 @@ class GroupTable:
     def put(self, *configs: SubscriptionGroupConfig) -> None:
         """Create or replace groups as they are given; one change of the version, one write."""
         for config in configs:
+            if self.has_light_groups and is_light(config.group_name):
+                continue
             self._table[config.group_name] = config
             self._texts.pop(config.group_name, None)
         self._changed()

@@ -37,6 +37,7 @@ PROPERTY_MAX_RECONSUME_TIMES = "MAX_RECONSUME_TIMES"
 PROPERTY_CONSUME_START_TIMESTAMP = "CONSUME_START_TIME"
 PROPERTY_INNER_NUM = "INNER_NUM"
 PROPERTY_INNER_BASE = "INNER_BASE"
+PROPERTY_LITE_TOPIC = "__LITE_TOPIC"
 PROPERTY_INNER_MULTI_DISPATCH = "INNER_MULTI_DISPATCH"
 PROPERTY_INNER_MULTI_QUEUE_OFFSET = "INNER_MULTI_QUEUE_OFFSET"
 PROPERTY_CLUSTER = "CLUSTER"
@@ -346,6 +347,11 @@ def tags_code(tags: str | None) -> int:
 def is_system_topic(topic: str) -> bool:
     """Whether the name is reserved. Standard: `TopicValidator.isSystemTopic`."""
     return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
+
+
+def is_light(name: str) -> bool:
+    """Whether a topic or group is a light one: that of a light queue. Standard: `MixAll.isLmq`."""
+    return name.startswith(LMQ_PREFIX)
 
 
 def is_system_group(group: str) -> bool:

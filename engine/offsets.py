@@ -3,7 +3,8 @@
 A commit is one entry in a dictionary; the file is written by `persist`, which the broker calls every
 `flushConsumerOffsetInterval`. Beside the committed offsets there are, in memory only, pull offsets (how
 far a group has read, for its lag) and resets (where an administrator sends a group; taken at its next
-pull). Standard: `ConsumerOffsetManager`.
+pull). With light queues the file is another, in which light groups are apart. Standard:
+`ConsumerOffsetManager`, `LmqConsumerOffsetManager`.
 """
 
 import logging
@@ -16,6 +17,7 @@ from engine.data_version import DataVersion
 from engine.disk import Disk
 from engine.jsonfile import TableFile
 from engine.lenient_json import Prepared, dumps
+from engine.message import is_light
 from engine.options import BrokerOptions
 from engine.worker import Worker
 
@@ -35,14 +37,26 @@ Hold = Callable[[Callable[[bool], None]], None]
 
 
 class ConsumerOffsets:
-    """Committed, pulled and reset offsets of all groups."""
+    """Committed, pulled and reset offsets of all groups.
+
+    With light queues `plain_path` is the file of a broker without; it is read as long as there is none at
+    `path`, so that no group begins anew.
+    """
 
     def __init__(
-        self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+        self,
+        options: BrokerOptions,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        worker: Worker | None = None,
+        *,
+        plain_path: str = "",
     ) -> None:
         self._options = options
         self._clock = clock
         self._file = TableFile(disk, path, worker)
+        self._plain_file = TableFile(disk, plain_path, worker) if plain_path else None
         self._table: dict[str, Offsets] = {}
         self._pulled: dict[str, Offsets] = {}
         self._resets: dict[str, Offsets] = {}
@@ -59,11 +73,19 @@ class ConsumerOffsets:
     def load(self) -> None:
         """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
         table = self._file.load()
+        if table is None and self._plain_file is not None:
+            table = self._plain_file.load()
         if table is None:
             return
         for key, queues in (table.get("offsetTable") or {}).items():
             self._table[key] = {int(queue_id): offset for queue_id, offset in queues.items()}
-        self._others = members.others(table, ("dataVersion", "groupTopicMap", "offsetTable"))
+        known = ["dataVersion", "groupTopicMap", "offsetTable"]
+        if self._plain_file is not None:
+            known.append("lmqOffsetTable")
+            for key, offset in members.read(table, "lmqOffsetTable", dict[str, Any]()).items():
+                if type(offset) is int:
+                    self._table[key] = {0: offset}
+        self._others = members.others(table, known)
         self._count = sum(map(len, self._table.values()))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
 
@@ -178,7 +200,7 @@ class ConsumerOffsets:
         return {
             "dataVersion": self.data_version.to_json(),
             "groupTopicMap": self.group_topics(),
-            "offsetTable": {key: dict(queues) for key, queues in self._table.items()},
+            **self._tables({key: dict(queues) for key, queues in self._table.items()}),
         }
 
     def persist(self, hold: Hold | None = None, *, inline: bool = False) -> None:
@@ -218,10 +240,20 @@ class ConsumerOffsets:
                 **self._others,
                 "dataVersion": self.data_version.to_json(),
                 "groupTopicMap": self.group_topics(),
-                "offsetTable": texts,
+                **self._tables(texts),
             },
             indent=True,
         )
+
+    def _tables(self, shapes: dict[str, Any]) -> dict[str, Any]:
+        """The table as the file has it: of a light group only queue 0 counts."""
+        if self._plain_file is None:
+            return {"offsetTable": shapes}
+        light = [key for key in shapes if is_light(key.partition(SEPARATOR)[2])]
+        return {
+            "lmqOffsetTable": {key: self._table[key].get(0, 0) for key in light},
+            "offsetTable": {key: shape for key, shape in shapes.items() if key not in set(light)},
+        }
 
     def _first_text(self, key: str) -> Prepared:
         text = self._texts[key] = Prepared(dumps(self._table[key], indent=True))

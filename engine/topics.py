@@ -27,6 +27,7 @@ from engine.message import (
     TIMER_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
+    is_light,
     is_system_topic,
     validate_topic,
 )
@@ -109,7 +110,9 @@ class TopicConfig:
 class TopicTable:
     """All topics of a broker, by name.
 
-    `on_change` is called with the topics that are new or changed; with none when one was deleted.
+    `on_change` is called with the topics that are new or changed; with none when one was deleted. With
+    `has_light_topics` each light queue is a topic of one queue that is in no list. Standard:
+    `LmqTopicConfigManager`.
     """
 
     def __init__(
@@ -123,6 +126,7 @@ class TopicTable:
         self._others_of: dict[str, dict[str, Any]] = {}
         self.data_version = DataVersion(timestamp=clock.millis())
         self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
+        self.has_light_topics = False
         self._table = {config.topic_name: config for config in built_in_topics(options)}
         self._built_in = frozenset(self._table)
 
@@ -141,7 +145,10 @@ class TopicTable:
 
     def get(self, name: str) -> TopicConfig | None:
         """The topic of this name."""
-        return self._table.get(name)
+        config = self._table.get(name)
+        if config is None and self.has_light_topics and is_light(name):
+            return TopicConfig(name, 1, 1)
+        return config
 
     def has_batch_queues(self, name: str) -> bool:
         """Whether the topic of this name is kept in batch consume queues."""
@@ -157,7 +164,7 @@ class TopicTable:
         return list(self._table)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._table
+        return name in self._table or (self.has_light_topics and isinstance(name, str) and is_light(name))
 
     def __len__(self) -> int:
         return len(self._table)
@@ -168,6 +175,8 @@ class TopicTable:
 
     def put(self, *configs: TopicConfig) -> None:
         """Create or replace topics as they are given; one change of the version, one write."""
+        if self.has_light_topics:
+            configs = tuple(config for config in configs if not is_light(config.topic_name))
         for config in configs:
             self._table[config.topic_name] = config
         self._changed(configs)

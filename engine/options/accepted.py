@@ -202,10 +202,6 @@ STORE_ACCEPTED = (
         """,
     ),
     *accepted(
-        NO_LMQ,
-        "enableLmq=false enableMultiDispatch=false maxLmqConsumeQueueNum=20000 enableLmqQuota=false",
-    ),
-    *accepted(
         NO_BIT_MAPS,
         "enableConsumeQueueExt=false mappedFileSizeConsumeQueueExt=50331648 bitMapLengthConsumeQueueExt=64",
     ),

@@ -222,7 +222,21 @@ class DelayOptions(Options):
 
 
 @dataclass(kw_only=True)
-class StoreOptions(TimerOptions, DelayOptions, ReadOptions, RetentionOptions, FlushOptions, PathOptions):
+class LightOptions(Options):
+    """Light queues: consume queues that messages name beside their own."""
+
+    enable_lmq: bool = option(False, "Give messages offsets in the light queues (%LMQ%) that they name.")
+    enable_multi_dispatch: bool = option(
+        False, "Fill the light queues. Needs enableLmq; lite topics need both."
+    )
+    enable_lmq_quota: bool = option(False, "Refuse messages that would make one light queue too many.")
+    max_lmq_consume_queue_num: int = option(20000, "Light queues there may be with enableLmqQuota.")
+
+
+@dataclass(kw_only=True)
+class StoreOptions(
+    TimerOptions, DelayOptions, LightOptions, ReadOptions, RetentionOptions, FlushOptions, PathOptions
+):
     """All settings of the message store."""
 
     broker_role: BrokerRole = option(  # noqa: RUF009

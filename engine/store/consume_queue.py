@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from itertools import starmap
 
 from engine.errors import MessageIllegal
+from engine.message import is_light
 from engine.store.batch_consume_queue import BatchConsumeQueue
 from engine.store.file_queue import FilePool
 from engine.store.unit_queue import BLANK_PLACE, PLACE, UnitQueue
@@ -127,7 +128,7 @@ class ConsumeQueues:
 
     A topic's queues are of the kind that its directory says; those of a new topic are batch consume queues
     where `is_batch` says so. `written` lists what was written out since the last sync, for whoever makes it
-    durable.
+    durable. `light_count` says how many light queues there are.
     """
 
     def __init__(
@@ -151,6 +152,7 @@ class ConsumeQueues:
         self._is_batch = is_batch
         self._limit = limit
         self._count = 0
+        self.light_count = 0
         self.table: dict[str, dict[int, AnyQueue]] = {}
         self.dirty: deque[AnyQueue] = deque()
         self.written: set[tuple[str, int]] = set()
@@ -200,7 +202,7 @@ class ConsumeQueues:
     def forget(self) -> None:
         """Know of no queues; their files stay."""
         self.table.clear()
-        self._count = 0
+        self._count = self.light_count = 0
 
     def is_batch_topic(self, topic: str) -> bool:
         """Whether a topic that is there has queues of batches."""
@@ -229,6 +231,7 @@ class ConsumeQueues:
         if self._count >= self._limit:
             raise MessageIllegal(f"there are {self._count} queues already, as many as maxQueues allows")
         self._count += 1
+        self.light_count += is_light(topic)
         queue: AnyQueue
         if is_batch:
             directory = f"{self.batch_directory}/{topic}/{queue_id}"
@@ -276,6 +279,8 @@ class ConsumeQueues:
         if queues is None:
             return False
         self._count -= len(queues)
+        if is_light(topic):
+            self.light_count -= len(queues)
         for queue in queues.values():
             queue.destroy()
         self.dirty = deque(queue for queue in self.dirty if queue.topic != topic)

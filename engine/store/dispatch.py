@@ -14,6 +14,7 @@ from engine.errors import ConfigError
 from engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_INNER_BASE,
+    PROPERTY_INNER_MULTI_DISPATCH,
     PROPERTY_INNER_NUM,
     PROPERTY_TAGS,
     SCHEDULE_TOPIC,
@@ -26,6 +27,7 @@ from engine.message import (
 from engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
 from engine.store.index_file import Index, Pending
+from engine.store.light import LIGHT_QUEUE_ID, light_places
 from engine.store.results import Arrival
 
 INDEX_GROUP = 1024
@@ -87,13 +89,16 @@ class Dispatch:
     """Fills queues and index in the order of the log.
 
     `offset` is up to where the log is dispatched, `last_start` and `last_timestamp` (ms) tell the newest
-    message that was put into a queue.
+    message that was put into a queue. `light` says whether messages enter light queues.
     """
 
-    def __init__(self, queues: ConsumeQueues, index: Index | None, delay_levels: list[int]) -> None:
+    def __init__(
+        self, queues: ConsumeQueues, index: Index | None, delay_levels: list[int], light: bool = False
+    ) -> None:
         self._queues = queues
         self._index = index
         self._delays = delay_levels
+        self._light = light
         self._codes: dict[str, int] = {}
         self._long: set[AnyQueue] = set()
         self.waiting: deque[Stored] = deque()
@@ -121,12 +126,12 @@ class Dispatch:
             if end > confirmed:
                 return
             waiting.popleft()
-            self._take(item, arrivals)
+            self._take(item, arrivals, self._light)
             self.offset = end
         if self.offset < confirmed:
             self.offset = confirmed
 
-    def _take(self, item: Stored, arrivals: list[Arrival] | None) -> None:
+    def _take(self, item: Stored, arrivals: list[Arrival] | None, light: bool) -> None:
         topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp = item
         if isinstance(properties, list):
             self._take_batch(item, properties, arrivals)
@@ -147,8 +152,24 @@ class Dispatch:
                 arrivals.append(
                     Arrival(topic, queue.queue_id, next_offset, code, store_timestamp, properties)
                 )
+            if light and PROPERTY_INNER_MULTI_DISPATCH in properties:
+                self._take_light(item, properties, code, arrivals)
         if self._index is not None and sys_flag & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK:
             self._index.pending.append((topic, properties, physical_offset, store_timestamp))
+
+    def _take_light(
+        self, item: Stored, properties: dict[str, str], code: int, arrivals: list[Arrival] | None
+    ) -> None:
+        """Dispatch a message into the light queues that it names and that are there."""
+        topic, _, _, _, _, physical_offset, size, store_timestamp = item
+        for name, offset in light_places(topic, properties):
+            queue = self._queues.get(name, LIGHT_QUEUE_ID)
+            if not isinstance(queue, ConsumeQueue):
+                continue
+            queue.append(offset, physical_offset, size, code)
+            self._entered(queue, physical_offset, store_timestamp)
+            if arrivals is not None:
+                arrivals.append(Arrival(name, LIGHT_QUEUE_ID, offset + 1, code, store_timestamp, properties))
 
     def _take_batch(self, item: Stored, batch: Batch, arrivals: list[Arrival] | None) -> None:
         """Dispatch the messages of a batch. Properties are parsed only where they say more than a unique key;
@@ -174,7 +195,7 @@ class Dispatch:
         for size, text in batch[len(units) :]:
             properties = parse_properties(text.decode("utf-8", "replace"))
             single = topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp
-            self._take(single, arrivals)
+            self._take(single, arrivals, False)
             queue_offset += 1
             physical_offset += size
 
@@ -216,6 +237,8 @@ class Dispatch:
                 is_known = queue.max_offset > 0 or queue.was_cut
                 follows = message.queue_offset <= queue.max_offset or not is_known
             queue.give_way(message.queue_offset, message.physical_offset)
+            if self._light and PROPERTY_INNER_MULTI_DISPATCH in message.properties:
+                follows &= self._repeat_light(message)
         self._take(
             (
                 message.topic,
@@ -228,7 +251,18 @@ class Dispatch:
                 message.store_timestamp,
             ),
             None,
+            self._light,
         )
         self.offset = message.physical_offset + message.size
         self.settle()
+        return follows
+
+    def _repeat_light(self, message: StoredMessage) -> bool:
+        """Make the light queues of a record ready for it; false when one lacks units before it."""
+        follows = True
+        for name, offset in light_places(message.topic, message.properties):
+            queue = self._queues.open(name, LIGHT_QUEUE_ID)
+            is_known = queue.max_offset > 0 or queue.was_cut
+            follows &= offset <= queue.max_offset or not is_known
+            queue.give_way(offset, message.physical_offset)
         return follows

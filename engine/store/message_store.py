@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from engine.clock import Clock
 from engine.disk import Disk, File, make_directories, total_memory
 from engine.errors import StoreUnavailable
-from engine.message import Message, StoredMessage
+from engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
 from engine.options import FlushDiskType, StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from engine.store.checkpoint import Checkpoint
@@ -33,6 +33,7 @@ from engine.store.flush import Done, Durability
 from engine.store.index_file import Index
 from engine.store.inspection import Inspection
 from engine.store.key_query import KeyQuery
+from engine.store.light import has_light_queues
 from engine.store.queue_table import QueueTable
 from engine.store.reader import Accept, Reader
 from engine.store.record import decode
@@ -102,7 +103,8 @@ class MessageStore:
             self._index = Index(disk, f"{self._root}/index", options.max_hash_slot_num, options.max_index_num)
         self._checkpoint = Checkpoint(disk, f"{self._root}/checkpoint")
         self._table = QueueTable(disk, f"{self._root}/queuetable", f"{self._root}/lock")
-        self._dispatch = Dispatch(self._queues, self._index, parse_delay_levels(options.message_delay_level))
+        levels = parse_delay_levels(options.message_delay_level)
+        self._dispatch = Dispatch(self._queues, self._index, levels, has_light_queues(options))
         # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
         self._aside = aside or worker
         self._durability = Durability(
@@ -245,6 +247,8 @@ class MessageStore:
 
         The message belongs to the store until then. Standard: `CommitLog.asyncPutMessage`.
         """
+        if PROPERTY_INNER_MULTI_DISPATCH in message.properties:
+            return self._writer.put_into_light_queues(message, self.refusal)
         return self._writer.put(message, self.refusal)
 
     def put_batch(self, message: Message, elements: bytes) -> PutResult:

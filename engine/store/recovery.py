@@ -21,13 +21,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from engine.clock import Clock
-from engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY
+from engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, is_light
 from engine.store.checkpoint import Checkpoint
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch
 from engine.store.file_queue import FileQueue, file_name
 from engine.store.index_file import Index
+from engine.store.light import light_places
 from engine.store.queue_table import QueueTable
 from engine.store.record import (
     BLANK_SIZE,
@@ -380,6 +381,8 @@ class Recovery:
         if not valid_at(self._files, place[0], False):
             return False
         message = decode(self._record(place[0]))
+        if is_light(queue.topic):
+            return (queue.topic, number) in light_places(message.topic, message.properties)
         return (message.topic, message.queue_id, message.queue_offset) == (
             queue.topic,
             queue.queue_id,

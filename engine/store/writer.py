@@ -25,6 +25,7 @@ from engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from engine.store.commit_log import CommitLog
 from engine.store.consume_queue import AnyQueue, ConsumeQueues
 from engine.store.dispatch import Dispatch, enters_queue
+from engine.store.light import LightQueues, QuotaExceeded
 from engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     batch_sizes,
@@ -65,6 +66,7 @@ class Writer:
         self._clock = clock
         self._log = commit_log
         self._queues = queues
+        self._lights = LightQueues(options, queues)
         self._waiting = dispatch.waiting
         self._statistics = statistics
         self._store_host = store_host
@@ -119,6 +121,20 @@ class Writer:
         self._log.last_timestamp = now
         self._statistics.put(1, size, self._clock.monotonic() - began)
         return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
+
+    def put_into_light_queues(self, message: Message, refusal: str) -> PutResult:
+        """As `put`, for a message that names light queues."""
+        try:
+            queues = self._lights.note(message)
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        except QuotaExceeded:
+            return self._refuse(PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, "there are too many light queues")
+        result = self.put(message, refusal)
+        if result.status is PutStatus.PUT_OK:
+            for queue in queues:
+                queue.next_offset += 1
+        return result
 
     def put_inner_batch(self, message: Message, refusal: str) -> PutResult:
         """See `MessageStore.put_inner_batch`."""

@@ -21,13 +21,14 @@ from dataclasses import dataclass, field
 
 from engine.disk import Disk
 from engine.errors import MessageIllegal
-from engine.message import StoredMessage, SysFlag, is_system_topic
+from engine.message import StoredMessage, SysFlag, is_light, is_system_topic
 from engine.options import StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
 from engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
 from engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.index_file import Index
+from engine.store.light import has_light_queues
 from engine.store.record import HEAD_SIZE, decode
 from engine.store.unit_queue import BLANK_PLACE, PLACE
 from engine.upkeep.findings import Findings, Part, Progress
@@ -76,7 +77,9 @@ class _Rebuild:
         self._batch_topics: set[str] = set()
         self._queues = self._new_queues()
         self._index = self._new_index()
-        self._dispatch = Dispatch(self._queues, None, parse_delay_levels(layout.options.message_delay_level))
+        levels = parse_delay_levels(layout.options.message_delay_level)
+        has_light = has_light_queues(layout.options) or any(map(is_light, self._folders_before))
+        self._dispatch = Dispatch(self._queues, None, levels, has_light)
         self._last_timestamp = 0
         self._suspects: dict[AnyQueue, StoredMessage] = {}
         self._left_out: Counter[AnyQueue] = Counter()

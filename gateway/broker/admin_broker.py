@@ -8,7 +8,7 @@ import math
 
 from engine.configuration import ChangeForbidden
 from engine.errors import ConfigError
-from engine.message import SCHEDULE_TOPIC
+from engine.message import SCHEDULE_TOPIC, is_light
 from engine.options import Setting, load_properties
 from gateway.broker.broker import Broker
 from gateway.broker.stats import Rate
@@ -115,7 +115,8 @@ def clean_queues(broker: Broker, call: Call) -> Reply:
 
 def clean_unused_topics(broker: Broker, call: Call) -> Reply:
     """316 CLEAN_UNUSED_TOPIC: consume queues of topics that no longer exist go."""
-    gone = [topic for topic in broker.store.queues() if topic not in broker.topics]
+    known = broker.topics
+    gone = [topic for topic in broker.store.queues() if topic not in known and not is_light(topic)]
     broker.store.delete_topics(gone)
     return Reply()
 

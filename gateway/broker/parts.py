@@ -62,10 +62,12 @@ def build_broker(
     holds, locks = PullHolds(options), QueueLocks(options)
     topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
     store = _store(ground, topics, aside, lambda arrivals: _wake(holds, pops, arrivals))
+    topics.has_light_topics = store_options.enable_lmq
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     stats = BrokerStats(options, clock.millis())
     groups = GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker)
-    offsets = ConsumerOffsets(options, disk, f"{folder}/consumerOffset.json", clock, worker)
+    groups.has_light_groups = store_options.enable_lmq
+    offsets = _offsets(ground)
     unique_keys = UniqueKeys(host[:-4], os.getpid(), random.getrandbits(32), clock.millis())
     levels = DelayLevels(store_options.message_delay_level)
     timers = _timers(ground, store, stats)
@@ -130,6 +132,15 @@ def _store(
         is_batch_topic=topics.has_batch_queues,
         aside=aside,
     )
+
+
+def _offsets(ground: _Ground) -> ConsumerOffsets:
+    """Where groups are; with light queues in a file of its own."""
+    plain = f"{ground.folder}/consumerOffset.json"
+    if not ground.store_options.enable_lmq:
+        return ConsumerOffsets(ground.options, ground.disk, plain, ground.clock, ground.worker)
+    path = f"{ground.folder}/lmqConsumerOffset.json"
+    return ConsumerOffsets(ground.options, ground.disk, path, ground.clock, ground.worker, plain_path=plain)
 
 
 def _wake(holds: PullHolds, pops: Pops, arrivals: list[Arrival]) -> None:

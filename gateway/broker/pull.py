@@ -25,6 +25,7 @@ from engine.filters import (
     is_tag_type,
 )
 from engine.groups import SubscriptionGroupConfig
+from engine.lite.names import light_queue
 from engine.message import RETRY_PREFIX, is_system_group
 from engine.store.message_store import ColdRead, GetResult, GetStatus
 from engine.topics import TopicConfig
@@ -293,7 +294,7 @@ def _read(
 
     A broadcasting client is sent to its last offset when it comes by another road than before.
     """
-    topic, queue_id = header.topic, header.queue_id
+    topic, queue_id = _place(header)
     reset = broker.offsets.take_reset(header.consumer_group, topic, queue_id)
     if reset is None or not broker.options.use_server_side_reset_offset:
         reset = UNKNOWN if reader is None else broadcast_beginning(broker, reader, header)
@@ -308,6 +309,13 @@ def _read(
     return broker.store.get(
         topic, queue_id, header.queue_offset, header.max_msg_nums, accept=wanted, may_wait=may_wait
     )
+
+
+def _place(header: PullMessageRequestHeader) -> tuple[str, int]:
+    """The queue that is read: that of a lite topic if one is named."""
+    if header.lite_topic:
+        return light_queue(header.topic, header.lite_topic), 0
+    return header.topic, header.queue_id
 
 
 def _wait(
@@ -339,8 +347,7 @@ def _park(
 
     held = HeldPull(
         call.peer,
-        header.topic,
-        header.queue_id,
+        *_place(header),
         offset,
         wanted,
         monotonic_millis(broker.clock) + wait,

@@ -6,6 +6,7 @@
 Standard: `QueryMessageProcessor`, `AdminBrokerProcessor`.
 """
 
+from engine.lite.names import light_queue
 from gateway.broker.broker import Broker
 from gateway.codec.bodies.consuming import ConsumeQueueData, QueryConsumeQueueResponseBody
 from gateway.codec.codes import ResponseCode
@@ -70,7 +71,10 @@ def search_offset(broker: Broker, call: Call) -> Reply:
     header = call.header
     assert isinstance(header, SearchOffsetRequestHeader)
     upper = header.boundary_type is BoundaryType.UPPER
-    offset = broker.store.offset_by_time(header.topic, header.queue_id, header.timestamp, upper)
+    topic, queue_id = header.topic, header.queue_id
+    if header.lite_topic:
+        topic, queue_id = light_queue(topic, header.lite_topic), 0
+    offset = broker.store.offset_by_time(topic, queue_id, header.timestamp, upper)
     return Reply(header=SearchOffsetResponseHeader(offset=offset))
 
 

@@ -15,12 +15,15 @@ from random import random
 from twisted.internet.defer import Deferred
 
 from engine.errors import MessageIllegal
+from engine.lite.names import light_queue
 from engine.message import (
     DLQ_PREFIX,
     PROPERTY_CLUSTER,
     PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_INNER_MULTI_DISPATCH,
     PROPERTY_INNER_NUM,
     PROPERTY_KEYS,
+    PROPERTY_LITE_TOPIC,
     PROPERTY_MSG_REGION,
     PROPERTY_POP_CK,
     PROPERTY_PRIORITY,
@@ -132,6 +135,8 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         properties[PROPERTY_UNIQ_KEY] = broker.unique_keys.next(call.now)
     if topic_config.attributes:
         _check_attributes(topic_config, properties)
+    if PROPERTY_LITE_TOPIC in properties:
+        properties[PROPERTY_INNER_MULTI_DISPATCH] = light_queue(header.topic, properties[PROPERTY_LITE_TOPIC])
     if PROPERTY_PRIORITY in properties:
         message.queue_id = queue_id = _priority_queue(topic_config, properties, message.queue_id)
     if PROPERTY_TRANSACTION_PREPARED in properties and _is_half(broker, message):

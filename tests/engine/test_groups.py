@@ -260,3 +260,13 @@ def test_writes_can_be_left_to_a_worker() -> None:
     written = load_table(disk, PATH)
     assert written is not None
     assert len(written["subscriptionGroupTable"]) == len(made)
+
+
+def test_with_light_queues_there_is_a_group_of_every_light_name() -> None:
+    made = table(auto_create_subscription_group=False)
+    assert made.find("%LMQ%g") is None and "%LMQ%g" not in made
+    made.has_light_groups = True
+    assert made.find("%LMQ%g") == made.get("%LMQ%g") == SubscriptionGroupConfig("%LMQ%g")
+    assert "%LMQ%g" in made
+    made.put(SubscriptionGroupConfig("%LMQ%g", consume_enable=False))
+    assert "%LMQ%g" not in made.names()

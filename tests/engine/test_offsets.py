@@ -311,3 +311,31 @@ class OffsetsAgainstAModel(RuleBasedStateMachine):
 
 TestOffsetsAgainstAModel = OffsetsAgainstAModel.TestCase
 TestOffsetsAgainstAModel.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+def light_table(disk: CrashDisk) -> ConsumerOffsets:
+    path = "/store/config/lmqConsumerOffset.json"
+    made = ConsumerOffsets(BrokerOptions(), disk, path, ManualClock(NOW), plain_path=PATH)
+    made.load()
+    return made
+
+
+def test_with_light_queues_light_groups_are_apart_in_another_file() -> None:
+    disk = CrashDisk()
+    before = table(disk)
+    before.commit("g", "t", 1, 5)
+    before.persist()
+    offsets = light_table(disk)
+    assert offsets.query("g", "t", 1) == 5
+    offsets.commit("%LMQ%c", "%LMQ%q", 0, 7)
+    offsets.commit("g", "%LMQ%q", 0, 8)
+    offsets.persist()
+    written = load_table(disk, "/store/config/lmqConsumerOffset.json")
+    assert written is not None
+    assert written["lmqOffsetTable"] == {"%LMQ%q@%LMQ%c": 7}
+    assert set(written["offsetTable"]) == {"t@g", "%LMQ%q@g"}
+    assert offsets.to_json()["lmqOffsetTable"] == {"%LMQ%q@%LMQ%c": 7}
+    before.commit("g", "t", 1, 99)
+    before.persist()
+    again = light_table(disk)
+    assert (again.query("%LMQ%c", "%LMQ%q", 0), again.query("g", "t", 1)) == (7, 5)

@@ -309,3 +309,14 @@ def test_a_topic_prints_as_the_standard_prints_it() -> None:
         "TopicConfig [topicName=t, readQueueNums=1, writeQueueNums=2, perm=R-X, "
         "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false, attributes={a=b}]"
     )
+
+
+def test_with_light_queues_each_of_them_is_a_topic_that_is_nowhere_listed() -> None:
+    disk = CrashDisk()
+    made = table(disk)
+    assert made.get("%LMQ%a") is None and "%LMQ%a" not in made
+    made.has_light_topics = True
+    assert made.get("%LMQ%a") == TopicConfig("%LMQ%a", 1, 1, 6)
+    assert "%LMQ%a" in made and made.get("a") is None
+    made.put(TopicConfig("%LMQ%a", 9, 9), TopicConfig("T", 1, 1))
+    assert "T" in made.names() and "%LMQ%a" not in made.names()

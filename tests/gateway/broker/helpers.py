@@ -220,11 +220,13 @@ class MemoryBroker:
         config = "/store/config/"
         filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
         topics = TopicTable(options, disk, config + "topics.json", clock)
+        topics.has_light_topics = store_options.enable_lmq
         offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
         locks = QueueLocks(options)
         stats = BrokerStats(options, clock.millis())
         unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
         groups = GroupTable(options, disk, config + "subscriptionGroup.json", clock)
+        groups.has_light_groups = store_options.enable_lmq
         timers = Timers(store, store_options, disk, clock, worker, slots=512)
         orders = config + "consumerOrderInfo.json"
         counts = TransactionCounts(disk, config + "transactionMetrics", clock)

@@ -632,3 +632,33 @@ def test_a_pull_may_be_refused_after_it_waited_for_the_disk(
     memory.broker.topics.delete("T")
     waiting.pop()()
     assert answer.code == 17
+
+
+LIGHT = {"enable_lmq": True, "enable_multi_dispatch": True}
+
+
+def test_messages_of_a_lite_topic_are_pulled_by_its_name_or_its_queue() -> None:
+    broker = MemoryBroker(store_options=LIGHT)
+    broker.add_topic("T")
+    for number, lite in enumerate(("a", "b", "a")):
+        broker.send(body=bytes([number]), properties={"__LITE_TOPIC": lite}, queue_id=number)
+    by_header = {"sys_flag": 4, "subscription": "*"}
+    assert bodies(broker.pull(lite_topic="a", **by_header)) == [b"\0", b"\2"]
+    assert bodies(broker.pull("%LMQ%$T$b", group="%LMQ%g", **by_header)) == [b"\1"]
+    assert [m.properties["INNER_MULTI_QUEUE_OFFSET"] for m in broker.stored("%LMQ%$T$a")] == ["0", "1"]
+
+
+def test_a_pull_of_a_lite_topic_waits_for_its_messages_only() -> None:
+    broker = MemoryBroker(store_options=LIGHT)
+    broker.add_topic("T")
+    waiting = broker.pull(lite_topic="a", sys_flag=2 | 4, subscription="*")
+    broker.send(properties={"__LITE_TOPIC": "b"})
+    assert waiting.waits
+    broker.send(body=b"x", properties={"__LITE_TOPIC": "a"})
+    assert bodies(waiting) == [b"x"]
+
+
+def test_without_light_queues_a_lite_topic_is_empty_and_its_queue_no_topic(memory: MemoryBroker) -> None:
+    memory.send(properties={"__LITE_TOPIC": "a"})
+    assert memory.pull(lite_topic="a", sys_flag=4, subscription="*").code == 19
+    assert memory.pull("%LMQ%$T$a", sys_flag=4, subscription="*").code == 17

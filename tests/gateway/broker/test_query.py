@@ -170,3 +170,19 @@ def test_an_index_that_is_not_there(memory: MemoryBroker) -> None:
     unknown, beyond = index_of(memory, queue_id=3), index_of(memory, index=1)
     assert (unknown.code, unknown.remark) == (1, "3@T is not exist!")
     assert (beyond.code, beyond.remark, beyond.arrived.body) == (0, "Index 1 of 0@T is not exist!", b"")
+
+
+def test_a_lite_topic_is_searched_by_time() -> None:
+    memory = MemoryBroker(store_options={"enable_lmq": True, "enable_multi_dispatch": True})
+    memory.add_topic("T")
+    for lite in ("a", "b", "a"):
+        memory.send(properties={"__LITE_TOPIC": lite})
+        memory.clock.advance(10)
+    header = {"topic": "T", "queue_id": 0, "timestamp": memory.clock.millis() - 15}
+    asked = [
+        memory.ask(
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, SearchOffsetRequestHeader(**header, lite_topic=lite)
+        )
+        for lite in ("a", "none")
+    ]
+    assert [answer.ext["offset"] for answer in asked] == ["1", "0"]

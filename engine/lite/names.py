@@ -1,0 +1,46 @@
+"""Lite topics and the light queues they stand for.
+
+A lite topic belongs to a parent topic. Its messages are stored in the parent and read from the light queue
+`%LMQ%$parent$lite`. Which broker of the parent has it, a consistent hash of its name says. Standard:
+`LiteUtil`, `LiteShardingImpl`.
+"""
+
+from collections.abc import Sequence
+
+from engine.message import LMQ_PREFIX, java_hash
+
+LITE_PREFIX = f"{LMQ_PREFIX}$"
+SEPARATOR = "$"
+
+_FACTOR = 2862933555777941757
+_MASK = (1 << 64) - 1
+
+
+def light_queue(parent: str, lite: str) -> str:
+    """The light queue of a lite topic."""
+    return f"{LITE_PREFIX}{parent}{SEPARATOR}{lite}"
+
+
+def split_name(queue: str) -> tuple[str, str] | None:
+    """Parent and name of the lite topic that a light queue is of; None for any other queue."""
+    if not queue.startswith(LITE_PREFIX):
+        return None
+    parts = queue[len(LITE_PREFIX) :].split(SEPARATOR)
+    return (parts[0], parts[1]) if len(parts) == 2 and all(parts) else None
+
+
+def bucket(name: str, count: int) -> int:
+    """Which of `count` places a name belongs to. Standard: Guava's `Hashing.consistentHash`."""
+    state = java_hash(name) & _MASK
+    candidate = 0
+    while True:
+        state = (_FACTOR * state + 1) & _MASK
+        following = int((candidate + 1) / (((state >> 33) + 1) / (1 << 31)))
+        if not 0 <= following < count:
+            return candidate
+        candidate = following
+
+
+def home(lite: str, brokers: Sequence[str], own: str) -> str:
+    """The broker that has a lite topic; `brokers` has a name for each queue the parent is written to."""
+    return brokers[bucket(lite, len(brokers))] if brokers and lite else own
