@@ -10,7 +10,8 @@ import click
 from rich.console import Console
 
 from bench.measure import machine, suspended
-from bench.report import Comparison, page, print_table
+from bench.pages import write_section
+from bench.report import Comparison, print_table, section
 from bench.rows import ROWS, Row, choose
 from bench.run import run_row
 from compat_tests.servers import Server
@@ -46,9 +47,7 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
 @click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
 @click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all samples here.")
-@click.option(
-    "--page", "page_path", type=click.Path(dir_okay=False), help="Write the documentation page here."
-)
+@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
 def main(names: tuple[str, ...], pairs: int, json_path: str | None, page_path: str | None) -> None:
     """Measure Apache's broker and ours side by side, with the official Java client as load."""
     console = Console(width=200)
@@ -81,7 +80,7 @@ def main(names: tuple[str, ...], pairs: int, json_path: str | None, page_path: s
             json.dumps({"machine": machine(), "starts": starts, "rows": samples}, indent=1)
         )
     if page_path:
-        Path(page_path).write_text(page(comparisons, starts, machine(), pairs))
+        write_section(Path(page_path), "messages", section(comparisons, starts, machine(), pairs))
 
 
 if __name__ == "__main__":

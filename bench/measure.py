@@ -1,5 +1,6 @@
 """CPU time and memory of a server's processes, taken from the operating system."""
 
+import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,12 +40,13 @@ def suspended(pids: Sequence[int]) -> Iterator[None]:
 
 
 def machine() -> str:
-    """The machine in one line: cores, memory, processor."""
+    """The machine in one line: cores, memory, processor, Python."""
     model = "unknown processor"
     with open("/proc/cpuinfo") as lines:
         for line in lines:
             if line.startswith("model name"):
                 model = line.partition(":")[2].strip()
                 break
+    version = platform.python_version()
     memory = psutil.virtual_memory().total / 2**30
-    return f"{psutil.cpu_count()} cores ({model}), {memory:.0f} GiB of memory"
+    return f"{psutil.cpu_count()} cores ({model}), {memory:.0f} GiB of memory, Python {version}"

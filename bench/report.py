@@ -80,14 +80,17 @@ def bar(ratio: float) -> str:
     return "█" * min(30, max(1, round(ratio * 10)))
 
 
-def page(comparisons: Sequence[Comparison], starts: dict[str, float], machine: str, pairs: int) -> str:
-    """The documentation page: how it was measured, the table and throughput ratios as a picture."""
+def section(
+    comparisons: Sequence[Comparison], starts: dict[str, float], machine: str, pairs: int
+) -> list[str]:
+    """The section of the page: how it was measured, the table and throughput ratios as a picture."""
     today = datetime.date.today().isoformat()
     lines = [
-        "# Benchmarks",
+        "## Messages",
         "",
-        f"Measured on {today}: {machine}. Load and server shared these cores; nothing was pinned; the server",
-        "that was not measured was suspended. Apache RocketMQ 5.5.0 (name server, broker, `-Xms1g -Xmx2g`,",
+        f"Measured on {today}: {machine}.",
+        "Load and server shared these cores; nothing was pinned; the server that was not measured was",
+        "suspended. Apache RocketMQ 5.5.0 (name server, broker, `-Xms1g -Xmx2g`,",
         f"otherwise defaults) and mqgateway took turns, {pairs} runs each after one that does not count;",
         "figures are medians, written as ours / Apache's = ratio. The load is the official Java client 5.5.0",
         "(`compat_tests/java/bench/Load.java`), and where the table says so the benchmark programs of",
@@ -105,5 +108,5 @@ def page(comparisons: Sequence[Comparison], starts: dict[str, float], machine: s
     for comparison in comparisons:
         ratio = comparison.ratio("per_second")
         if ratio is not None:
-            lines.append(f"{comparison.row.title:36} {ratio:5.2f} {bar(ratio)}")
-    return "\n".join([*lines, "```", ""])
+            lines.append(f"{comparison.row.title:48} {ratio:5.2f} {bar(ratio)}")
+    return [*lines, "```"]
