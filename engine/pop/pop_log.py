@@ -36,6 +36,7 @@ from engine.pop.records import (
     ACK_TAG,
     BATCH_ACK_TAG,
     CHECK_POINT_TAG,
+    NEXT_OFFSET,
     Ack,
     CheckPoint,
     ack_message,
@@ -67,6 +68,8 @@ class PopLog:
         options: BrokerOptions,
         clock: Clock,
         store_host: bytes,
+        *,
+        has_group: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self._store = store
         self._timers = timers
@@ -75,6 +78,7 @@ class PopLog:
         self._options = options
         self._clock = clock
         self._store_host = store_host
+        self._has_group = has_group
         self._retries = Retries(store, topics, offsets, options, store_host)
         self._queues: list[ReviveQueue] = []
         self._recovered: list[int] = []
@@ -108,7 +112,7 @@ class PopLog:
             self._is_marked = True
             self._offsets.commit(REVIVE_GROUP, TIMER_TOPIC, 0, self._store.max_offset(TIMER_TOPIC, 0))
             self._offsets.persist(inline=True)
-        result = self._put_point(point, queue_id)
+        result = self._put_point(point, queue_id, next_offset)
         if result.status is PutStatus.PUT_OK:
             key = point.key
             self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
@@ -134,9 +138,15 @@ class PopLog:
             result = self._put(message, now)
         return result
 
-    def _put_point(self, point: CheckPoint, queue_id: int) -> PutResult:
-        now = self._clock.millis()
-        return self._put(check_point_message(point, self.topic, queue_id, self._store_host, now), now)
+    def begin_anew(self) -> None:
+        """Let no pop so far decide where a group goes on: it was sent somewhere else."""
+        if self._is_marked:
+            self._mark(self._store.max_offset(TIMER_TOPIC, 0))
+            self.persist_offsets()
+
+    def _put_point(self, point: CheckPoint, queue_id: int, next_offset: int | None = None) -> PutResult:
+        now, host = self._clock.millis(), self._store_host
+        return self._put(check_point_message(point, self.topic, queue_id, host, now, next_offset), now)
 
     def _put(self, message: Message, now: int) -> PutResult:
         refusal = self._timers.rewrite(message, now)
@@ -190,9 +200,10 @@ class PopLog:
         if stored is None or stored.properties.get(PROPERTY_REAL_TOPIC) != self.topic:
             return False
         point = CheckPoint.decode(stored.body)
-        if point is None or not point.distances:
+        text = stored.properties.get(NEXT_OFFSET, "")
+        if point is None or not text.isdecimal():
             return False
-        key, next_offset = point.key, point.offsets[-1] + 1
+        key, next_offset = point.key, int(text)
         if next_offset <= self._offsets.query(key.group, key.topic, key.queue_id):
             return False
         self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
@@ -309,8 +320,8 @@ class PopLog:
         """Copy what was not acknowledged; gives how many, None where the disk takes nothing at the moment."""
         point, key = open_point.point, open_point.point.key
         missing = open_point.missing
-        if self._topics.get(normal_topic(key.topic, key.group)) is None:
-            log.info("%d messages of %s are not given out again: the topic is gone", len(missing), key.topic)
+        if self._topics.get(normal_topic(key.topic, key.group)) is None or not self._has_group(key.group):
+            log.info("%d messages of %s for %s are left out: one is gone", len(missing), key.topic, key.group)
             return 1
         for offset in missing:
             if not self._revive_message(point, offset, queue_id, now):

@@ -32,6 +32,8 @@ ACK_TAG = "ack"
 BATCH_ACK_TAG = "bAck"
 ACK_INTERVAL = 1000
 """Milliseconds by which a check point is delivered before its acknowledgements."""
+NEXT_OFFSET = "POP_NEXT_OFFSET"
+"""Our own property of the check point of a pop: where its group goes on. Others have none."""
 REPUT_PAUSES = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """Seconds after which messages are tried again that could not be made visible, time after time."""
 
@@ -173,14 +175,17 @@ _LONG_NAMES = {
 
 
 def check_point_message(
-    point: CheckPoint, revive_topic: str, queue_id: int, host: bytes, now: int
+    point: CheckPoint, revive_topic: str, queue_id: int, host: bytes, now: int, next_offset: int | None = None
 ) -> Message:
-    """The message that stores a check point, with its timer."""
+    """The message that stores a check point, with its timer; that of a pop tells where the group goes on."""
     key = point.key
     parts = (key.topic, key.queue_id, key.start_offset, key.group, key.pop_time, key.broker_name)
     # One that is due already must not overtake the timers either.
     due = max(point.revive_time - ACK_INTERVAL, now + 1)
-    return _message(CHECK_POINT_TAG, parts, point.encode(), due, revive_topic, queue_id, host, now)
+    message = _message(CHECK_POINT_TAG, parts, point.encode(), due, revive_topic, queue_id, host, now)
+    if next_offset is not None:
+        message.properties[NEXT_OFFSET] = str(next_offset)
+    return message
 
 
 def ack_message(

@@ -47,6 +47,7 @@ def delete_group(broker: Broker, call: Call) -> Reply:
     assert isinstance(header, DeleteSubscriptionGroupRequestHeader)
     broker.groups.delete(header.group_name)
     broker.request_modes.remove_group(header.group_name)
+    broker.pops.forget_group(header.group_name)
     if header.clean_offset:
         broker.offsets.remove_group(header.group_name)
     if broker.options.auto_delete_unused_stats:

@@ -126,6 +126,7 @@ def _reset_here(broker: Broker, header: ResetOffsetRequestHeader) -> Reply:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
     for queue_id, offset in targets.items():
         broker.offsets.assign_reset(group, topic, queue_id, offset)
+        broker.pops.sent_elsewhere(group, topic, queue_id)
     log.info("Group %s starts again in topic %s: %s", group, topic, targets)
     return Reply(body=_offset_table(broker, topic, targets).encode())
 

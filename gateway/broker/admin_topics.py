@@ -11,6 +11,7 @@ from engine import lenient_json
 from engine.attributes import AttributeRefused, parse_changes
 from engine.errors import ConfigError
 from engine.message import SYSTEM_TOPICS
+from engine.pop import retry_topic
 from engine.topics import TopicConfig
 from gateway.broker.broker import Broker
 from gateway.codec.bodies import (
@@ -82,14 +83,25 @@ def delete_topic(broker: Broker, call: Call) -> Reply:
         raise RequestError(
             ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic."
         )
+    if broker.options.clear_retry_topic_when_delete_topic:
+        for group in broker.offsets.groups_of(topic):
+            for is_v2 in (False, True):
+                if broker.topics.get(again := retry_topic(topic, group, is_v2)) is not None:
+                    _delete(broker, again)
+    _delete(broker, topic)
+    return Reply()
+
+
+def _delete(broker: Broker, topic: str) -> None:
+    """Forget one topic."""
     broker.topics.delete(topic)
     broker.offsets.remove_topic(topic)
+    broker.pops.forget_topic(topic)
     broker.request_modes.remove_topic(topic)
     broker.store.delete_topics([topic])
     broker.transactions.topic_deleted(topic)
     if broker.options.auto_delete_unused_stats:
         broker.stats.topic_deleted(topic)
-    return Reply()
 
 
 def topic_config(broker: Broker, call: Call) -> Reply:

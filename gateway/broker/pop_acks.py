@@ -106,13 +106,15 @@ def change_invisible_time(broker: Broker, call: Call) -> Reply | Deferred[Reply]
         return _change_in_order(broker, key, header, receipt, now)
     if validate_group(header.consumer_group) is not None:
         return Reply(ResponseCode.NO_MESSAGE)
+    # Check points are told apart by their times: the new one may not be taken for one that it replaces.
+    pop_time = max(now, receipt.pop_time + 1)
     point = CheckPoint(
-        _point_key(key, offset, now, receipt.broker_name), header.invisible_time, (0,), header.suspend
+        _point_key(key, offset, pop_time, receipt.broker_name), header.invisible_time, (0,), header.suspend
     )
     ack = Ack(_point_key(key, receipt.start_offset, receipt.pop_time, receipt.broker_name), (offset,))
     put = broker.pops.log.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
     response = ChangeInvisibleTimeResponseHeader(
-        pop_time=now, invisible_time=header.invisible_time, revive_qid=receipt.revive_queue_id
+        pop_time=pop_time, invisible_time=header.invisible_time, revive_qid=receipt.revive_queue_id
     )
     return _stored(broker, put, Reply(header=response))
 

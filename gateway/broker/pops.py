@@ -48,7 +48,9 @@ class Pops:
         self._offsets = offsets
         self._clock = clock
         self._next_clean = 0
-        self.log = PopLog(store, timers, topics, offsets, options, clock, store_host)
+        self.log = PopLog(
+            store, timers, topics, offsets, options, clock, store_host, has_group=groups.__contains__
+        )
         self.orders = Orders(options, disk, path, worker)
         self.holds = PopHolds(
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=False
@@ -87,6 +89,19 @@ class Pops:
         self.holds.arrived(arrivals)
         self.notices.arrived(arrivals)
 
+    def sent_elsewhere(self, group: str, topic: str, queue_id: int) -> None:
+        """An administrator sent the group to another offset, where who waits may find something."""
+        self.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
+        self.offer(OrderKey(topic, group, queue_id))
+
+    def forget_topic(self, topic: str) -> None:
+        """The topic is gone."""
+        self.log.in_flight.forget(lambda key: key[0] == topic)
+
+    def forget_group(self, group: str) -> None:
+        """The group is gone."""
+        self.log.in_flight.forget(lambda key: key[1] == group)
+
     def offer(self, key: OrderKey) -> None:
         """Wake one who waits for a queue, if there is something in it. Standard:
         `notifyLongPollingRequestIfNeed`.
@@ -109,6 +124,7 @@ class Pops:
             self.orders.forget(OrderKey(topic, group, queue_id))
             self.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
             self._offsets.commit(group, topic, queue_id, reset)
+            self.log.begin_anew()
         return reset
 
     @property

@@ -66,11 +66,14 @@ class Bench:
 
     def pop(self, *offsets: int, queue_id: int = 0, topic: str = "T") -> CheckPoint:
         """Pop these offsets of a queue."""
-        key = PointKey(topic, "G", queue_id, offsets[0], self.clock.millis(), "b")
-        point = CheckPoint(key, INVISIBLE, tuple(offset - offsets[0] for offset in offsets))
+        point = self.point(*offsets, queue_id=queue_id, topic=topic)
         self.log.pop(point, 3, offsets[-1] + 1)
         self.store.dispatch()
         return point
+
+    def point(self, *offsets: int, queue_id: int = 0, topic: str = "T") -> CheckPoint:
+        key = PointKey(topic, "G", queue_id, offsets[0], self.clock.millis(), "b")
+        return CheckPoint(key, INVISIBLE, tuple(offset - offsets[0] for offset in offsets))
 
     def ack(self, point: CheckPoint, *offsets: int) -> None:
         self.log.acknowledge(Ack(point.key, offsets, len(offsets) > 1), 3, point.revive_time)

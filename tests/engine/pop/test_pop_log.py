@@ -6,6 +6,7 @@ import pytest
 
 from engine.message import Message
 from engine.offsets import UNKNOWN
+from engine.pop import Ack
 from tests.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
@@ -131,6 +132,26 @@ def _timer(bench: Bench) -> Message:
     message = Message("T", 0, b"t", properties, bench.clock.millis(), BORN, HOST)
     assert bench.timers.rewrite(message, bench.clock.millis()) is None
     return message
+
+
+def test_a_changed_time_does_not_move_a_group_on(bench: Bench) -> None:
+    """Its pop may have been lost, with the messages before it."""
+    bench.pop(0)
+    bench.persist()
+    point = bench.point(3)
+    bench.log.change(point, Ack(point.key, (3,)), 3, point.revive_time)
+    bench.store.dispatch()
+    bench = bench.kill()
+    assert bench.offsets.query("G", "T", 0) == 1
+
+
+def test_a_reset_is_not_undone_by_pops_before_it(bench: Bench) -> None:
+    bench.pop(0, 1, 2)
+    bench.offsets.commit("G", "T", 0, 1)
+    bench.log.begin_anew()
+    bench.store.tick()
+    bench = bench.kill()
+    assert bench.offsets.query("G", "T", 0) == 1
 
 
 def test_the_first_pop_of_all_leaves_a_mark_at_once(bench: Bench) -> None:

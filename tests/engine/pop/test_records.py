@@ -91,6 +91,11 @@ def test_a_check_point_is_due_a_second_before_its_messages_are_visible() -> None
     }
 
 
+def test_the_check_point_of_a_pop_tells_where_its_group_goes_on() -> None:
+    message = check_point_message(POINT, "revive", 4, HOST, 1_700_000_000_200, 11)
+    assert message.properties["POP_NEXT_OFFSET"] == "11"
+
+
 def test_a_check_point_that_is_due_waits_for_the_next_step_of_the_timers() -> None:
     """So all check points are in the timer topic, in the order in which messages were popped."""
     now = POINT.revive_time

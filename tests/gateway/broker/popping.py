@@ -51,6 +51,7 @@ class PopBroker(MemoryBroker):
     """With topic T of 4 queues and group G; chance is `chance`."""
 
     def __init__(self, **given: Any) -> None:
+        given["store_options"] = {"message_index_enable": False} | given.get("store_options", {})
         super().__init__(requests=POP_REQUESTS, **given)
         self.given = given
         self.chance = 50
@@ -80,8 +81,7 @@ class PopBroker(MemoryBroker):
 
     def pop(self, **fields: Any) -> list[Popped]:
         """The messages that a pop gives."""
-        answer = self.ask_pop(**fields)
-        return [] if answer.code == 210 else popped(answer, fields.get("consumer_group", "G"))
+        return self.popped(self.ask_pop(**fields), fields.get("consumer_group", "G"))
 
     def ack(self, message: Popped, group: str = "G") -> Answer:
         """One ACK_MESSAGE."""
@@ -125,9 +125,17 @@ class PopBroker(MemoryBroker):
         )
         return self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header, peer=self.consumer)
 
+    def popped(self, answer: Answer, group: str = "G") -> list[Popped]:
+        """The messages of an answer, if there are any."""
+        return [] if answer.code == 210 else popped(answer, group)
+
     def changed(self, message: Popped, millis: int) -> Popped:
         """The message with the receipt that it has after its time was changed."""
-        ext = self.change(message, millis).ext
+        return self.with_receipt(message, self.change(message, millis))
+
+    def with_receipt(self, message: Popped, answer: Answer) -> Popped:
+        """The message with the receipt that the answer to a change gives it."""
+        ext = answer.ext
         fields = message.receipt.split(" ")
         fields[:4] = [str(message.offset), ext["popTime"], ext["invisibleTime"], ext["reviveQid"]]
         return message._replace(receipt=" ".join(fields))

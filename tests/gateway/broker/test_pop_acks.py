@@ -75,6 +75,16 @@ def test_a_time_can_be_shortened(broker: PopBroker) -> None:
     assert revived(broker) == [b"0"], "once only: the first check point is done with"
 
 
+def test_a_time_can_be_changed_at_once_and_again(broker: PopBroker) -> None:
+    """Within a millisecond; the message is not lost."""
+    (message,) = pop_some(broker)
+    first = broker.changed(message, 1000)
+    second = broker.changed(first, 1000)
+    times = {int(one.receipt.split(" ")[1]) for one in (message, first, second)}
+    assert len(times) == 3
+    assert revived(broker) == [b"0"]
+
+
 def test_a_suspended_message_is_not_counted(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     broker.change(message, 1000, suspend=True)

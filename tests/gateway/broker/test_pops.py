@@ -1,7 +1,7 @@
 """The parts of POP together: where groups go on, resets, what outlives a restart."""
 
 from engine.offsets import UNKNOWN
-from tests.gateway.broker.popping import GRACE, INVISIBLE, PopBroker
+from tests.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
 
 
 def send(broker: PopBroker, *bodies: bytes) -> None:
@@ -104,6 +104,38 @@ def test_who_waits_for_an_ordered_queue_keeps_the_beat_quick() -> None:
     assert broker.broker.pops.is_busy
     broker.pass_time(INVISIBLE)
     assert not broker.broker.pops.is_behind
+
+
+def test_messages_of_a_group_that_is_gone_do_not_come_again() -> None:
+    broker = PopBroker()
+    send(broker, b"a")
+    broker.pop()
+    broker.broker.groups.delete("G")
+    broker.pass_time(INVISIBLE + GRACE)
+    assert broker.broker.topics.get("%RETRY%G_T") is None
+
+
+def test_who_waits_is_told_of_a_reset() -> None:
+    broker = PopBroker()
+    send(broker, b"a")
+    broker.ack(broker.pop()[0])
+    waiting = broker.ask_pop(poll_time=60_000)
+    broker.broker.offsets.assign_reset("G", "T", 0, 0)
+    broker.broker.pops.sent_elsewhere("G", "T", 0)
+    assert [message.body for message in popped(waiting)] == [b"a"]
+
+
+def test_counts_go_with_their_topic_or_group() -> None:
+    broker = PopBroker()
+    counts = broker.broker.pops.log.in_flight
+    send(broker, b"a")
+    broker.pop()
+    broker.pop(consumer_group="H")
+    assert len(counts) == 2
+    broker.broker.pops.forget_group("H")
+    assert len(counts) == 1
+    broker.broker.pops.forget_topic("T")
+    assert len(counts) == 0
 
 
 def test_nobody_is_woken_by_a_lock_where_that_is_switched_off() -> None:
