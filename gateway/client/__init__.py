@@ -23,6 +23,7 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     consumer      a member of a group: subscriptions, queues that come and go, offsets; `pulling` one pull
     push          pulls by itself and gives what comes to a listener (`listening`): all at once
                   (`consuming`) or in order (`ordered`); `returning` hands back what failed, `running` counts
+    trace         records of what was sent and consumed, if wanted
     served        what brokers ask of clients
     loop          the thread that `blocking` and `aio` run the core in
 """

@@ -41,6 +41,16 @@ from gateway.client.selectors import Selector
 from gateway.client.subscriptions import Sql
 from gateway.codec.bodies import MessageQueue
 
+__all__ = [
+    "LitePullConsumer",
+    "Message",
+    "Producer",
+    "PullConsumer",
+    "PushConsumer",
+    "TransactionListener",
+    "TransactionProducer",
+]
+
 C = TypeVar("C", bound=Any)
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -38,6 +38,16 @@ from gateway.client.selectors import Selector
 from gateway.client.subscriptions import Sql
 from gateway.codec.bodies import MessageQueue
 
+__all__ = [
+    "LitePullConsumer",
+    "Message",
+    "Producer",
+    "PullConsumer",
+    "PushConsumer",
+    "TransactionListener",
+    "TransactionProducer",
+]
+
 C = TypeVar("C", bound=Any)
 
 Listener = Callable[[Sequence[ReceivedMessage], Context], Outcome]
@@ -123,6 +133,12 @@ class Producer(Face[producer.Producer]):
     ) -> list[SendResult]:
         """Store messages of one topic together."""
         return self._loop.call(self._core.send_batch, messages, queue=queue, timeout=timeout)
+
+    def send_batch_async(
+        self, messages: Sequence[Message], *, queue: MessageQueue | None = None, timeout: float | None = None
+    ) -> Future[list[SendResult]]:
+        """Begin to send a batch and do not wait: the future is the result. Its callbacks must not block."""
+        return self._loop.submit(self._core.send_batch, messages, queue=queue, timeout=timeout)
 
     def send_oneway(
         self,

@@ -11,7 +11,7 @@ import datetime
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.message import RETRY_PREFIX
 from gateway.client.allocation import Averagely, Strategy
@@ -37,6 +37,9 @@ from gateway.codec.bodies import (
     TopicRouteData,
 )
 from gateway.codec.codes import CURRENT_VERSION
+
+if TYPE_CHECKING:
+    from gateway.client.trace import Tracer
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +84,7 @@ class GroupConsumer(ABC):
         self.held: dict[MessageQueue, ProcessQueue] = {}
         self.offsets = ConsumedOffsets()
         self.stats = ConsumerStats()
+        self.tracer: Tracer | None = None
         self.puller = Puller(self.client, self.group)
         self.is_running = False
         self.is_paused = False

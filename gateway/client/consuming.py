@@ -83,11 +83,7 @@ class Concurrent:
         began = clock.millis()
         for message in messages:
             message.properties[PROPERTY_CONSUME_START_TIMESTAMP] = str(began)
-        try:
-            outcome = await listened(self._listener, messages, context)
-        except Exception:
-            log.exception("the listener of %s failed with %s", consumer.group, messages)
-            outcome = Consumed.LATER
+        outcome = await heard(consumer, self._options, self._listener, messages, context)
         now = clock.millis()
         done = min(context.acked, len(messages)) if outcome is not Consumed.LATER else 0
         consumer.stats.consumed(context.queue.topic, now - began, done, len(messages) - done, now)
@@ -141,6 +137,27 @@ class Concurrent:
                 return
             if process.first() is message:
                 process.remove([message], self._consumer.client.clock.millis())
+
+
+async def heard(
+    consumer: GroupConsumer,
+    options: PushOptions,
+    listener: Listener,
+    messages: Sequence[ReceivedMessage],
+    context: Context,
+) -> Consumed:
+    """What a listener makes of messages; a failure is LATER. Traced, if that is wanted."""
+    tracer, clock = consumer.tracer, consumer.client.clock
+    told = tracer.before(messages) if tracer is not None else None
+    began = clock.millis()
+    outcome: Consumed | None = None
+    try:
+        outcome = await listened(listener, messages, context)
+    except Exception:
+        log.exception("the listener of %s failed with %s", consumer.group, messages)
+    if tracer is not None and told is not None:
+        tracer.after(told, outcome, clock.millis() - began >= options.consume_timeout * 60_000)
+    return Consumed.LATER if outcome is None else outcome
 
 
 async def directly(

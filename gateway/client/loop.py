@@ -133,8 +133,9 @@ class Pool:
         return call
 
     def stop(self) -> None:
-        """Wait for the work in hand, then end the threads."""
-        self._pool.stop()
+        """Wait for the work in hand, then end the threads; harmless when that has been done."""
+        if self._pool.started:
+            self._pool.stop()
 
 
 def _daemon(*args: Any, **kwargs: Any) -> threading.Thread:

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Sequence
 
 from gateway.client.consumer import GroupConsumer
-from gateway.client.consuming import directly
-from gateway.client.listening import Consumed, Context, Listener, Slots, listened
+from gateway.client.consuming import directly, heard
+from gateway.client.listening import Consumed, Context, Listener, Slots
 from gateway.client.message import ReceivedMessage
 from gateway.client.options import PushOptions
 from gateway.client.process_queue import ProcessQueue
@@ -113,10 +113,7 @@ class Ordered:
         began = clock.millis()
         process.is_busy = True
         try:
-            outcome = await listened(self._listener, messages, context)
-        except Exception:
-            log.exception("the listener of %s failed with %s", consumer.group, messages)
-            outcome = Consumed.LATER
+            outcome = await heard(consumer, self._options, self._listener, messages, context)
         finally:
             process.is_busy = False
         now = clock.millis()

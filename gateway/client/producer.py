@@ -12,7 +12,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.message import DLQ_PREFIX, RETRY_PREFIX
 from gateway.client.asking import as_deferred, decode_header
@@ -46,6 +46,9 @@ from gateway.codec.headers import (
     RecallMessageResponseHeader,
 )
 
+if TYPE_CHECKING:
+    from gateway.client.trace import Tracer
+
 log = logging.getLogger(__name__)
 
 RESERVED_GROUP = "DEFAULT_PRODUCER"
@@ -76,6 +79,11 @@ class Producer:
         self._infos: dict[str, PublishInfo] = {}
         self._in_flight = 0
         self._is_running = False
+        self._tracer: Tracer | None = None
+        if self.options.enable_trace:
+            from gateway.client.trace import Tracer  # which sends with a producer itself
+
+            self._tracer = Tracer(self.client, self.options, surroundings, group)
 
     # Its life
 
@@ -90,6 +98,8 @@ class Producer:
         if self.options.start_detector_enable:
             seconds = self.options.detect_interval / 1000
             self.client.schedule.every(seconds, seconds, self._detect)
+        if self._tracer is not None:
+            await self._tracer.start()
         for topic in topics:
             await self._info(with_namespace(self.options.namespace, topic))
         await self.client.heartbeat()
@@ -100,6 +110,8 @@ class Producer:
         if not self._is_running:
             return
         self._is_running = False
+        if self._tracer is not None:
+            await self._tracer.close()
         await self.client.remove_producer(self)
         if self._owns_client:
             await self.client.close()
@@ -320,6 +332,8 @@ class Producer:
             raise
         later = client.clock.millis()
         self.faults.succeeded(broker, later - now, later)
+        if self._tracer is not None:
+            self._tracer.sent(prepared.origin, result, answer.ext_fields, address, now)
         return result
 
     async def _info(self, topic: str) -> PublishInfo:

@@ -24,6 +24,7 @@ from gateway.client.ordered import Ordered
 from gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from gateway.client.returning import Returns
 from gateway.client.subscriptions import Sql
+from gateway.client.trace import Tracer
 from gateway.codec.bodies import ConsumeMessageDirectlyResult, ConsumerRunningInfo, MessageQueue
 from gateway.codec.codes import ResponseCode
 
@@ -80,6 +81,8 @@ class PushConsumer(GroupConsumer):
             strategy=strategy,
             on_queues_changed=on_queues_changed,
         )
+        if options.enable_trace:
+            self.tracer = Tracer(self.client, options, surroundings, group)
         times = options.max_reconsume_times
         self._returns = Returns(self, surroundings, RECONSUME_TIMES if times == -1 else times)
         make: Callable[..., Concurrent | Ordered] = Ordered if is_ordered else Concurrent
@@ -92,6 +95,8 @@ class PushConsumer(GroupConsumer):
         """Begin to consume. Raises `BadArgument`, `Unreachable`, `BrokerError`."""
         await self._join()
         await self._returns.start()
+        if self.tracer is not None:
+            await self.tracer.start()
         self._consumption.start()
 
     @as_deferred
@@ -109,6 +114,8 @@ class PushConsumer(GroupConsumer):
             idle.addTimeout(patience, self.client.surroundings.reactor)  # type: ignore[arg-type]
             await idle.addErrback(lambda _: None)
         await self._returns.close()
+        if self.tracer is not None:
+            await self.tracer.close()
         await self._part()
 
     @as_deferred

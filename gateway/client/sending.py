@@ -73,6 +73,8 @@ class Prepared:
     properties: str
     message_id: str
     is_batch: bool
+    origin: Message
+    """What it was made of; of a batch, what stands for it in traces."""
     reconsume_times: int = 0
     max_reconsume_times: int | None = None
 
@@ -145,6 +147,7 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
         properties="",
         message_id=properties[PROPERTY_UNIQ_KEY],
         is_batch=False,
+        origin=message,
     )
     if topic.startswith(RETRY_PREFIX):
         # What a consumer could not hand back otherwise; the broker reads the counts from the header.
@@ -177,6 +180,7 @@ def prepare_batch(
         properties=format_properties({PROPERTY_WAIT_STORE_MSG_OK: wait}),
         message_id=",".join(message.properties[PROPERTY_UNIQ_KEY] for message in messages),
         is_batch=True,
+        origin=Message(messages[0].topic, body),
     )
 
 

@@ -36,7 +36,8 @@ def test_sending_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
             assert producer.send(Message("T", "a"), queue=queue_of("T", 1)).queue == queue_of("T", 1)
             producer.send(Message("T", "b"), selector=by_hash, argument="key", timeout=5)
             assert producer.send_async(Message("T", "c")).result().queue.topic == "T"
-            assert len(producer.send_batch([Message("T", "d"), Message("T", "e")])) == 1
+            assert len(producer.send_batch([Message("T", "d")])) == 1
+            assert len(producer.send_batch_async([Message("T", "e")]).result()) == 1
             producer.send_oneway(Message("T", "f"))
             handle = producer.send(Message("T", "g", delay_millis=60_000)).recall_handle
             assert handle and producer.recall("T", handle)

@@ -64,6 +64,7 @@ def test_what_may_block_works_in_threads_of_a_pool(loop: Loop) -> None:
     with pytest.raises(ZeroDivisionError):
         loop.call(pool.wrap(lambda: 1 // 0))
     pool.stop()
+    pool.stop()
 
 
 def test_one_loop_is_shared_and_a_child_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,219 @@
+"""Records of what was sent and consumed, in the trace topic, where the official tools find them by message
+id.
+
+A record is fields joined by 0x01 and ended by 0x02. Records wait until there are ten, or 5 s; then they go
+out as messages whose keys are the ids (and keys) of what they are about. What cannot be sent is lost, which
+the log notes; when too many wait, new ones are dropped. Off unless `enable_trace` is set.
+Standard: `AsyncTraceDispatcher`, `TraceDataEncoder`, `SendMessageTraceHookImpl`,
+`ConsumeMessageTraceHookImpl`.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from engine.message import (
+    KEY_SEPARATOR,
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_MSG_REGION,
+    PROPERTY_TRACE_SWITCH,
+    PROPERTY_TRANSACTION_PREPARED,
+)
+from gateway.client.client import Client, Surroundings, together
+from gateway.client.errors import ClientError
+from gateway.client.listening import Consumed
+from gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
+from gateway.client.options import ClientOptions
+from gateway.client.producer import Producer
+
+log = logging.getLogger(__name__)
+
+GROUP_PREFIX = "_INNER_TRACE_PRODUCER"
+DEFAULT_REGION = "DefaultRegion"
+FLUSH_SECONDS = 5.0
+MESSAGE_BYTES_MAX = 128_000
+
+# Ordinals of the standard's `MessageType` and `ConsumeReturnType`.
+NORMAL, HALF, _, DELAYED = range(4)
+SUCCESS, TIME_OUT, EXCEPTION, _, FAILED = range(5)
+
+
+class Record(NamedTuple):
+    """One record, and the keys that it is to be found by."""
+
+    topic: str
+    text: str
+    keys: frozenset[str]
+
+
+class Told(NamedTuple):
+    """Messages that a listener is about to be given, as they were traced."""
+
+    number: str
+    began: int
+    messages: Sequence[ReceivedMessage]
+
+
+def sent_record(
+    group: str, message: Message, result: SendResult, region: str, address: str, began: int, took: int
+) -> Record:
+    """A message was stored; times in ms."""
+    properties = message.properties
+    kind = DELAYED if PROPERTY_DELAY_TIME_LEVEL in properties else NORMAL
+    if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
+        kind = HALF
+    fields = (
+        *("Pub", began, region, group, message.topic, result.message_id, message.tags, _keys(message)),
+        *(address, len(message.body), took, kind, result.offset_message_id),
+        _bool(result.status is SendStatus.SEND_OK),
+    )
+    return _record(message.topic, fields, result.message_id, message.keys)
+
+
+def before_records(group: str, told: Told) -> list[Record]:
+    """A listener is about to be given messages."""
+    return [
+        _record(
+            one.topic,
+            (
+                *("SubBefore", told.began, _region(one.properties), group, told.number, one.message_id),
+                *(one.reconsume_times, _keys(one)),
+            ),
+            one.message_id,
+            one.keys,
+        )
+        for one in told.messages
+    ]
+
+
+def after_records(group: str, told: Told, is_good: bool, code: int, now: int) -> list[Record]:
+    """The listener is done; `code` is an ordinal of `ConsumeReturnType`."""
+    took = (now - told.began) // max(1, len(told.messages))
+    return [
+        _record(
+            one.topic,
+            (
+                *("SubAfter", told.number, one.message_id, took, _bool(is_good), _keys(one), code, now),
+                group,
+            ),
+            one.message_id,
+            one.keys,
+        )
+        for one in told.messages
+    ]
+
+
+class Tracer:
+    """The records of one producer or consumer."""
+
+    def __init__(
+        self, client: Client, options: ClientOptions, surroundings: Surroundings, group: str
+    ) -> None:
+        self._client = client
+        self._group = group
+        self._topic = options.trace_topic
+        self._batch = options.trace_msg_batch_num
+        self._most = options.trace_queue_max
+        self._waiting: list[Record] = []
+        self._dropped = 0
+        self._producer = Producer(
+            f"{GROUP_PREFIX}-{group.replace('%', '-')}"[:120],
+            surroundings,
+            client=client,
+            max_message_size=MESSAGE_BYTES_MAX * 2,
+        )
+
+    async def start(self) -> None:
+        """Send what waits, now and then."""
+        await self._producer.start()
+        self._client.schedule.every(FLUSH_SECONDS, FLUSH_SECONDS, self._flush_soon)
+
+    async def close(self) -> None:
+        """Send what waits, and no more."""
+        await self.flush()
+        await self._producer.close()
+
+    def sent(
+        self, message: Message, result: SendResult, ext: Mapping[str, str], address: str, began: int
+    ) -> None:
+        """A message was stored; `ext` are the fields of the answer, which may say that it is not traced."""
+        if message.topic != self._topic and ext.get(PROPERTY_TRACE_SWITCH) != "false":
+            took = self._client.clock.millis() - began
+            self._add([sent_record(self._group, message, result, _region(ext), address, began, took)])
+
+    def before(self, messages: Sequence[ReceivedMessage]) -> Told:
+        """A listener is about to be given messages."""
+        traced = [one for one in messages if one.properties.get(PROPERTY_TRACE_SWITCH) != "false"]
+        told = Told(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
+        self._add(before_records(self._group, told))
+        return told
+
+    def after(self, told: Told, outcome: Consumed | None, is_late: bool) -> None:
+        """The listener is done: with an outcome, or with a failure (None)."""
+        is_good = outcome in (Consumed.SUCCESS, Consumed.COMMIT)
+        code = EXCEPTION if outcome is None else TIME_OUT if is_late else SUCCESS if is_good else FAILED
+        self._add(after_records(self._group, told, is_good, code, self._client.clock.millis()))
+
+    async def flush(self) -> None:
+        """Send all records that wait."""
+        waiting, self._waiting = self._waiting, []
+        if self._dropped:
+            log.warning("%d trace records were dropped", self._dropped)
+            self._dropped = 0
+        by_topic: dict[str, list[Record]] = {}
+        for record in waiting:
+            by_topic.setdefault(record.topic, []).append(record)
+        await together(self._send(part) for records in by_topic.values() for part in _parts(records))
+
+    def _add(self, records: Sequence[Record]) -> None:
+        room = self._most - len(self._waiting)
+        self._waiting += records[:room]
+        self._dropped += max(0, len(records) - room)
+        if len(self._waiting) >= self._batch:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if self._waiting:
+            self._client.spawn(self.flush())
+
+    async def _send(self, records: Sequence[Record]) -> None:
+        keys = sorted({key for record in records for key in record.keys})
+        message = Message(self._topic, "".join(record.text for record in records), keys=keys)
+        try:
+            await self._producer.send(message, timeout=5.0)
+        except ClientError as error:
+            log.warning("%d trace records are lost: %s", len(records), error)
+
+
+def _parts(records: Sequence[Record]) -> list[list[Record]]:
+    """Records in parts that a message can hold."""
+    parts: list[list[Record]] = []
+    size = MESSAGE_BYTES_MAX
+    for record in records:
+        if size + len(record.text) > MESSAGE_BYTES_MAX:
+            parts.append([])
+            size = 0
+        parts[-1].append(record)
+        size += len(record.text)
+    return parts
+
+
+def _record(topic: str, fields: Sequence[object], message_id: str, keys: Sequence[str]) -> Record:
+    # Where nothing is, Java writes `null`; its reader counts fields.
+    text = "\x01".join("null" if field is None else str(field) for field in fields) + "\x02"
+    return Record(topic, text, frozenset((*message_id.split(","), *keys)))
+
+
+def _keys(message: Message) -> str | None:
+    return KEY_SEPARATOR.join(message.keys) or None
+
+
+def _region(properties: Mapping[str, str]) -> str:
+    return properties.get(PROPERTY_MSG_REGION) or DEFAULT_REGION
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
