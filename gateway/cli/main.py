@@ -1,4 +1,5 @@
-"""The commands: `mqgateway serve|namesrv|broker|store|dump`, and the standard's `mqnamesrv`, `mqbroker`.
+"""The commands: `mqgateway serve|namesrv|broker|store|dump|send|consume|tail|perf`, and the standard's
+`mqnamesrv`, `mqbroker`.
 
 A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
 imports happen inside the commands, so that `--help` and errors are immediate.
@@ -17,8 +18,11 @@ import click
 from engine.clock import SystemClock
 from engine.errors import EngineError
 from engine.options import Problem
+from gateway.cli.consume import consume
 from gateway.cli.environment import from_environment, unknown_variables
 from gateway.cli.logs import LogFormat, start_logging
+from gateway.cli.perf import perf
+from gateway.cli.send import send
 from gateway.cli.settings import (
     BrokerSettings,
     NamesrvSettings,
@@ -30,6 +34,7 @@ from gateway.cli.settings import (
     stop_for,
 )
 from gateway.cli.store import store
+from gateway.cli.tail import tail
 
 LOG_FORMATS = ("text", "json")
 FILE = click.Path(dir_okay=False)
@@ -272,7 +277,8 @@ def run_broker(**given: Any) -> None:
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
-main.add_command(store)
+for command in (store, send, consume, tail, perf):
+    main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))
 mqnamesrv = click.command("mqnamesrv", context_settings=HELP)(namesrv_options(run_namesrv))

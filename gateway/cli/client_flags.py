@@ -1,0 +1,88 @@
+"""What the commands that are clients have in common: whom they talk to, how, and how they fail.
+
+`settings` turns the flags into settings of a client; `told` turns errors of the client into one line and exit
+code 1.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+SETTING = click.option(
+    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the client; repeatable."
+)
+
+
+def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that all of these commands have; their values reach `settings`."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line."),
+        SETTING,
+        click.option("--tls", is_flag=True, help="Open connections with TLS."),
+        click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that requests are signed with."),
+        click.option("--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which they are signed."),
+        click.option("--namespace", help="Namespace of topics and groups."),
+        click.option(
+            "-n",
+            "--namesrv",
+            envvar="NAMESRV_ADDR",
+            default="127.0.0.1:9876",
+            show_default=True,
+            help="Name servers, separated by ';'.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a client from flags. Raises `click.BadParameter` for `--set` that names none."""
+    chosen: dict[str, Any] = {"namesrv_addr": given["namesrv"]}
+    for flag, name in (
+        ("namespace", "namespace"),
+        ("access_key", "access_key"),
+        ("secret_key", "secret_key"),
+    ):
+        if given.get(flag):
+            chosen[name] = given[flag]
+    if given.get("tls"):
+        chosen["use_tls"] = True
+    return chosen | dict(_setting(pair) for pair in given.get("pairs", ()))
+
+
+def _setting(pair: str) -> tuple[str, Any]:
+    from engine.options.option import BadValue, options_of, snake_case
+    from gateway.client.options import LitePullOptions, ProducerOptions, PushOptions
+
+    name, separator, text = pair.partition("=")
+    attribute = snake_case(name)
+    for kind in (ProducerOptions, PushOptions, LitePullOptions):
+        for option in options_of(kind):
+            if separator and (option.name == name or option.attribute == attribute):
+                try:
+                    return option.attribute, option.parse(text)
+                except BadValue as error:
+                    raise click.BadParameter(f"{pair}: {error.what}", param_hint="--set") from None
+    raise click.BadParameter(f"{pair} is no setting of a client", param_hint="--set")
+
+
+def told(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command whose errors of the client are one line on standard error, with exit code 1."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from gateway.client.errors import ClientError
+
+        try:
+            return command(*args, **kwargs)
+        except ClientError as error:
+            click.echo(f"error: {error}", err=True)
+            raise SystemExit(1) from None
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+
+    return run

@@ -1,0 +1,234 @@
+"""`mqgateway perf produce|consume`: how fast a topic is written and read from here, and how long that takes.
+
+While it runs, standard error shows messages and rate (if it is a terminal); in the end there is a table, or
+with `--json` one object: messages, failures, seconds, rate a second, bytes a second, latencies in ms. A
+send's latency is from the call to the answer; a message's, from its birth at the sender to the listener here,
+by both clocks.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.clock import Clock, SystemClock
+from gateway.cli.client_flags import client_flags, settings, told
+from gateway.cli.perf_latency import Latencies
+
+if TYPE_CHECKING:
+    from gateway.client.listening import Context
+    from gateway.client.message import ReceivedMessage
+
+EXAMPLES = """\b
+Examples:
+  mqgateway perf produce BenchmarkTest --size 1024 --concurrency 64 --seconds 30
+  mqgateway perf produce BenchmarkTest --messages 100000 --batch 32 --json
+  mqgateway perf consume BenchmarkTest -g bench --from first --seconds 30"""
+
+REFRESH_SECONDS = 0.25
+
+
+@click.group(epilog=EXAMPLES)
+def perf() -> None:
+    """Measure how fast messages are sent and consumed."""
+
+
+def limits(command: Callable[..., Any]) -> Callable[..., Any]:
+    """When a measurement ends."""
+    for option in (
+        click.option("--seconds", type=float, default=10.0, show_default=True, help="End after a time."),
+        click.option("--messages", type=click.IntRange(1), help="End after so many messages."),
+    ):
+        command = option(command)
+    return command
+
+
+@perf.command()
+@click.argument("topic")
+@click.option("-g", "--group", default="mqgateway-perf", show_default=True, help="Producer group.")
+@click.option("--size", default=1024, show_default=True, type=click.IntRange(1), help="Bytes of a body.")
+@click.option("--batch", default=1, show_default=True, type=click.IntRange(1), help="Messages of a send.")
+@click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1), help="Sends under way.")
+@limits
+@client_flags
+@told
+def produce(**given: Any) -> None:
+    """Send to TOPIC as fast as it goes."""
+    from gateway.client import Producer
+
+    meter = Meter(SystemClock(), given["messages"], given["seconds"])
+    with Producer(given["group"], **settings(given)) as producer, meter.shown("sent"):
+        send_all(producer, given, meter)
+    meter.report(given["as_json"])
+
+
+@perf.command()
+@click.argument("topic")
+@click.option("-g", "--group", default="mqgateway-perf", show_default=True, help="Consumer group.")
+@click.option(
+    "--from",
+    "begin",
+    type=click.Choice(("first", "last")),
+    default="last",
+    show_default=True,
+    help="Where a group begins that has never consumed.",
+)
+@limits
+@client_flags
+@told
+def consume(**given: Any) -> None:
+    """Consume TOPIC as fast as it goes."""
+    from gateway.cli.consume import BEGINNINGS
+    from gateway.client import PushConsumer
+
+    clock = SystemClock()
+    meter = Meter(clock, given["messages"], given["seconds"])
+
+    def take(messages: Sequence[ReceivedMessage], context: Context) -> None:
+        now = clock.millis()
+        for message in messages:
+            meter.add(1, len(message.body), max(0, now - message.born_timestamp) / 1000)
+
+    chosen = {"consume_message_batch_max_size": 32, **settings(given)}
+    chosen["consume_from_where"] = BEGINNINGS[given["begin"]]
+    consumer = PushConsumer(given["group"], take, **chosen)
+    consumer.subscribe(given["topic"])
+    with consumer, meter.shown("consumed"):
+        meter.wait()
+    meter.report(given["as_json"])
+
+
+def send_all(producer: Any, given: dict[str, Any], meter: Meter) -> None:
+    """Keep so many sends under way until it is enough."""
+    from gateway.client import Message
+
+    body = bytes(index % 95 + 32 for index in range(given["size"]))
+    room = threading.BoundedSemaphore(given["concurrency"])
+
+    def done(began: float, count: int) -> Callable[[Future[Any]], None]:
+        def note(future: Future[Any]) -> None:
+            room.release()
+            if future.exception() is None:
+                meter.add(count, count * len(body), meter.clock.monotonic() - began)
+            else:
+                meter.failed(count)
+
+        return note
+
+    while not meter.is_enough(given["batch"]):
+        room.acquire()
+        began = meter.clock.monotonic()
+        count = given["batch"]
+        if count == 1:
+            future = producer.send_async(Message(given["topic"], body))
+        else:
+            future = producer.send_batch_async([Message(given["topic"], body) for _ in range(count)])
+        future.add_done_callback(done(began, count))
+    for _ in range(given["concurrency"]):
+        room.acquire()
+
+
+class Meter:
+    """Counts, from several threads, and knows when it is enough."""
+
+    def __init__(self, clock: Clock, messages: int | None, seconds: float) -> None:
+        self.clock = clock
+        self._most = messages
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._enough = threading.Event()
+        self._began = clock.monotonic()
+        self._first: float | None = None
+        self._last = self._began
+        self.latencies = Latencies()
+        self.count = self.failures = self.begun = self.octets = 0
+
+    def add(self, count: int, octets: int, latency: float) -> None:
+        """Messages are done with, after `latency` seconds."""
+        with self._lock:
+            self._last = self.clock.monotonic()
+            if self._first is None:
+                self._first = self._last - min(latency, self._last - self._began)
+            self.latencies.add(latency)
+            self.count += count
+            self.octets += octets
+            if self._most is not None and self.count >= self._most:
+                self._enough.set()
+
+    def failed(self, count: int) -> None:
+        """Messages could not be sent."""
+        with self._lock:
+            self.failures += count
+
+    def is_enough(self, count: int) -> bool:
+        """Whether no more is to be begun; else `count` more are."""
+        if self._most is not None and self.begun >= self._most:
+            return True
+        self.begun += count
+        return self.clock.monotonic() - self._began >= self._seconds
+
+    def wait(self) -> None:
+        """Wait until it is enough."""
+        self._enough.wait(self._seconds)
+
+    @property
+    def rate(self) -> float:
+        """Messages a second."""
+        elapsed = self._last - (self._began if self._first is None else self._first)
+        return self.count / elapsed if elapsed > 0 else 0.0
+
+    def result(self) -> dict[str, Any]:
+        """What is reported."""
+        elapsed = self._last - (self._began if self._first is None else self._first)
+        return {
+            "messages": self.count,
+            "failures": self.failures,
+            "seconds": round(elapsed, 3),
+            "messagesPerSecond": round(self.rate, 1),
+            "bytesPerSecond": round(self.octets / elapsed) if elapsed > 0 else 0,
+            "latencyMillis": self.latencies.as_millis(),
+        }
+
+    def report(self, as_json: bool) -> None:
+        """Print the result."""
+        if as_json:
+            click.echo(json.dumps(self.result()))
+            return
+        from rich.console import Console
+        from rich.table import Table
+
+        result = self.result()
+        table = Table(show_header=False, box=None)
+        table.add_row("messages", f"{result['messages']:,}")
+        table.add_row("failures", f"{result['failures']:,}")
+        table.add_row("seconds", f"{result['seconds']:.2f}")
+        table.add_row("rate", f"{result['messagesPerSecond']:,.0f} messages/s")
+        table.add_row("throughput", f"{result['bytesPerSecond'] / 1024**2:,.2f} MiB/s")
+        for name, value in result["latencyMillis"].items():
+            table.add_row(f"latency {name}", f"{value:,.2f} ms")
+        Console(file=sys.stdout).print(table)
+
+    def shown(self, what: str) -> Any:
+        """Progress on standard error while it lasts, if that is a terminal."""
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        class Line:
+            def __rich__(line) -> Text:
+                return Text(f"{self.count:,} {what}, {self.rate:,.0f}/s, {self.failures} failed")
+
+        console = Console(stderr=True)
+        return Live(
+            Line(),
+            console=console,
+            refresh_per_second=1 / REFRESH_SECONDS,
+            transient=True,
+            auto_refresh=console.is_terminal,
+        )

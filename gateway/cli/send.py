@@ -1,0 +1,165 @@
+"""`mqgateway send`: messages from arguments, a file, or standard input, one a line.
+
+Each result is a line: id, queue and offset; with `--json` an object. Exit codes: 0 all were stored, 1
+something was not, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from gateway.cli.client_flags import client_flags, settings, told
+
+if TYPE_CHECKING:
+    from gateway.client.message import Message, SendResult
+
+WINDOW = 1000
+"""Messages under way at once."""
+
+EXAMPLES = """\b
+Examples:
+  mqgateway send TopicTest 'hello world'
+  mqgateway send TopicTest -t TagA -k order-1 -p colour=blue 'one message'
+  seq 1000 | mqgateway send TopicTest --progress
+  mqgateway send TopicTest --delay 30s 'later' --json"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("topic")
+@click.argument("bodies", nargs=-1)
+@click.option("-g", "--group", default="mqgateway-send", show_default=True, help="Producer group.")
+@click.option("-t", "--tags", help="Tag of the messages.")
+@click.option("-k", "--keys", help="Keys, separated by blanks.")
+@click.option("-p", "--property", "properties", multiple=True, metavar="NAME=VALUE", help="A property.")
+@click.option("-f", "--file", "source", type=click.File("r"), help="Read bodies from a file, one a line.")
+@click.option("--order", help="Messages with the same text keep their order.")
+@click.option("--delay-level", type=click.IntRange(1, 18), help="Deliver after a delay level.")
+@click.option("--delay", metavar="TIME", help="Deliver after a time: 1500ms, 30s, 5m, 2h.")
+@click.option("--oneway", is_flag=True, help="Do not wait for answers.")
+@click.option("--progress", is_flag=True, help="Show how many were sent.")
+@client_flags
+@told
+def send(**given: Any) -> None:
+    """Send messages to TOPIC: the BODIES given, or lines of a file or of standard input."""
+    from gateway.client import Producer
+
+    messages = _messages(given)
+    with Producer(given["group"], **settings(given)) as producer:
+        if given["oneway"]:
+            for message in messages:
+                producer.send_oneway(message)
+            return
+        results = _sent(producer, messages, given["order"])
+        failed = show_results(results, sys.stdout, given["as_json"], _progress(given["progress"]))
+    if failed:
+        raise SystemExit(1)
+
+
+def millis_of(text: str) -> int:
+    """`30s` as 30000. Raises `click.BadParameter`."""
+    units = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+    number = text.rstrip("msh")
+    unit = text[len(number) :]
+    if unit not in units or not number.isdigit():
+        raise click.BadParameter(f"{text!r} is no time such as 1500ms, 30s, 5m or 2h")
+    return int(number) * units[unit]
+
+
+def _messages(given: dict[str, Any]) -> Iterator[Message]:
+    from gateway.client import Message
+
+    fields: dict[str, Any] = {
+        "tags": given["tags"],
+        "keys": given["keys"],
+        "properties": dict(_property(pair) for pair in given["properties"]),
+        "delay_level": given["delay_level"] or 0,
+        "delay_millis": millis_of(given["delay"]) if given["delay"] else 0,
+        "sharding_key": given["order"],
+    }
+    lines: Iterable[str] = given["bodies"] or given["source"] or sys.stdin
+    for line in lines:
+        body = line if given["bodies"] else line.rstrip("\n")
+        if body:
+            yield Message(given["topic"], body, **fields)
+
+
+def _property(pair: str) -> tuple[str, str]:
+    name, separator, value = pair.partition("=")
+    if not separator or not name or not value:
+        raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--property")
+    return name, value
+
+
+def _sent(producer: Any, messages: Iterable[Message], order: str | None) -> Iterator[SendResult | Exception]:
+    """Results in the order of the messages; with an order, one is waited for before the next is sent."""
+    from gateway.client.errors import ClientError
+    from gateway.client.selectors import by_hash
+
+    how = {"selector": by_hash, "argument": order} if order else {}
+    waiting: list[Any] = []
+    for message in messages:
+        waiting.append(producer.send_async(message, **how))
+        while len(waiting) >= (1 if order else WINDOW):
+            yield _outcome(waiting.pop(0), ClientError)
+    for future in waiting:
+        yield _outcome(future, ClientError)
+
+
+def _outcome(future: Any, kind: type[Exception]) -> SendResult | Exception:
+    try:
+        result: SendResult = future.result()
+    except kind as error:
+        return error
+    return result
+
+
+def show_results(results: Iterable[SendResult | Exception], out: TextIO, as_json: bool, advance: Any) -> int:
+    """Print results as they come; how many failed."""
+    failed = 0
+    for result in results:
+        advance()
+        if isinstance(result, Exception):
+            failed += 1
+            print(json.dumps({"error": str(result)}) if as_json else f"error: {result}", file=out)
+            continue
+        place = {
+            "status": result.status.value,
+            "messageId": result.message_id,
+            "offsetMessageId": result.offset_message_id,
+            "brokerName": result.queue.broker_name,
+            "queueId": result.queue.queue_id,
+            "queueOffset": result.queue_offset,
+        }
+        if result.recall_handle:
+            place["recallHandle"] = result.recall_handle
+        if as_json:
+            print(json.dumps(place), file=out)
+        else:
+            where = f"{place['brokerName']}/{place['queueId']}@{place['queueOffset']}"
+            print(f"{place['status']}  {place['messageId']}  {where}", file=out)
+    return failed
+
+
+def _progress(wanted: bool) -> Any:
+    """Something to call for each message."""
+    if not wanted:
+        return lambda: None
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
+
+    progress = Progress(
+        SpinnerColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = progress.add_task("sent", total=None)
+    progress.start()
+    click.get_current_context().call_on_close(progress.stop)
+    return lambda: progress.advance(task)

@@ -1,0 +1,61 @@
+"""Flags of the commands that are clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli.client_flags import client_flags, settings, told
+from gateway.client.errors import NoRoute
+
+
+@click.command()
+@client_flags
+@told
+def show(**given: Any) -> None:
+    click.echo(repr(sorted(settings(given).items())))
+
+
+def said(*arguments: str, env: dict[str, str] | None = None) -> str:
+    result = CliRunner().invoke(show, arguments, env=env)
+    assert result.exit_code == 0, result.output
+    return result.output.strip()
+
+
+def test_flags_become_settings() -> None:
+    assert said() == "[('namesrv_addr', '127.0.0.1:9876')]"
+    assert said(env={"NAMESRV_ADDR": "ns:1"}) == "[('namesrv_addr', 'ns:1')]"
+    text = said("-n", "a:1", "--tls", "--namespace", "ns", "--access-key", "k", "--secret-key", "s")
+    assert text == (
+        "[('access_key', 'k'), ('namespace', 'ns'), ('namesrv_addr', 'a:1'), ('secret_key', 's'), "
+        "('use_tls', True)]"
+    )
+
+
+def test_settings_may_be_given_by_the_standards_name() -> None:
+    text = said("--set", "sendMsgTimeout=5000", "--set", "vipChannelEnabled=true", "--set", "pullBatchSize=7")
+    assert "('send_msg_timeout', 5000)" in text and "('vip_channel_enabled', True)" in text
+    assert "('pull_batch_size', 7)" in text
+
+
+@pytest.mark.parametrize("wrong", ["noSuchThing=1", "sendMsgTimeout", "sendMsgTimeout=soon"])
+def test_settings_that_are_none_are_refused(wrong: str) -> None:
+    result = CliRunner().invoke(show, ["--set", wrong])
+    assert result.exit_code == 2 and wrong in result.output
+
+
+def test_errors_of_the_client_are_one_line() -> None:
+    def run(error: BaseException) -> Any:
+        @click.command()
+        @told
+        def fail() -> None:
+            raise error
+
+        return CliRunner().invoke(fail)
+
+    result = run(NoRoute("T"))
+    assert (result.exit_code, result.output) == (1, "error: no route to topic T\n")
+    assert run(KeyboardInterrupt()).exit_code == 130

@@ -1,0 +1,105 @@
+"""`mqgateway consume`, with a whole broker in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli.consume import Printer, print_message
+from gateway.cli.main import main
+from gateway.client.listening import Context
+from gateway.client.message import Message
+from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
+from tests.gateway.client.facing import faced
+from tests.gateway.client.test_message import received
+
+
+def consume(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, count: int, *arguments: str) -> Result:
+    """Run the command until so many messages are printed; time is moved by hand."""
+
+    def wait(printer: Printer, idle: float | None) -> None:
+        cluster.wait_for(lambda: printer.count >= count)
+
+    monkeypatch.setattr(Printer, "wait", wait)
+    result = CliRunner().invoke(main, ["consume", "T", "-g", "G", "-n", NAMESRV, *arguments])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def fill(cluster: Cluster, count: int = 3) -> None:
+    cluster.make_topic("T", queues=1)
+    producer = cluster.producer()
+    for number in range(count):
+        properties = {"a": str(number)}
+        cluster.run(producer.send(Message("T", f"body {number}", tags=f"tag{number}", properties=properties)))
+
+
+def test_a_line_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        fill(cluster)
+        lines = consume(monkeypatch, cluster, 3, "--from", "first").output.splitlines()
+        assert [line.split("  ")[1:] for line in lines] == [
+            [f"broker-a/0@{n}", f"tag{n}", f"body {n}"] for n in range(3)
+        ]
+        assert cluster.broker.offsets.query("G", "T", 0) == 3
+
+
+def test_an_object_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch, enable_property_filter=True) as cluster:
+        fill(cluster)
+        result = consume(monkeypatch, cluster, 1, "--from", "first", "--json", "--sql", "a = 1")
+        shown = json.loads(result.output)
+        assert (shown["body"], shown["queueOffset"], shown["properties"]["TAGS"]) == ("body 1", 1, "tag1")
+
+
+def test_tags_order_and_broadcast(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        fill(cluster)
+        found = consume(monkeypatch, cluster, 1, "--from", "first", "--tags", "tag2", "--ordered")
+        assert "body 2" in found.output and len(found.output.splitlines()) == 1
+        cluster.disk.makedirs("/tmp")
+        found = consume(
+            *(monkeypatch, cluster, 3, "--from", "time", "--time", "20200101000000", "--broadcast"),
+            *("--set", "rocketmq.client.localOffsetStoreDir=/offsets"),
+        )
+        assert len(found.output.splitlines()) == 3
+
+
+def test_it_ends_after_so_many_and_the_rest_comes_again() -> None:
+    out = io.StringIO()
+    printer = Printer(out, False, 2)
+    context = Context(queue_of("T"))
+    assert printer([received()], context) and printer([received()], context)
+    assert not printer([received()], context)
+    printer.wait(None)
+    assert printer.count == 2 and len(out.getvalue().splitlines()) == 2
+
+
+def test_it_ends_when_nothing_comes() -> None:
+    printer = Printer(io.StringIO(), False)
+    printer.wait(0.0)
+
+    class Waking(threading.Condition):
+        waits = 0
+
+        def wait(self, timeout: float | None = None) -> bool:
+            Waking.waits += 1
+            printer.count += Waking.waits < 3  # something comes twice
+            return True
+
+    printer._changed = Waking(printer._lock)
+    printer.wait(5.0)
+    assert Waking.waits == 3
+
+
+def test_long_bodies_are_cut_and_lines_stay_lines() -> None:
+    message: Any = received()
+    message.body = b"a\nb" + b"x" * 1000
+    out = io.StringIO()
+    print_message(message, out, False)
+    assert "a\\nbxxx" in out.getvalue() and out.getvalue().endswith("... 1003 bytes\n")

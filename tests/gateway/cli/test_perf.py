@@ -1,0 +1,74 @@
+"""`mqgateway perf`, with a whole broker in memory and a clock moved by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engine.clock import ManualClock
+from gateway.cli.main import main
+from gateway.cli.perf import Meter
+from gateway.client.message import Message
+from tests.gateway.client.cluster import NAMESRV
+from tests.gateway.client.facing import faced
+
+
+def perf(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, ["perf", *arguments, "-n", NAMESRV])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.mark.parametrize("batch", ["1", "10"])
+def test_producing(monkeypatch: pytest.MonkeyPatch, batch: str) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        arguments = ("--messages", "20", "--size", "100", "--batch", batch, "--concurrency", "4")
+        result = json.loads(perf("produce", "T", *arguments, "--json").output)
+        assert (result["messages"], result["failures"]) == (20, 0)
+        assert result["latencyMillis"]["p99"] > 0 and result["messagesPerSecond"] > 0
+        assert [len(body) for body in cluster.stored("T")] == [100] * 20
+
+
+def test_failures_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch, auto_create_topic_enable=False):
+        result = json.loads(perf("produce", "Nowhere", "--messages", "3", "--json").output)
+        assert (result["messages"], result["failures"]) == (0, 3)
+
+
+def test_consuming(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        producer = cluster.producer()
+        for number in range(50):
+            cluster.run(producer.send(Message("T", f"{number}")))
+        monkeypatch.setattr(Meter, "wait", lambda meter: cluster.wait_for(lambda: meter.count == 50))
+        text = perf("consume", "T", "--from", "first", "--messages", "50").output
+        assert "messages" in text and "50" in text and "latency p99.9" in text
+
+
+def test_a_meter_knows_when_it_is_enough() -> None:
+    clock = ManualClock()
+    meter = Meter(clock, 10, 60.0)
+    assert not meter.is_enough(4) and not meter.is_enough(4) and not meter.is_enough(4)
+    assert meter.is_enough(4)
+    by_time = Meter(clock, None, 5.0)
+    assert not by_time.is_enough(1)
+    clock.advance(5000)
+    assert by_time.is_enough(1)
+    by_time.wait = lambda: None  # type: ignore[method-assign]
+
+
+def test_rates_are_counted_from_the_first_to_the_last() -> None:
+    clock = ManualClock()
+    meter = Meter(clock, 3, 60.0)
+    assert meter.result()["messagesPerSecond"] == 0.0
+    clock.advance(10_000)  # nothing comes for a while
+    for _ in range(3):
+        clock.advance(500)
+        meter.add(1, 1000, 0.5)
+    result = meter.result()
+    assert (result["seconds"], result["messagesPerSecond"], result["bytesPerSecond"]) == (1.5, 2.0, 2000)
+    meter.wait()  # three is enough
