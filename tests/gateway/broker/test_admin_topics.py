@@ -150,6 +150,18 @@ def test_a_deleted_topic_leaves_nothing(broker: AdminBroker) -> None:
     assert broker.broker.transactions.counts.table == {}
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_deleted_topic_takes_its_retry_topics_along(broker: AdminBroker, is_kept: bool) -> None:
+    broker.options.clear_retry_topic_when_delete_topic = not is_kept
+    names = ["%RETRY%g_T", "%RETRY%g+T", "%RETRY%h_T"]
+    for name in ("T", *names):
+        broker.add_topic(name)
+    broker.broker.offsets.commit("g", "T", 0, 1)
+    assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T")).code == 0
+    left = [name for name in names if broker.broker.topics.get(name) is not None]
+    assert left == (names if is_kept else names[2:])
+
+
 @pytest.mark.parametrize(
     ("topic", "remark"),
     [
