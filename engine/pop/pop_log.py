@@ -253,6 +253,8 @@ class PopLog:
                 self._offsets.commit(REVIVE_GROUP, self.topic, queue_id, queue.progress)
                 self._is_relied_on = True
         self._move_mark()
+        # Where nothing can be done, trying at once again does not help.
+        self.is_behind = self.is_behind and budget < self._options.max_revived_per_tick
         if all(q.progress + 1 >= end for q, end in zip(self._queues, self._recovered, strict=True)):
             self._retries.forget_copies()
         self._store.dispatch()

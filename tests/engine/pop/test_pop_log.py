@@ -233,6 +233,19 @@ def test_much_is_done_in_bounds(bench: Bench) -> None:
     assert not bench.log.is_behind
 
 
+def test_what_cannot_be_read_is_not_tried_at_once_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.pop(0)
+    bench.wait(INVISIBLE - 1000)
+    monkeypatch.setattr(bench.store, "consume_queue_units", lambda *_: [])
+    bench.wait(5000)
+    assert not bench.log.is_behind
+    monkeypatch.undo()
+    bench.wait(5000)
+    assert bench.revived == [b"0"]
+
+
 def test_rubbish_in_the_revive_topic_is_passed(bench: Bench) -> None:
     message = Message(bench.log.topic, 3, b"rubbish", {"TAGS": "ck"}, 0, HOST, HOST)
     bench.store.put(message)
