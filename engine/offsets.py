@@ -180,6 +180,12 @@ class ConsumerOffsets:
         """The groups that have committed to the topic."""
         return {group for of, group in self._pairs() if of == topic}
 
+    def remove(self, group: str, topic: str) -> None:
+        """Forget everything about a group and a topic."""
+        key = f"{topic}{SEPARATOR}{group}"
+        for table in (self._table, self._pulled, self._resets):
+            self._remove_key(table, key)
+
     def remove_group(self, group: str) -> None:
         """Forget everything about a group. Standard: `removeOffset`."""
         self._remove(1, group)
@@ -194,6 +200,11 @@ class ConsumerOffsets:
         for topic, group in self._pairs():
             table.setdefault(group, []).append(topic)
         return {group: sorted(topics) for group, topics in table.items()}
+
+    @property
+    def key_count(self) -> int:
+        """How many pairs of a topic and a group there are."""
+        return len(self._table)
 
     def to_json(self) -> dict[str, Any]:
         """The committed offsets and their version, as brokers tell slaves."""
@@ -269,13 +280,18 @@ class ConsumerOffsets:
     def _remove(self, part: int, name: str) -> None:
         for table in (self._table, self._pulled, self._resets):
             for key in [key for key in table if _is_part(key, part, name)]:
-                queues = table.pop(key)
-                if table is self._table:
-                    self._count -= len(queues)
-                    self._texts.pop(key, None)
-                    self._is_dirty = True
-                elif table is self._pulled:
-                    self._pulled_count -= len(queues)
+                self._remove_key(table, key)
+
+    def _remove_key(self, table: dict[str, Offsets], key: str) -> None:
+        queues = table.pop(key, None)
+        if queues is None:
+            return
+        if table is self._table:
+            self._count -= len(queues)
+            self._texts.pop(key, None)
+            self._is_dirty = True
+        elif table is self._pulled:
+            self._pulled_count -= len(queues)
 
 
 def _is_part(key: str, part: int, name: str) -> bool:

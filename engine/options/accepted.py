@@ -13,7 +13,7 @@ from engine.options.reasons import (
     NO_COMPACTION,
     NO_CONTROLLER,
     NO_JVM,
-    NO_LMQ,
+    NO_LITE_FIGURES,
     NO_LOOKUP,
     NO_METRICS,
     NO_REPLICAS,
@@ -64,13 +64,9 @@ BROKER_ACCEPTED = (
     ),
     *accepted(NO_METRICS, "enableNotifyBeforePopCalculateLag=true"),
     *accepted(
-        NO_LMQ,
+        NO_LITE_FIGURES,
         """
-        enableLmqStats=false enableLiteEventMode=true liteEventCheckInterval=10000
-        liteTtlCheckInterval=120000 minLiteTTl=900000 liteSubscriptionCheckInterval=120000
-        liteSubscriptionCheckTimeoutMills=180000 maxLiteSubscriptionCount=100000 enableLitePopLog=false
-        maxClientEventCount=100 liteEventFullDispatchDelayTime=10000
-        liteEventFullDispatchDelayTimeForWildcardGroup=10000 liteLagLatencyCollectEnable=false
+        enableLmqStats=false enableLitePopLog=false liteLagLatencyCollectEnable=false
         liteLagLatencyMetricsEnable=false liteLagCountMetricsEnable=false liteLagLatencyTopK=50
         """,
     ),

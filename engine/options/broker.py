@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.options.accepted import BROKER_ACCEPTED
+from engine.options.lite import LiteOptions
 from engine.options.option import LONG_MAX, option
 from engine.options.option_set import Options
 from engine.options.pop import PopOptions
@@ -394,6 +395,7 @@ class BrokerOptions(
     StatisticsOptions,
     AssignmentOptions,
     ClientOptions,
+    LiteOptions,
     PopOptions,
     PullOptions,
     FlowOptions,

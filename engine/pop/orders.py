@@ -217,6 +217,17 @@ class Orders:
             order.visible[offset] = until
             self._set_alarm(key, order, now)
 
+    def suspend(self, key: OrderKey, pop_time: int, until: int, now: int) -> None:
+        """Let nothing of the queue be visible until a time, and this turn not count; nothing where it was
+        popped again meanwhile. Standard: `MemoryConsumerOrderInfoManager.suspendQueue`.
+        """
+        order = self._table.get(key)
+        if order is not None and order.pop_time == pop_time:
+            order.counts = {offset: max(0, count - 1) for offset, count in order.counts.items()}
+            order.visible = {}
+            order.invisible_time = until - pop_time
+            self._set_alarm(key, order, now)
+
     def forget(self, key: OrderKey) -> None:
         """Let the queue block nobody."""
         if self._table.pop(key, None) is not None:

@@ -460,6 +460,11 @@ class MessageStore:
         """Queue ids by topic of all consume queues."""
         return {topic: set(queues) for topic, queues in self._queues.table.items()}
 
+    @property
+    def light_queue_count(self) -> int:
+        """How many light queues there are."""
+        return self._queues.light_count
+
     def delete_topics(self, names: Iterable[str]) -> int:
         """Forget the consume queues of topics; their records leave with the log. Returns how many there were.
 

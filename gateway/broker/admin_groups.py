@@ -45,10 +45,11 @@ def delete_group(broker: Broker, call: Call) -> Reply:
     """207 DELETE_SUBSCRIPTIONGROUP, with its offsets if that is asked for; unknown groups are fine."""
     header = call.header
     assert isinstance(header, DeleteSubscriptionGroupRequestHeader)
+    is_lite = broker.lites.rules.bound_topic(header.group_name) is not None
     broker.groups.delete(header.group_name)
     broker.request_modes.remove_group(header.group_name)
     broker.pops.forget_group(header.group_name)
-    if header.clean_offset:
+    if header.clean_offset or is_lite:
         broker.offsets.remove_group(header.group_name)
     if broker.options.auto_delete_unused_stats:
         broker.stats.group_deleted(header.group_name)

@@ -83,6 +83,7 @@ def delete_topic(broker: Broker, call: Call) -> Reply:
         raise RequestError(
             ResponseCode.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic."
         )
+    broker.lites.delete_parent(topic)
     if broker.options.clear_retry_topic_when_delete_topic:
         for group in broker.offsets.groups_of(topic):
             for is_v2 in (False, True):

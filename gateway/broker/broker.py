@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.broker.clients import ClientTable
     from gateway.broker.durable import Durability
     from gateway.broker.flow_control import FlowControl
+    from gateway.broker.lites import Lites
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds
     from gateway.broker.pops import Pops
@@ -73,6 +74,7 @@ class Broker:
         locks: QueueLocks,
         holds: PullHolds,
         pops: Pops,
+        lites: Lites,
         delays: DelaySchedule,
         delay_levels: DelayLevels,
         timers: Timers,
@@ -102,6 +104,7 @@ class Broker:
         self.locks = locks
         self.holds = holds
         self.pops = pops
+        self.lites = lites
         self.delays = delays
         self.delay_levels = delay_levels
         self.timers = timers

@@ -28,10 +28,11 @@ from engine.timers.timers import Timers
 from engine.topics import TopicTable
 from engine.transactions import TransactionCounts, TransactionLog
 from engine.worker import Worker
-from gateway.broker.broker import Broker
+from gateway.broker.broker import PERM_WRITE, Broker
 from gateway.broker.clients import ClientTable
 from gateway.broker.durable import Durability
 from gateway.broker.flow_control import FlowControl
+from gateway.broker.lites import Lites
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, resume_all
 from gateway.broker.pops import Pops
@@ -61,7 +62,7 @@ def build_broker(
     ground = _Ground(options, store_options, disk, clock, worker, folder, host)
     holds, locks = PullHolds(options), QueueLocks(options)
     topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
-    store = _store(ground, topics, aside, lambda arrivals: _wake(holds, pops, arrivals))
+    store = _store(ground, topics, aside, lambda arrivals: _wake(holds, pops, lites, arrivals))
     topics.has_light_topics = store_options.enable_lmq
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     stats = BrokerStats(options, clock.millis())
@@ -72,6 +73,8 @@ def build_broker(
     levels = DelayLevels(store_options.message_delay_level)
     timers = _timers(ground, store, stats)
     pops = _pops(ground, store, timers, topics, groups, offsets)
+    homes = TopicQueues(options, topics, ask, PERM_WRITE)
+    lites = Lites(options, store, topics, groups, offsets, disk, clock, homes)
     return Broker(
         options=options,
         store_options=store_options,
@@ -85,6 +88,7 @@ def build_broker(
         locks=locks,
         holds=holds,
         pops=pops,
+        lites=lites,
         delays=_delays(ground, store, levels),
         delay_levels=levels,
         timers=timers,
@@ -143,10 +147,11 @@ def _offsets(ground: _Ground) -> ConsumerOffsets:
     return ConsumerOffsets(ground.options, ground.disk, path, ground.clock, ground.worker, plain_path=plain)
 
 
-def _wake(holds: PullHolds, pops: Pops, arrivals: list[Arrival]) -> None:
+def _wake(holds: PullHolds, pops: Pops, lites: Lites, arrivals: list[Arrival]) -> None:
     """Let those read who wait for what arrived."""
     resume_all(holds.arrived(arrivals))
     pops.arrived(arrivals)
+    lites.arrived(arrivals)
 
 
 def _clients(

@@ -13,6 +13,7 @@ from engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt, real_topic
 from engine.pop.names import MESSAGES_MAX
 from engine.store.message_store import PutResult, PutStatus
 from gateway.broker.broker import Broker
+from gateway.broker.lite_acks import ack_lite, change_lite
 from gateway.broker.pop_checks import known_topic, no_queue
 from gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
 from gateway.codec.codes import ResponseCode
@@ -33,6 +34,8 @@ def ack_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     assert isinstance(header, AckMessageRequestHeader)
     topic, queue_id, offset = header.topic, header.queue_id, header.offset
     _check_queue(broker, call, topic, queue_id)
+    if header.lite_topic:
+        return ack_lite(broker, header)
     low, high = broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
     if not low <= offset <= high:
         raise RequestError(
@@ -97,6 +100,8 @@ def change_invisible_time(broker: Broker, call: Call) -> Reply | Deferred[Reply]
     assert isinstance(header, ChangeInvisibleTimeRequestHeader)
     topic, queue_id, offset = header.topic, header.queue_id, header.offset
     _check_queue(broker, call, topic, queue_id)
+    if header.lite_topic:
+        return change_lite(broker, header)
     if not broker.store.min_offset(topic, queue_id) <= offset < broker.store.max_offset(topic, queue_id):
         return Reply(ResponseCode.NO_MESSAGE)
     receipt = _receipt(broker, header.extra_info)

@@ -10,15 +10,18 @@ from gateway.broker import (
     admin_cold,
     admin_consumers,
     admin_groups,
+    admin_lite,
     admin_progress,
     admin_tables,
     admin_topics,
     assignment,
     heartbeats,
+    lite_subscriptions,
     locks,
     offsets,
     pop,
     pop_acks,
+    pop_lite,
     pop_questions,
     pull,
     query,
@@ -52,6 +55,8 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.NOTIFICATION: pop_questions.notification,
     RequestCode.POLLING_INFO: pop_questions.polling_info,
     RequestCode.POP_ROLLBACK: pop_questions.pop_rollback,
+    RequestCode.POP_LITE_MESSAGE: pop_lite.pop_lite_message,
+    RequestCode.LITE_SUBSCRIPTION_CTL: lite_subscriptions.control,
     RequestCode.QUERY_MESSAGE: query.query_message,
     RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
     RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
@@ -104,6 +109,13 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.GET_BROKER_CONSUME_STATS: admin_progress.all_consume_stats,
     RequestCode.QUERY_CORRECTION_OFFSET: admin_progress.correction_offset,
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: admin_progress.reset_offset,
+    # Administration: lite topics
+    RequestCode.GET_BROKER_LITE_INFO: admin_lite.broker_info,
+    RequestCode.GET_PARENT_TOPIC_INFO: admin_lite.parent_info,
+    RequestCode.GET_LITE_TOPIC_INFO: admin_lite.topic_info,
+    RequestCode.GET_LITE_CLIENT_INFO: admin_lite.client_info,
+    RequestCode.GET_LITE_GROUP_INFO: admin_lite.group_info,
+    RequestCode.TRIGGER_LITE_DISPATCH: admin_lite.trigger_dispatch,
     # Administration: the broker itself
     RequestCode.UPDATE_BROKER_CONFIG: admin_broker.update_config,
     RequestCode.GET_BROKER_CONFIG: admin_broker.get_config,
@@ -127,6 +139,7 @@ NOT_ON_FAST_PORT = frozenset(
         RequestCode.PULL_MESSAGE,
         RequestCode.LITE_PULL_MESSAGE,
         RequestCode.POP_MESSAGE,
+        RequestCode.POP_LITE_MESSAGE,
         RequestCode.PEEK_MESSAGE,
         RequestCode.NOTIFICATION,
         RequestCode.POLLING_INFO,
@@ -136,7 +149,6 @@ NOT_ON_FAST_PORT = frozenset(
 
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
-_NO_LITE = "lite topics are not there yet"
 _NO_ACCESS_CONTROL = "users and policies are not there yet"
 _NO_REPLICAS = "replicas are not there yet"
 _NO_STATIC_TOPICS = "static topics are not there yet"
@@ -144,6 +156,7 @@ _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
 _OF_RAFT = "an entry of the controllers' own log, no request"
 _NO_ROCKSDB = "nothing is kept in RocksDB"
+_RESERVED = "a number that nobody sends: lite topics are acknowledged with ACK_MESSAGE"
 _OF_THE_PAST = "no broker of version 5 answers this"
 
 
@@ -187,17 +200,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
     ),
-    _NO_LITE: (
-        RequestCode.POP_LITE_MESSAGE,
-        RequestCode.LITE_SUBSCRIPTION_CTL,
-        RequestCode.ACK_LITE_MESSAGE,
-        RequestCode.GET_BROKER_LITE_INFO,
-        RequestCode.GET_PARENT_TOPIC_INFO,
-        RequestCode.GET_LITE_TOPIC_INFO,
-        RequestCode.GET_LITE_CLIENT_INFO,
-        RequestCode.GET_LITE_GROUP_INFO,
-        RequestCode.TRIGGER_LITE_DISPATCH,
-    ),
     _NO_ACCESS_CONTROL: _called("AUTH_"),
     _NO_REPLICAS: (
         RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,
@@ -239,6 +241,7 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.REGISTER_FILTER_SERVER,
         RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
     ),
+    _RESERVED: (RequestCode.ACK_LITE_MESSAGE,),
 }
 
 UNSUPPORTED: dict[int, str] = {code: reason for reason, codes in _BY_REASON.items() for code in codes}

@@ -177,7 +177,8 @@ class BrokerService:
         self._every(broadcasts.SCAN_SECONDS, self._scan_broadcasts)
         self._every(cold_reads.TICK_SECONDS, broker.cold_reads.tick)
         self._every(laggards.PROTECT_SECONDS, lambda: broker.laggards.shut_out(broker.groups))
-        self._every(self._options.load_balance_poll_name_server_interval / 1000, broker.topic_queues.refresh)
+        for queues in (broker.topic_queues, broker.lites.homes):
+            self._every(self._options.load_balance_poll_name_server_interval / 1000, queues.refresh)
         log.info("broker %s listens on %s:%d", self._options.broker_name, bind, self.port)
         registered = self.registration.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
@@ -253,6 +254,7 @@ class BrokerService:
         # Once we stop nobody waits any longer, or the connections would never be settled.
         elapsed = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
         broker.pops.tick(now, elapsed)
+        broker.lites.tick(now, elapsed)
         if broker.holds:
             resume_all(broker.holds.due(elapsed, broker.store.max_offset))
 
@@ -262,7 +264,7 @@ class BrokerService:
         before, self._beaten_offset = self._beaten_offset, store.max_physical_offset
         if before != self._beaten_offset or self._stopped is not None or self.broker.transactions.is_walking:
             return True
-        if self.broker.pops.is_busy:
+        if self.broker.pops.is_busy or self.broker.lites.is_busy:
             return True
         done = delays.offsets
         return any(

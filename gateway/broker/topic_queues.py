@@ -32,16 +32,17 @@ Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
 """Asks an address something within so many seconds."""
 
 Found = Sequence[MessageQueue] | None
-"""The queues that can be read, in no order; None for a topic that nobody has."""
+"""The queues, by broker and number; None for a topic that nobody has."""
 
 
 class TopicQueues:
-    """What is known of the topics that were asked for lately."""
+    """What is known of the topics that were asked for lately; with `perm` 2 of queues that are written to."""
 
-    def __init__(self, options: BrokerOptions, topics: TopicTable, ask: Ask) -> None:
+    def __init__(self, options: BrokerOptions, topics: TopicTable, ask: Ask, perm: int = PERM_READ) -> None:
         self._options = options
         self._topics = topics
         self._ask = ask
+        self._perm = perm
         self._known: dict[str, Sequence[MessageQueue]] = {}
         self._wanted: set[str] = set()
         self._waiting: dict[str, list[Deferred[Found]]] = {}
@@ -86,7 +87,8 @@ class TopicQueues:
         config = self._topics.get(topic)
         if config is None:
             return None
-        count = config.read_queue_nums if config.perm & PERM_READ else 0
+        nums = config.read_queue_nums if self._perm == PERM_READ else config.write_queue_nums
+        count = nums if config.perm & self._perm else 0
         return [MessageQueue(topic, self._options.broker_name, queue_id) for queue_id in range(count)]
 
     def _ask_one_of(self, addresses: Sequence[str], topic: str) -> None:
@@ -102,7 +104,9 @@ class TopicQueues:
             self._tell(topic, self._known.get(topic))
 
         asked = maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
-        asked.addCallback(_queues, topic).addCallbacks(lambda found: self._take(topic, found), failed)
+        asked.addCallback(_queues, topic, self._perm).addCallbacks(
+            lambda found: self._take(topic, found), failed
+        )
 
     def _take(self, topic: str, found: Found) -> None:
         if found:
@@ -117,7 +121,7 @@ class TopicQueues:
             answer.callback(found)
 
 
-def _queues(answer: RemotingCommand, topic: str) -> Found:
+def _queues(answer: RemotingCommand, topic: str, perm: int) -> Found:
     """What a name server's answer says. Raises `RemotingError`, and `BodyError`, when it says nothing.
 
     Standard: `MQClientInstance.topicRouteData2TopicSubscribeInfo`.
@@ -126,9 +130,10 @@ def _queues(answer: RemotingCommand, topic: str) -> Found:
         return None
     if answer.code != ResponseCode.SUCCESS:
         raise RemotingError(f"the name server answers {answer.code}, {answer.remark}")
+    brokers = sorted(TopicRouteData.decode(answer.body).queue_datas, key=lambda data: data.broker_name)
     return [
         MessageQueue(topic, data.broker_name, queue_id)
-        for data in TopicRouteData.decode(answer.body).queue_datas
-        if data.perm & PERM_READ
-        for queue_id in range(data.read_queue_nums)
+        for data in brokers
+        if data.perm & perm
+        for queue_id in range(data.read_queue_nums if perm == PERM_READ else data.write_queue_nums)
     ]

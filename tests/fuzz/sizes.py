@@ -55,6 +55,13 @@ def _broker_tables(world: World) -> Iterator[Size]:
         for place, held in waiting._places.items():
             yield f"held {what} of {place}", len(held), options.pop_polling_size
     yield "queues popped in order", len(broker.pops.orders), options.max_ordered_queues
+    lites = broker.lites
+    yield "lite topics with messages that are out", len(lites.orders), options.max_ordered_queues
+    yield "held pops of lite topics", len(lites.holds), options.max_pop_polling_size
+    yield "subscriptions of lite topics", lites.subscriptions.count, options.max_lite_subscription_count
+    yield "clients of lite topics", len(lites.subscriptions), options.max_lite_subscription_count
+    yield "clients told of lite topics", len(lites.events), options.max_lite_subscription_count
+    yield "connections of these clients", len(lites._peers), options.max_lite_subscription_count
     yield "queues with messages that are out", len(broker.pops.log.in_flight), options.max_offsets
     for name, counts in broker.stats._tables.items():
         yield f"counts of {name}", len(counts), options.max_stats_keys

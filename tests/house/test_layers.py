@@ -52,6 +52,8 @@ BROKER_SHARED = frozenset(
         "cold_pulls",
         "durable",
         "flow_control",
+        "lite_acks",
+        "lites",
         "locks",
         "longpoll",
         "pop_checks",

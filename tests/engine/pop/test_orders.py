@@ -193,3 +193,14 @@ def test_an_entry_that_cannot_be_read_is_left_out() -> None:
     table.load()
     assert len(table) == 1
     assert table.is_blocked(OrderKey("t", "g", 3), None, 2)
+
+
+def test_a_queue_may_be_hidden_as_a_whole_and_the_turn_not_counted() -> None:
+    table = taken()
+    table.take(KEY, "a2", NOW + 1, INVISIBLE, (100, 101, 103), NOW + 1)
+    table.suspend(KEY, NOW, NOW + 500_000, NOW + 1)
+    assert not table.is_blocked(KEY, None, NOW + 1 + INVISIBLE)
+    table.suspend(KEY, NOW + 1, NOW + 500_000, NOW + 1)
+    assert table.is_blocked(KEY, None, NOW + 499_999)
+    assert not table.is_blocked(KEY, None, NOW + 500_000)
+    assert table.take(KEY, "a3", NOW + 500_000, INVISIBLE, (100,), NOW + 500_000).counts == {100: 1}

@@ -33,10 +33,11 @@ from engine.topics import TopicConfig, TopicTable
 from engine.transactions import TransactionCounts, TransactionLog
 from engine.worker import InlineWorker, Worker
 from gateway.broker import locks, offsets, pull, query, send, send_back, transactions
-from gateway.broker.broker import Broker
+from gateway.broker.broker import PERM_WRITE, Broker
 from gateway.broker.clients import Client, ClientTable
 from gateway.broker.durable import Durability
 from gateway.broker.flow_control import FlowControl
+from gateway.broker.lites import Lites
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
 from gateway.broker.pops import Pops
@@ -229,6 +230,16 @@ class MemoryBroker:
         groups.has_light_groups = store_options.enable_lmq
         timers = Timers(store, store_options, disk, clock, worker, slots=512)
         orders = config + "consumerOrderInfo.json"
+        lites = Lites(
+            options,
+            store,
+            topics,
+            groups,
+            offsets,
+            disk,
+            clock,
+            TopicQueues(options, topics, lambda *_: Deferred(), PERM_WRITE),
+        )
         counts = TransactionCounts(disk, config + "transactionMetrics", clock)
         return Broker(
             options=options,
@@ -251,6 +262,7 @@ class MemoryBroker:
             pops=Pops(
                 options, store, timers, topics, groups, offsets, disk, orders, clock, worker, STORE_HOST
             ),
+            lites=lites,
             delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
             delay_levels=levels,
             timers=timers,
@@ -275,6 +287,7 @@ class MemoryBroker:
         self.arrivals += arrivals
         resume_all(self.broker.holds.arrived(arrivals))
         self.broker.pops.arrived(arrivals)
+        self.broker.lites.arrived(arrivals)
 
     def add_topic(self, name: str, *, queues: int = 4, perm: int = 6, **other: Any) -> TopicConfig:
         """Make a topic as an administrator would."""
@@ -364,6 +377,7 @@ class MemoryBroker:
         self.broker.delays.tick(self.clock.millis())
         self.broker.timers.tick(self.clock.millis())
         self.broker.pops.tick(self.clock.millis(), monotonic_millis(self.clock))
+        self.broker.lites.tick(self.clock.millis(), monotonic_millis(self.clock))
         due = self.broker.holds.due(monotonic_millis(self.clock), self.broker.store.max_offset)
         resume_all(due)
 

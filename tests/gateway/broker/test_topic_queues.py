@@ -9,6 +9,7 @@ from engine.clock import ManualClock
 from engine.options import BrokerOptions
 from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
+from gateway.broker.broker import PERM_WRITE
 from gateway.broker.topic_queues import Found, TopicQueues
 from gateway.codec.bodies import MessageQueue, QueueData, TopicRouteData
 from gateway.codec.codes import RequestCode, ResponseCode
@@ -166,3 +167,13 @@ def test_a_broker_without_name_servers_knows_its_own_queues() -> None:
     assert cluster.of("T") == [[MessageQueue("T", "own", 0), MessageQueue("T", "own", 1)]]
     assert cluster.of("W") == [[]]
     assert cluster.of("U") == [None]
+
+
+def test_queues_that_are_written_to_are_counted_apart() -> None:
+    cluster = Cluster("")
+    cluster.topics.put(TopicConfig("T", 3, 1))
+    writable = TopicQueues(BrokerOptions(), cluster.topics, cluster._ask, PERM_WRITE)
+    found: list[Found] = []
+    for queues in (cluster.queues, writable):
+        queues.of("T").addCallback(found.append)
+    assert [len(each or ()) for each in found] == [3, 1]

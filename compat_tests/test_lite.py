@@ -1,0 +1,221 @@
+"""Light queues and lite topics on both servers: the same requests in the same order, the same answers.
+
+No official client of 5.5.0 offers lite topics by itself, proxies do; the requests here are a proxy's. What
+operators see of them is asked with the official mqadmin.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from compat_tests.mqadmin import Mqadmin, normalised
+from compat_tests.peers import Peers
+from compat_tests.processes import wait_until
+from compat_tests.raw import RawConnection
+from compat_tests.servers import BROKER_NAME
+from engine.message import format_properties
+from engine.store.record import decode
+from gateway.codec.codes import RequestCode
+
+LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
+PARENT, GROUP, CLIENT = "LiteRooms", "LiteReaders", "client-1"
+INVISIBLE = 4_000
+
+
+class Proxy:
+    """A connection as a proxy has it; `told` is what is compared."""
+
+    def __init__(self, connection: RawConnection) -> None:
+        self._connection = connection
+        self.told: list[Any] = []
+
+    def ask(self, code: int, fields: dict[str, Any] | None = None, body: bytes = b"") -> Any:
+        """The answer; its code and remark are noted."""
+        texts = {name: str(value) for name, value in (fields or {}).items()}
+        answer = self._connection.ask(code, texts, body)
+        assert answer is not None
+        # A success of Apache's may carry the remark that nobody set a code, which no client reads.
+        self.told.append((code, answer.code, answer.remark if answer.code else None))
+        return answer
+
+    def send(self, body: str, properties: dict[str, str], topic: str = PARENT) -> None:
+        """One message, in queue 0."""
+        fields = {"a": "P", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": 1, "h": 0, "j": 0}
+        fields |= {"i": format_properties(properties), "k": "false", "m": "false"}
+        assert self.ask(RequestCode.SEND_MESSAGE_V2, fields, body.encode()).code == 0
+        time.sleep(0.3)  # Apache's broker makes readable what it has acknowledged a little later
+
+    def subscribe(self, action: str, *names: str, group: str = GROUP, **more: Any) -> None:
+        """Say which lite topics the client reads."""
+        change = {"action": action, "clientId": CLIENT, "group": group, "topic": PARENT, "version": 0}
+        change |= {"liteTopicSet": list(names)} | more
+        body = json.dumps({"subscriptionSet": [change]}).encode()
+        self.ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, body)
+
+    def pop(self, most: int = 32, wait: int = 0, **more: Any) -> tuple[dict[str, str], list[Any]]:
+        """What a pop gives, noted without its times."""
+        fields = {"clientId": CLIENT, "consumerGroup": GROUP, "topic": PARENT, "maxMsgNum": most}
+        fields |= {"invisibleTime": INVISIBLE, "pollTime": wait, "bornTime": int(time.time() * 1000)}
+        answer = self.ask(RequestCode.POP_LITE_MESSAGE, fields | more)
+        found, at = [], 0
+        while at < len(answer.body):
+            found.append(decode(answer.body, at))
+            at += found[-1].size
+        shown = {name: answer.ext_fields.get(name) for name in ("reviveQid", "orderCountInfo")}
+        names = ("__LITE_TOPIC", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
+        self.told.append(
+            (shown, [(m.body, m.topic, [m.properties.get(name) for name in names]) for m in found])
+        )
+        return answer.ext_fields, found
+
+    def ack(self, popped: dict[str, str], message: Any, **more: Any) -> None:
+        """Acknowledge a message that was popped."""
+        self.ask(RequestCode.ACK_MESSAGE, self._named(popped, message) | more)
+
+    def hide(self, popped: dict[str, str], message: Any, millis: int, **more: Any) -> None:
+        """Let a message be visible again in so many ms."""
+        fields = self._named(popped, message) | {"invisibleTime": millis} | more
+        answer = self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, fields)
+        self.told.append(answer.ext_fields.get("reviveQid"))
+
+    def _named(self, popped: dict[str, str], message: Any) -> dict[str, Any]:
+        offset = message.properties["INNER_MULTI_QUEUE_OFFSET"]
+        times = f"{popped['popTime']} {popped['invisibleTime']} {popped['reviveQid']}"
+        return {
+            "consumerGroup": GROUP,
+            "topic": PARENT,
+            "queueId": 0,
+            "extraInfo": f"0 {times} 0 {BROKER_NAME} 0 {offset}",
+            "offset": offset,
+            "liteTopic": message.properties["__LITE_TOPIC"],
+        }
+
+    def pull(self, topic: str, offset: int, **more: Any) -> None:
+        """What a pull of a queue gives."""
+        fields = {"consumerGroup": GROUP, "topic": topic, "queueId": 0, "queueOffset": offset}
+        fields |= {"maxMsgNums": 32, "sysFlag": 4, "commitOffset": 0, "suspendTimeoutMillis": 0}
+        fields |= {"subscription": "*", "subVersion": 1, "expressionType": "TAG"}
+        answer = self.ask(RequestCode.PULL_MESSAGE, fields | more)
+        found, at = [], 0
+        while at < len(answer.body):
+            message = decode(answer.body, at)
+            at += message.size
+            found.append((message.topic, message.body, message.properties.get("INNER_MULTI_QUEUE_OFFSET")))
+        names = ("minOffset", "maxOffset", "nextBeginOffset")
+        self.told.append((found, [answer.ext_fields.get(name) for name in names]))
+
+
+def prepare(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -> None:
+    """The parent topic and the groups."""
+    attributes = "+message.type=LITE,+lite.topic.expiration=30"
+    made = admin.run(
+        "updateTopic", "-n", namesrv, "-b", broker, "-t", PARENT, "-r", "4", "-w", "4", "-a", attributes
+    )
+    assert "create topic to" in made.out, made
+    for group, bound in ((GROUP, PARENT), ("LitePlain", None)):
+        attributes_of_group = {} if bound is None else {"+lite.bind.topic": bound}
+        config = {"groupName": group, "attributes": attributes_of_group}
+        proxy.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, json.dumps(config).encode())
+    wait_until(lambda: BROKER_NAME in admin.run("topicRoute", "-n", namesrv, "-t", PARENT).out, 30, "a route")
+
+
+def lite_topics(proxy: Proxy) -> None:
+    """Subscribing, popping, acknowledging."""
+    proxy.subscribe("PARTIAL_ADD", "a", "b")
+    for number, name in enumerate("aabca"):
+        proxy.send(f"{number}", {"__LITE_TOPIC": name})
+    popped, messages = proxy.pop(2)
+    proxy.pop()
+    proxy.pop()
+    proxy.ack(popped, messages[0], offset=9)
+    proxy.ack(popped, messages[0], queueId=1)
+    proxy.ack(popped, messages[0], consumerGroup="LitePlain")
+    for message in messages:
+        proxy.ack(popped, message)
+    popped, messages = proxy.pop(wait=3000)
+    proxy.hide(popped, messages[0], 500)
+    time.sleep(1.5)
+    popped, messages = proxy.pop(wait=3000)
+    proxy.hide(popped, messages[0], 500, suspend="true")
+    time.sleep(1.5)
+    popped, messages = proxy.pop(wait=3000)
+    proxy.ack(popped, messages[0])
+    proxy.subscribe("PARTIAL_ADD", "c", offsetOption={"type": "POLICY", "value": 1})
+    popped, messages = proxy.pop(wait=3000)
+    proxy.ack(popped, messages[0])
+    proxy.subscribe("PARTIAL_REMOVE", "c")
+    proxy.subscribe("COMPLETE_ADD", "a", "d")
+
+
+def refusals(proxy: Proxy) -> None:
+    """What is answered to requests that are wrong."""
+    proxy.ask(RequestCode.LITE_SUBSCRIPTION_CTL)
+    proxy.ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, b'{"subscriptionSet":[]}')
+    proxy.pop(topic="TBW102")
+    proxy.pop(topic="LiteNowhere")
+    proxy.pop(consumerGroup="LitePlain")
+    proxy.pop(33)
+    proxy.ask(RequestCode.GET_PARENT_TOPIC_INFO, {"topic": "LiteNowhere"})
+    proxy.ask(RequestCode.GET_PARENT_TOPIC_INFO, {"topic": "TBW102"})
+    proxy.ask(
+        RequestCode.GET_LITE_CLIENT_INFO, {"parentTopic": PARENT, "group": "LitePlain", "clientId": CLIENT}
+    )
+    proxy.ask(RequestCode.GET_LITE_GROUP_INFO, {"group": "LitePlain", "liteTopic": "a", "topK": 5})
+    proxy.ask(RequestCode.TRIGGER_LITE_DISPATCH, {"group": "LitePlain"})
+
+
+def light_queues(proxy: Proxy) -> None:
+    """Queues that messages name themselves."""
+    for number, names in enumerate(("%LMQ%x", "%LMQ%x,%LMQ%y", "%LMQ%y")):
+        proxy.send(f"l{number}", {"INNER_MULTI_DISPATCH": names})
+    for queue in ("%LMQ%x", "%LMQ%y", "%LMQ%none"):
+        proxy.pull(queue, 0)
+        for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_MIN_OFFSET):
+            proxy.told.append(proxy.ask(code, {"topic": queue, "queueId": 0}).ext_fields["offset"])
+    proxy.pull(PARENT, 0, liteTopic="a")
+    proxy.pull(PARENT, 1, liteTopic="b")
+    header = {"topic": "%LMQ%y", "queueId": 0, "consumerGroup": "%LMQ%g"}
+    proxy.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header | {"commitOffset": 1})
+    proxy.told.append(proxy.ask(RequestCode.QUERY_CONSUMER_OFFSET, header).ext_fields.get("offset"))
+
+
+def seen_by_operators(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -> None:
+    """What mqadmin prints."""
+    commands = (
+        ("getBrokerLiteInfo", "-b", broker, "-d"),
+        ("getParentTopicInfo", "-p", PARENT),
+        ("getLiteTopicInfo", "-p", PARENT, "-l", "a", "-s"),
+        ("getLiteClientInfo", "-p", PARENT, "-g", GROUP, "-c", CLIENT, "-s"),
+        ("getLiteGroupInfo", "-p", PARENT, "-g", GROUP, "-l", "a"),
+        ("triggerLiteDispatch", "-p", PARENT, "-g", GROUP, "-c", CLIENT),
+    )
+    for command in commands:
+        output = admin.run(*command, "-n", namesrv)
+        proxy.told.append((command[0], normalised(output.out), output.exit))
+
+
+def transcript(peers: Peers, kind: str) -> list[Any]:
+    """All that a server answered."""
+    server = peers.tuned(kind, LIGHT)
+    with ExitStack() as stack:
+        proxy = Proxy(stack.enter_context(RawConnection(server.broker_address)))
+        admin = Mqadmin(peers.runtime)
+        stack.callback(admin.close)
+        prepare(proxy, admin, server.namesrv_address, server.broker_address)
+        lite_topics(proxy)
+        refusals(proxy)
+        light_queues(proxy)
+        seen_by_operators(proxy, admin, server.namesrv_address, server.broker_address)
+    return proxy.told
+
+
+@pytest.mark.both_servers
+def test_lite_topics_and_light_queues_are_the_same(peers: Peers) -> None:
+    """Every step, every answer."""
+    apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
+    assert ours == apache

@@ -1,0 +1,104 @@
+"""Who is told of messages in lite topics."""
+
+from engine.lite.subscriptions import Subscriber
+from tests.engine.lite.worlds import World, queue
+
+
+def test_one_client_of_each_group_is_told_once_until_it_looks() -> None:
+    world = World()
+    world.bind("H")
+    world.add("c1", "a", "b")
+    world.add("c2", "a")
+    world.add("d1", "a", group="H")
+    world.send("b", "a", "a")
+    assert world.woken == ["c1", "c1", "d1", "c1", "d1"]
+    assert (world.take("c1"), world.take("c2"), world.take("d1")) == (["b", "a"], [], ["a"])
+    assert world.take("c1") == []
+
+
+def test_who_subscribes_is_told_of_what_is_there() -> None:
+    world = World()
+    world.send("a")
+    world.add("c1", "a", "b")
+    assert world.take("c1") == ["a"]
+
+
+def test_who_has_no_room_is_told_later_of_all_that_is_there() -> None:
+    world = World()
+    world.bind("F", client_max_event_cnt="10")
+    names = [f"n{number}" for number in range(12)]
+    world.add("c1", *names, group="F")
+    world.send(*names)
+    assert world.take("c1") == names[:10]
+    for name in names[:10]:
+        world.offsets.commit("F", queue(name), 0, 1)
+    world.tick(9_999)
+    assert world.take("c1") == []
+    world.tick(1)
+    assert sorted(world.take("c1")) == ["n10", "n11"]
+
+
+def test_what_a_silent_client_was_told_of_goes_to_another() -> None:
+    world = World()
+    world.add("c1", "a")
+    world.add("c2", "a")
+    world.send("a")
+    world.tick(10_001)
+    assert world.take("c1") == []
+    assert world.take("c2") == ["a"]
+    world.send("a")
+    assert (world.take("c1"), world.take("c2")) == ([], ["a"])
+
+
+def test_a_silent_client_without_others_keeps_what_it_was_told_of() -> None:
+    world = World()
+    world.add("c1", "a")
+    world.send("a")
+    world.tick(10_001)
+    assert world.take("c1") == ["a"]
+
+
+def test_what_a_client_that_leaves_was_told_of_goes_to_another() -> None:
+    world = World()
+    world.add("c1", "a")
+    world.add("c2", "a")
+    world.send("a")
+    world.subscriptions.remove_client("c1")
+    assert world.take("c2") == ["a"]
+    assert world.events.last_pop("c1") == -1
+    assert world.events.last_pop("c2") == world.clock.millis()
+
+
+def test_clients_of_a_wildcard_group_share_all_there_is() -> None:
+    world = World()
+    world.bind("W", wildcard="true")
+    world.send("a", "b")
+    world.replace("c1", group="W")
+    assert world.take("c1") == []
+    world.tick(5_000)
+    assert world.take("c1") == ["a", "b"]
+    world.send("c")
+    assert world.take("c1") == ["c"]
+    world.events.dispatch_group("W")
+    assert world.take("c1") == ["a", "b", "c"]
+
+
+def test_a_group_is_told_anew_when_it_is_asked_for() -> None:
+    world = World()
+    world.add("c1", "a", "b", "c")
+    world.send("a", "b")
+    world.take("c1")
+    world.offsets.commit("G", queue("a"), 0, 1)
+    world.events.dispatch_group("G")
+    assert world.take("c1") == ["b"]
+    world.events.dispatch_all(Subscriber("none", "G"))
+    assert world.take("none") == []
+
+
+def test_without_events_a_client_looks_through_all_it_subscribes_to() -> None:
+    world = World(enable_lite_event_mode=False)
+    world.add("c1", "a", "b")
+    world.send("a")
+    assert world.woken == []
+    assert sorted(world.take("c1")) == ["a", "b"]
+    assert world.take("none") == []
