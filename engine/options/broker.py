@@ -122,6 +122,9 @@ class TopicOptions(Options):
     max_topics: int = option(
         100000, "Topics a broker keeps; more are not created on a send.", low=1, ours=True
     )
+    max_queue_pieces: int = option(
+        200000, "Pieces that the queues of static topics have been moved in, of all topics.", low=1, ours=True
+    )
     max_groups: int = option(
         100000, "Consumer groups a broker keeps; more are not created on use.", low=1, ours=True
     )
@@ -178,9 +181,9 @@ class FlowOptions(Options):
     )
     forward_timeout: int = option(
         3000,
-        "Wait for an answer of a client or broker we asked.",
+        "Wait for an answer of a broker that has a part of a static topic's queue.",
         unit="ms",
-        no_effect="nothing is forwarded to other brokers",
+        low=1,
     )
 
 

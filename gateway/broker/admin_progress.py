@@ -34,7 +34,11 @@ LONG_MAX = 2**63 - 1
 
 
 def consume_stats(broker: Broker, call: Call) -> Reply:
-    """208 GET_CONSUME_STATS: how far a group is in one topic, in those named, or in all it consumes."""
+    """208 GET_CONSUME_STATS: how far a group is in one topic, in those named, or in all it consumes.
+
+    Of static topics the broker's own queues are shown, from which tools work out those of the topic; so -1 is
+    said where nothing was committed.
+    """
     header = call.header
     assert isinstance(header, GetConsumeStatsRequestHeader)
     group = header.consumer_group
@@ -46,7 +50,8 @@ def consume_stats(broker: Broker, call: Call) -> Reply:
     for topic in named:
         config = broker.topics.get(topic)
         if config is not None:
-            stats.offset_table.update(_progress(broker, group, topic, config.read_queue_nums))
+            least = -1 if topic in broker.mappings.table else 0
+            stats.offset_table.update(_progress(broker, group, topic, config.read_queue_nums, least))
             stats.consume_tps += broker.stats.get_tps(group, topic)
     return Reply(body=stats.encode())
 
@@ -208,11 +213,13 @@ def _has_left(broker: Broker, group: str, topic: str) -> bool:
     return clients.subscription_count(group) > 0 and clients.subscription(group, topic) is None
 
 
-def _progress(broker: Broker, group: str, topic: str, queues: int) -> dict[MessageQueue, OffsetWrapper]:
+def _progress(
+    broker: Broker, group: str, topic: str, queues: int, least: int = 0
+) -> dict[MessageQueue, OffsetWrapper]:
     store, offsets, name = broker.store, broker.offsets, broker.options.broker_name
     table = {}
     for queue_id in range(queues):
-        consumed = max(0, offsets.query(group, topic, queue_id))
+        consumed = max(least, offsets.query(group, topic, queue_id))
         last_time = store.store_time(topic, queue_id, consumed - 1) if consumed > 0 else 0
         table[MessageQueue(topic, name, queue_id)] = OffsetWrapper(
             broker_offset=max(0, store.max_offset(topic, queue_id)),

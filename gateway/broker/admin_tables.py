@@ -37,7 +37,10 @@ def all_topics(broker: Broker, call: Call) -> Reply:
     body = TopicConfigAndMappingSerializeWrapper(
         topic_config_table={name: config.to_json() for name, config in table.items()},
         data_version=version.to_json(),
-        mapping_data_version=DataVersion().to_json(),  # there are no static topics
+        topic_queue_mapping_detail_map={
+            name: mapping.to_json() for name, mapping in broker.mappings.table.items() if name in table
+        },
+        mapping_data_version=broker.mappings.data_version.to_json(),
     )
     return Reply(header=header, body=body.encode())
 

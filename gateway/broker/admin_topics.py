@@ -96,6 +96,7 @@ def delete_topic(broker: Broker, call: Call) -> Reply:
 def _delete(broker: Broker, topic: str) -> None:
     """Forget one topic."""
     broker.topics.delete(topic)
+    broker.mappings.delete(topic)
     broker.offsets.remove_topic(topic)
     broker.pops.forget_topic(topic)
     broker.request_modes.remove_topic(topic)
@@ -106,13 +107,17 @@ def _delete(broker: Broker, topic: str) -> None:
 
 
 def topic_config(broker: Broker, call: Call) -> Reply:
-    """351 GET_TOPIC_CONFIG."""
+    """351 GET_TOPIC_CONFIG; of a static topic also which queues it has where, if `lo` asks for that."""
     header = call.header
     assert isinstance(header, GetTopicConfigRequestHeader)
     config = broker.topics.get(header.topic)
     if config is None:
         raise RequestError(ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {header.topic}")
-    return Reply(body=lenient_json.dumps(config.to_json()))
+    shown = config.to_json()
+    mapping = broker.mappings.table.get(header.topic)
+    if header.lo and mapping is not None:
+        shown["mappingDetail"] = mapping.to_json()
+    return Reply(body=lenient_json.dumps(shown))
 
 
 def topic_stats(broker: Broker, call: Call) -> Reply:

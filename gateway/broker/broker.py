@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.filters import ConsumerFilters
     from engine.groups import GroupTable
     from engine.laggards import Laggards
+    from engine.mapping.mappings import Mappings
     from engine.message import UniqueKeys
     from engine.offsets import ConsumerOffsets
     from engine.options import BrokerOptions, StoreOptions
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gateway.broker.lites import Lites
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds
+    from gateway.broker.neighbours import Neighbours
     from gateway.broker.pops import Pops
     from gateway.broker.stats import BrokerStats
     from gateway.broker.topic_queues import TopicQueues
@@ -75,6 +77,8 @@ class Broker:
         holds: PullHolds,
         pops: Pops,
         lites: Lites,
+        mappings: Mappings,
+        neighbours: Neighbours,
         delays: DelaySchedule,
         delay_levels: DelayLevels,
         timers: Timers,
@@ -105,6 +109,8 @@ class Broker:
         self.holds = holds
         self.pops = pops
         self.lites = lites
+        self.mappings = mappings
+        self.neighbours = neighbours
         self.delays = delays
         self.delay_levels = delay_levels
         self.timers = timers

@@ -20,6 +20,7 @@ from engine.disk import Disk
 from engine.filters import ConsumerFilters
 from engine.groups import GroupTable
 from engine.laggards import Laggards
+from engine.mapping.mappings import Mappings
 from engine.message import UniqueKeys, pack_host
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
@@ -35,6 +36,7 @@ from gateway.broker.flow_control import FlowControl
 from gateway.broker.lites import Lites
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, resume_all
+from gateway.broker.neighbours import Neighbours
 from gateway.broker.pops import Pops
 from gateway.broker.stats import BrokerStats
 from gateway.broker.topic_queues import Ask, TopicQueues
@@ -89,6 +91,8 @@ def build_broker(
         holds=holds,
         pops=pops,
         lites=lites,
+        mappings=Mappings(options, disk, f"{folder}/topicQueueMapping.json", clock, worker),
+        neighbours=Neighbours(options, clock, ask),
         delays=_delays(ground, store, levels),
         delay_levels=levels,
         timers=timers,

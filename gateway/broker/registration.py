@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.python.failure import Failure
 
+from engine.mapping.mappings import Mappings
 from engine.options import BrokerOptions
 from engine.topics import TopicConfig, TopicTable
 from gateway.broker.broker import PERM_READ, PERM_WRITE
@@ -68,6 +69,7 @@ class Registration:
         self,
         options: BrokerOptions,
         topics: TopicTable,
+        mappings: Mappings,
         caller: Caller,
         clockwork: Clockwork,
         *,
@@ -77,6 +79,7 @@ class Registration:
         self.options = options
         self.caller = caller
         self._topics = topics
+        self._mappings = mappings
         self._clockwork = clockwork
         self._address = address
         self._ha_address = ha_address
@@ -141,6 +144,11 @@ class Registration:
             told = RegisterBrokerBody(
                 TopicConfigAndMappingSerializeWrapper(
                     topic_config_table={config.topic_name: self._as_told(config) for config in chunk},
+                    topic_queue_mapping_info_map={
+                        config.topic_name: mapping.info()
+                        for config in chunk
+                        if (mapping := self._mappings.table.get(config.topic_name)) is not None
+                    },
                     data_version=replace(version, timestamp=version.timestamp - to_come).to_json(),
                 )
             )

@@ -12,6 +12,7 @@ from gateway.broker import (
     admin_groups,
     admin_lite,
     admin_progress,
+    admin_static,
     admin_tables,
     admin_topics,
     assignment,
@@ -28,25 +29,31 @@ from gateway.broker import (
     reply,
     send,
     send_back,
+    static_messages,
+    static_offsets,
     timers,
     transactions,
 )
+from gateway.broker.statics import static
 from gateway.codec.codes import RequestCode
 from gateway.remoting.dispatch import RequestFunction
 
+SEND = static(send.send_message, static_messages.send, chooses=True)
+PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
+
 REQUESTS: dict[int, RequestFunction] = {
     # Messages
-    RequestCode.SEND_MESSAGE: send.send_message,
-    RequestCode.SEND_MESSAGE_V2: send.send_message,
-    RequestCode.SEND_BATCH_MESSAGE: send.send_message,
+    RequestCode.SEND_MESSAGE: SEND,
+    RequestCode.SEND_MESSAGE_V2: SEND,
+    RequestCode.SEND_BATCH_MESSAGE: SEND,
     RequestCode.SEND_REPLY_MESSAGE: reply.send_reply,
     RequestCode.SEND_REPLY_MESSAGE_V2: reply.send_reply,
     RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
     RequestCode.RECALL_MESSAGE: timers.recall_message,
     RequestCode.END_TRANSACTION: transactions.end_transaction,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
-    RequestCode.PULL_MESSAGE: pull.pull_message,
-    RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
+    RequestCode.PULL_MESSAGE: PULL,
+    RequestCode.LITE_PULL_MESSAGE: PULL,
     RequestCode.POP_MESSAGE: pop.pop_message,
     RequestCode.ACK_MESSAGE: pop_acks.ack_message,
     RequestCode.BATCH_ACK_MESSAGE: pop_acks.batch_ack_message,
@@ -61,14 +68,18 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
     RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
     # Offsets
-    RequestCode.QUERY_CONSUMER_OFFSET: offsets.query_offset,
-    RequestCode.UPDATE_CONSUMER_OFFSET: offsets.update_offset,
+    RequestCode.QUERY_CONSUMER_OFFSET: static(offsets.query_offset, static_offsets.query_offset),
+    RequestCode.UPDATE_CONSUMER_OFFSET: static(offsets.update_offset, static_offsets.update_offset),
     RequestCode.CLONE_GROUP_OFFSET: offsets.clone_offset,
     RequestCode.GET_ALL_CONSUMER_OFFSET: offsets.all_offsets,
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: query.search_offset,
-    RequestCode.GET_MAX_OFFSET: query.max_offset,
-    RequestCode.GET_MIN_OFFSET: query.min_offset,
-    RequestCode.GET_EARLIEST_MSG_STORETIME: query.earliest_store_time,
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: static(query.search_offset, static_offsets.search_offset),
+    RequestCode.GET_MAX_OFFSET: static(query.max_offset, static_offsets.max_offset),
+    RequestCode.GET_MIN_OFFSET: static(
+        query.min_offset, static_offsets.min_offset, refusal=static_offsets.NOT_LED
+    ),
+    RequestCode.GET_EARLIEST_MSG_STORETIME: static(
+        query.earliest_store_time, static_offsets.earliest_store_time
+    ),
     # Clients
     RequestCode.HEART_BEAT: heartbeats.heart_beat,
     RequestCode.UNREGISTER_CLIENT: heartbeats.unregister_client,
@@ -82,6 +93,7 @@ REQUESTS: dict[int, RequestFunction] = {
     # Administration: topics
     RequestCode.UPDATE_AND_CREATE_TOPIC: admin_topics.update_topic,
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: admin_topics.update_topics,
+    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: admin_static.update_static_topic,
     RequestCode.DELETE_TOPIC_IN_BROKER: admin_topics.delete_topic,
     RequestCode.GET_ALL_TOPIC_CONFIG: admin_tables.all_topics,
     RequestCode.GET_TOPIC_CONFIG: admin_topics.topic_config,
@@ -151,7 +163,6 @@ _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
 _NO_ACCESS_CONTROL = "users and policies are not there yet"
 _NO_REPLICAS = "replicas are not there yet"
-_NO_STATIC_TOPICS = "static topics are not there yet"
 _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
 _OF_RAFT = "an entry of the controllers' own log, no request"
@@ -209,7 +220,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.GET_BROKER_EPOCH_CACHE,
         RequestCode.NOTIFY_BROKER_ROLE_CHANGED,
     ),
-    _NO_STATIC_TOPICS: (RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,),
     _OF_CONTROLLERS: (
         *_called("CONTROLLER_"),
         RequestCode.UPDATE_CONTROLLER_CONFIG,

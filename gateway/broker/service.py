@@ -22,6 +22,7 @@ from engine.message import SCHEDULE_TOPIC
 from engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from engine.topics import TopicConfig
 from engine.worker import Worker
+from gateway.broker import static_cleaning
 from gateway.broker.broker import Broker
 from gateway.broker.longpoll import monotonic_millis, resume_all
 from gateway.broker.parts import build_broker
@@ -118,6 +119,7 @@ class BrokerService:
         self.registration = Registration(
             options,
             self.broker.topics,
+            self.broker.mappings,
             self._client,
             reactor,
             address=f"{options.broker_ip1}:{self.port}",
@@ -155,6 +157,7 @@ class BrokerService:
         try:
             # What is rebuilt of the queues depends on the kind of the topic.
             broker.topics.load()
+            broker.mappings.load()
             broker.store.start()
             for table in (broker.groups, broker.offsets, broker.filters, broker.delays, broker.transactions):
                 table.load()
@@ -177,6 +180,7 @@ class BrokerService:
         self._every(broadcasts.SCAN_SECONDS, self._scan_broadcasts)
         self._every(cold_reads.TICK_SECONDS, broker.cold_reads.tick)
         self._every(laggards.PROTECT_SECONDS, lambda: broker.laggards.shut_out(broker.groups))
+        self._every(static_cleaning.CLEAN_SECONDS, self._clean_mappings)
         for queues in (broker.topic_queues, broker.lites.homes):
             self._every(self._options.load_balance_poll_name_server_interval / 1000, queues.refresh)
         log.info("broker %s listens on %s:%d", self._options.broker_name, bind, self.port)
@@ -279,9 +283,14 @@ class BrokerService:
         broker.locks.expire(now)
         broker.stats.tick(now)
         broker.topics.retry()
+        broker.mappings.retry()
         broker.groups.retry()
         broker.request_modes.retry()
         broker.filters.persist()
+
+    def _clean_mappings(self) -> None:
+        if static_cleaning.is_time(self.broker):
+            static_cleaning.clean(self.broker)
 
     def _scan_broadcasts(self) -> None:
         broker = self.broker

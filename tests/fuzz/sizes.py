@@ -57,6 +57,10 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "queues popped in order", len(broker.pops.orders), options.max_ordered_queues
     lites = broker.lites
     yield "lite topics with messages that are out", len(lites.orders), options.max_ordered_queues
+    yield "static topics", len(broker.mappings.table), options.max_topics + BUILT_IN
+    yield "pieces of queues", broker.mappings.piece_count, options.max_queue_pieces
+    yield "brokers that can be asked", len(broker.neighbours), world.namesrv_options.max_brokers
+    yield "questions that wait for addresses", len(broker.neighbours._waiting), options.max_held_pulls
     yield "held pops of lite topics", len(lites.holds), options.max_pop_polling_size
     yield "subscriptions of lite topics", lites.subscriptions.count, options.max_lite_subscription_count
     yield "clients of lite topics", len(lites.subscriptions), options.max_lite_subscription_count

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from engine.mapping.pieces import Piece
 from gateway.codec import headers
 from gateway.codec.bodies import (
     ConsumerData,
@@ -134,6 +135,34 @@ def test_sends_to_new_topics() -> None:
         check(world, honest)
         assert len(world.broker.topics) <= 200
         honest.check_route()
+
+
+def test_static_topics_and_their_pieces() -> None:
+    """Mappings of many topics, and of many pieces."""
+    with World(max_topics=200, max_queue_pieces=1000) as world:
+        honest = HonestClient(world)
+        honest.check()
+        peer = world.meet(BROKER_PORT)
+
+        def create(topic: str, pieces: int) -> tuple[Header, bytes]:
+            header = headers.CreateTopicRequestHeader(
+                topic=topic,
+                default_topic="TBW102",
+                read_queue_nums=1,
+                write_queue_nums=1,
+                perm=6,
+                topic_filter_type="SINGLE_TAG",
+                order=False,
+            )
+            queue = [Piece(n, 0, "broker-a", n * 100).to_json() for n in range(pieces)]
+            mapping = {"topic": topic, "bname": "broker-a", "epoch": 1, "hostedQueues": {"0": queue}}
+            return header, json.dumps(mapping).encode()
+
+        code = RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC
+        assert 0 < taken(tell_all(peer, code, (create(f"t{n}", 1) for n in range(MANY)))) <= 200
+        assert taken(tell_all(peer, code, (create(f"t{n}", 500) for n in range(9)))) <= 2
+        assert taken(tell_all(peer, code, [create("t1", 1001), create("t1", 10_000)])) == 0
+        check(world, honest)
 
 
 def test_topics_made_by_request() -> None:

@@ -223,6 +223,17 @@ QUEUE = {"topic": VICTIM, "brokerName": "broker-a", "queueId": 0}
 LOCKS = {"consumerGroup": VICTIM, "clientId": CLIENT_ID, "mqSet": [QUEUE], "onlyThisBroker": False}
 SUBSCRIPTION = subscription(VICTIM, "a || b").to_json()
 VERSION = {"counter": 1, "stateVersion": 0, "timestamp": 1}
+PIECE = {
+    "gen": 0,
+    "queueId": 0,
+    "bname": "broker-a",
+    "logicOffset": 0,
+    "startOffset": 0,
+    "endOffset": -1,
+    "timeOfStart": -1,
+    "timeOfEnd": -1,
+}
+LATER_PIECE = PIECE | {"gen": 1, "bname": "broker-b", "logicOffset": 100}
 GOOD_BODIES: dict[int, Any] = {
     RequestCode.HEART_BEAT: {
         "clientID": CLIENT_ID,
@@ -262,6 +273,14 @@ GOOD_BODIES: dict[int, Any] = {
         "popShareQueueNum": 1,
     },
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: {"topicConfigList": [TOPIC_CONFIG]},
+    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: {
+        "topic": VICTIM,
+        "bname": "broker-a",
+        "totalQueues": 2,
+        "epoch": 1,
+        "scope": "__global__",
+        "hostedQueues": {"0": [PIECE], "1": [PIECE | {"queueId": 1, "endOffset": 9}, LATER_PIECE]},
+    },
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: GROUP_CONFIG,
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: {"groupConfigList": [GROUP_CONFIG]},
     RequestCode.BATCH_ACK_MESSAGE: {

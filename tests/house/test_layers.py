@@ -56,10 +56,12 @@ BROKER_SHARED = frozenset(
         "lites",
         "locks",
         "longpoll",
+        "neighbours",
         "pop_checks",
         "pop_holds",
         "pop_reading",
         "pops",
+        "statics",
         "stats",
         "topic_queues",
     )

@@ -10,7 +10,10 @@ from gateway.codec.codes import RequestCode
 from gateway.codec.fields import Bool, Header, Int, Long, RpcRequestHeader, TopicRequestHeader
 
 
-class CreateTopicRequestHeader(TopicRequestHeader, code=RequestCode.UPDATE_AND_CREATE_TOPIC):
+class CreateTopicRequestHeader(
+    TopicRequestHeader,
+    code=(RequestCode.UPDATE_AND_CREATE_TOPIC, RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC),
+):
     """Create or change a topic."""
 
     topic: str

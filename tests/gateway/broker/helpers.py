@@ -22,6 +22,7 @@ from engine.disk import Disk
 from engine.filters import ConsumerFilters, compile_subscription
 from engine.groups import GroupTable
 from engine.laggards import Laggards
+from engine.mapping.mappings import Mappings
 from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from engine.offsets import ConsumerOffsets
 from engine.options import BrokerOptions, OptionSet, StoreOptions
@@ -40,6 +41,7 @@ from gateway.broker.flow_control import FlowControl
 from gateway.broker.lites import Lites
 from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
+from gateway.broker.neighbours import Neighbours
 from gateway.broker.pops import Pops
 from gateway.broker.stats import BrokerStats
 from gateway.broker.topic_queues import TopicQueues
@@ -194,7 +196,8 @@ class MemoryBroker:
     ) -> None:
         self.clock = clock or ManualClock()
         self.disk = disk or CrashDisk(millis=self.clock.millis)
-        self.options = BrokerOptions(broker_ip1="127.0.0.1", broker_name="broker-a", **options or {})
+        named: dict[str, Any] = {"broker_ip1": "127.0.0.1", "broker_name": "broker-a"}
+        self.options = BrokerOptions(**named | (options or {}))
         usual: dict[str, Any] = {"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
         self.store_options = StoreOptions(**usual | (store_options or {}))
         self.arrivals: list[Arrival] = []
@@ -263,6 +266,8 @@ class MemoryBroker:
                 options, store, timers, topics, groups, offsets, disk, orders, clock, worker, STORE_HOST
             ),
             lites=lites,
+            mappings=Mappings(options, disk, config + "topicQueueMapping.json", clock),
+            neighbours=Neighbours(options, clock, self.ask_outside),
             delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
             delay_levels=levels,
             timers=timers,
@@ -282,6 +287,12 @@ class MemoryBroker:
             configuration=Configuration(OptionSet(options, store_options), disk, clock, CONFIG_PATH),
             register_soon=lambda: None,
         )
+
+    def ask_outside(
+        self, address: str, command: RemotingCommand, timeout: float
+    ) -> Deferred[RemotingCommand]:
+        """What the broker asks other servers; nobody answers."""
+        return Deferred()
 
     def _on_arrivals(self, arrivals: list[Arrival]) -> None:
         self.arrivals += arrivals

@@ -13,6 +13,8 @@ from twisted.internet.task import Clock
 
 from engine.clock import ManualClock
 from engine.data_version import DataVersion
+from engine.mapping.mappings import Mappings, TopicMapping
+from engine.mapping.pieces import Piece
 from engine.options import BrokerOptions
 from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
@@ -77,8 +79,17 @@ class World:
         self.options = BrokerOptions(broker_name="b", namesrv_addr=servers, **options)
         self.topics = TopicTable(self.options, CrashDisk(millis=self.wall.millis), "/topics.json", self.wall)
         self.waiting: list[Asked] = []
+        self.mappings = Mappings(
+            self.options, CrashDisk(millis=self.wall.millis), "/mappings.json", self.wall
+        )
         self.registration = Registration(
-            self.options, self.topics, self, self.time, address="10.0.0.1:10911", ha_address="10.0.0.1:10912"
+            self.options,
+            self.topics,
+            self.mappings,
+            self,
+            self.time,
+            address="10.0.0.1:10911",
+            ha_address="10.0.0.1:10912",
         )
 
     def request(
@@ -206,6 +217,18 @@ def test_a_broker_that_may_do_less_says_so_of_its_topics() -> None:
     assert topics["b"]["perm"] == 7 & 4
     config = world.topics.get("b")
     assert config is not None and config.perm == 7, "the topic itself stays as it is"
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_static_topics_are_told_with_the_queues_that_are_led_here(compressed: bool) -> None:
+    world = World(compressed_register=compressed)
+    queues = {0: [Piece(0, 1, "b", 0)], 1: [Piece(0, 0, "b", 0, 0, 5), Piece(1, 0, "c", 10)]}
+    world.mappings.put(TopicMapping("static", "b", 2, 7, queues=queues))
+    world.started()
+    world.change("static", "plain")
+    (told,) = world.one().told.topic_queue_mapping_info_map.values()
+    assert (told["topic"], told["totalQueues"], told["epoch"]) == ("static", 2, 7)
+    assert {int(number): queue for number, queue in told["currIdMap"].items()} == {0: 1}
 
 
 def test_the_body_may_be_compressed() -> None:

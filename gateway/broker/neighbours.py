@@ -1,0 +1,124 @@
+"""Other brokers, by name: where their masters are, and what they answer.
+
+An address is looked up with a name server when it is first needed, and again when it has grown old; one that
+is old is still better than none. Standard: `BrokerOuterAPI.refreshMetadata`, `RpcClientImpl`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.python.failure import Failure
+
+from engine.clock import Clock
+from engine.options import BrokerOptions
+from gateway.broker.broker import MASTER_ID
+from gateway.codec.bodies import ClusterInfo
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.remoting.call import RequestError
+
+log = logging.getLogger(__name__)
+
+FRESH_SECONDS = 30.0
+"""How long an address is used before it is looked up again."""
+LOOKUP_SECONDS = 3.0
+
+Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
+"""Asks an address something within so many seconds."""
+
+
+class Neighbours:
+    """The brokers of the cluster; as many as the name servers know."""
+
+    def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask) -> None:
+        self._options = options
+        self._clock = clock
+        self._ask = ask
+        self._addresses: dict[str, str] = {}
+        self._looked_up: float | None = None
+        self._waiting: list[Deferred[None]] = []
+
+    def ask(self, name: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        """Ask the master of a broker group. Fails with `RequestError` when there is no answer in time."""
+
+        def asked(_: None) -> Deferred[RemotingCommand]:
+            address = self._addresses.get(name)
+            if address is None:
+                raise _failed(f"cannot find addr for broker {name}")
+            return maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
+
+        def explained(failure: Failure) -> Failure:
+            if failure.check(RequestError):
+                return failure
+            return Failure(_failed(f"broker {name} does not answer: {failure.value}"))
+
+        return self._fresh().addCallback(asked).addErrback(explained)
+
+    def ask_name_server(self, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        """Ask one name server after the other, until one answers with success; fails when none does."""
+        addresses = [part.strip() for part in self._options.namesrv_addr.split(";") if part.strip()]
+        if not addresses:
+            return maybeDeferred(_no_name_server)
+        return self._ask_one_of(addresses, command)
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def _fresh(self) -> Deferred[None]:
+        """Fires, never with a failure, when the addresses are as fresh as they get."""
+        now = self._clock.monotonic()
+        if self._looked_up is not None and now - self._looked_up < FRESH_SECONDS:
+            return succeed(None)
+        ready: Deferred[None] = Deferred()
+        self._waiting.append(ready)
+        if len(self._waiting) == 1:
+            command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            self.ask_name_server(command).addCallback(self._take).addErrback(_unknown).addBoth(self._tell)
+        return ready
+
+    def _take(self, answer: RemotingCommand) -> None:
+        table = ClusterInfo.decode(answer.body).broker_addr_table
+        self._addresses = {
+            name: data.broker_addrs[MASTER_ID]
+            for name, data in table.items()
+            if MASTER_ID in data.broker_addrs
+        }
+        self._looked_up = self._clock.monotonic()
+
+    def _tell(self, _: object) -> None:
+        waiting, self._waiting = self._waiting, []
+        for ready in waiting:
+            ready.callback(None)
+
+    def _ask_one_of(self, addresses: Sequence[str], command: RemotingCommand) -> Deferred[RemotingCommand]:
+        address, *others = addresses
+
+        def again(failure: Failure) -> Failure | Deferred[RemotingCommand]:
+            return self._ask_one_of(others, command) if others else failure
+
+        return (
+            maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
+            .addCallback(_succeeded)
+            .addErrback(again)
+        )
+
+
+def _succeeded(answer: RemotingCommand) -> RemotingCommand:
+    if answer.code != ResponseCode.SUCCESS:
+        raise _failed(f"the name server answers {answer.code}, {answer.remark}")
+    return answer
+
+
+def _no_name_server() -> RemotingCommand:
+    raise _failed("there is no name server (namesrvAddr)")
+
+
+def _unknown(failure: Failure) -> None:
+    log.warning("the brokers of the cluster cannot be looked up: %s", failure.value)
+
+
+def _failed(why: str) -> RequestError:
+    return RequestError(ResponseCode.SYSTEM_ERROR, why)
