@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 from twisted.internet.error import CannotListenError
 
-from engine.lenient_json import loads
+from engine.lenient_json import dumps, loads
+from engine.mapping.mappings import TopicMapping
+from engine.mapping.pieces import Piece
 from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
 from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, MemoryWorker, Worker
@@ -87,8 +90,8 @@ class Client:
         body = HeartbeatData(client_id=client_id, consumer_data_set=[data]).encode()
         assert self.ask(RequestCode.HEART_BEAT, body=body).code == 0
 
-    def create(self, topic: str, queues: int = 1) -> None:
-        """Make a topic."""
+    def create(self, topic: str, queues: int = 1, body: bytes = b"") -> None:
+        """Make a topic; with a mapping in the body a static one."""
         header = CreateTopicRequestHeader(
             topic=topic,
             default_topic="TBW102",
@@ -98,7 +101,8 @@ class Client:
             topic_filter_type="SINGLE_TAG",
             order=False,
         )
-        assert self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header).code == 0
+        code = RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC if body else RequestCode.UPDATE_AND_CREATE_TOPIC
+        assert self.ask(code, header, body).code == 0
 
 
 class World:
@@ -381,6 +385,24 @@ def test_queues_are_shared_out_as_the_name_server_knows_them(world: World) -> No
     client.create("T", queues=5)
     world.net.settle(31)
     assert count() == 5
+
+
+def test_a_static_topic_is_in_the_route_is_cleaned_and_outlives_a_restart(world: World) -> None:
+    """Here both pieces are the broker's own; the first has no messages."""
+    pieces = [Piece(0, 0, "b1", 0), Piece(1, 1, "b1", 10_000)]
+    mapping = TopicMapping("S", "b1", 1, 5, queues={0: pieces})
+    world.connect().create("S", queues=2, body=dumps(mapping.to_json()))
+    world.net.settle(0.1)
+    assert world.route("S")["topicQueueMappingByBroker"]["b1"]["currIdMap"] == {"0": 1}
+    hour = datetime.fromtimestamp(world.clock.millis() / 1000).hour
+    world.service.broker.store_options.delete_when = str((hour + 2) % 24)
+    world.net.settle(600)
+    assert world.service.broker.mappings.table["S"].queues == {0: pieces}
+    world.service.broker.store_options.delete_when = f"{hour};{(hour + 1) % 24}"
+    world.net.settle(301)
+    assert world.service.broker.mappings.table["S"].queues == {0: pieces[1:]}
+    again = World(disk=world.stop().disk).start()
+    assert again.service.broker.mappings.table["S"].queues == {0: pieces[1:]}
 
 
 def test_requests_beyond_those_that_may_wait_are_counted(world: World) -> None:
