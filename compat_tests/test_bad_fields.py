@@ -68,7 +68,6 @@ class Spoiled(NamedTuple):
 DEPARTURES = {
     (RequestCode.POP_MESSAGE, "maxMsgNums"): "less than no messages are none; Apache's broker fails",
     (RequestCode.PEEK_MESSAGE, "maxMsgNums"): "less than no messages are none; Apache's broker fails",
-    (RequestCode.CHANGE_MESSAGE_INVISIBLETIME, "consumerGroup"): "nothing was popped by such a group",
     (RequestCode.QUERY_MESSAGE, "maxNum"): "less than no messages are none; Apache's broker fails",
     (
         RequestCode.VIEW_MESSAGE_BY_ID,

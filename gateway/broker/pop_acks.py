@@ -109,18 +109,18 @@ def change_invisible_time(broker: Broker, call: Call) -> Reply | Deferred[Reply]
     now = broker.clock.millis()
     if receipt.is_ordered:
         return _change_in_order(broker, key, header, receipt, now)
-    if validate_group(header.consumer_group) is not None:
-        return Reply(ResponseCode.NO_MESSAGE)
     # Check points are told apart by their times: the new one may not be taken for one that it replaces.
     pop_time = max(now, receipt.pop_time + 1)
+    response = ChangeInvisibleTimeResponseHeader(
+        pop_time=pop_time, invisible_time=header.invisible_time, revive_qid=receipt.revive_queue_id
+    )
+    if validate_group(header.consumer_group) is not None:
+        return Reply(header=response)  # nothing was popped by such a group, so there is nothing to store
     point = CheckPoint(
         _point_key(key, offset, pop_time, receipt.broker_name), header.invisible_time, (0,), header.suspend
     )
     ack = Ack(_point_key(key, receipt.start_offset, receipt.pop_time, receipt.broker_name), (offset,))
     put = broker.pops.log.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
-    response = ChangeInvisibleTimeResponseHeader(
-        pop_time=pop_time, invisible_time=header.invisible_time, revive_qid=receipt.revive_queue_id
-    )
     return _stored(broker, put, Reply(header=response))
 
 

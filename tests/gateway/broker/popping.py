@@ -112,10 +112,10 @@ class PopBroker(MemoryBroker):
         body = BatchAckMessageRequestBody(broker_name=fields[5], acks=[ack])
         return self.ask(RequestCode.BATCH_ACK_MESSAGE, None, body.encode(), peer=self.consumer)
 
-    def change(self, message: Popped, millis: int, *, suspend: bool = False) -> Answer:
+    def change(self, message: Popped, millis: int, *, suspend: bool = False, group: str = "G") -> Answer:
         """One CHANGE_MESSAGE_INVISIBLETIME."""
         header = ChangeInvisibleTimeRequestHeader(
-            consumer_group="G",
+            consumer_group=group,
             topic=message.topic,
             queue_id=message.queue_id,
             extra_info=message.receipt,

@@ -178,6 +178,15 @@ def test_a_group_with_an_impossible_name_acknowledges_nothing(broker: PopBroker)
     assert broker.broker.store.max_offset("rmq_sys_wheel_timer", 0) == 1
 
 
+def test_a_group_with_an_impossible_name_changes_no_time(broker: PopBroker) -> None:
+    """The answer is the one to a change; the message stays hidden as long as it was."""
+    (message,) = pop_some(broker)
+    answer = broker.change(message, 60_000, group="a\x02TAGS\x01x")
+    assert (answer.code, answer.ext["invisibleTime"]) == (0, "60000")
+    assert answer.ext["reviveQid"] == message.receipt.split(" ")[3]
+    assert broker.broker.store.max_offset("rmq_sys_wheel_timer", 0) == 1
+
+
 def test_an_empty_batch_is_none(broker: PopBroker) -> None:
     assert broker.ask(RequestCode.BATCH_ACK_MESSAGE).code == ResponseCode.NO_MESSAGE
     body = BatchAckMessageRequestBody(broker_name="b", acks=[]).encode()
