@@ -1,0 +1,86 @@
+"""What came of a run: kept as JSON, one file for each kind of server."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "results"
+
+PASSED = "passed"
+FAILED = "failed"
+IGNORED = "ignored"
+"""Switched off in Apache's source."""
+INSIDE = "inside"
+"""Needs the server in the process of the test."""
+
+WHOLE_CLASS = "*"
+"""Stands for the method when the class as a whole failed or was left out."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one method: the best of all tries."""
+
+    result: str
+    seconds: float = 0.0
+    reason: str = ""
+    tries: int = 1
+
+
+Outcomes = dict[str, Outcome]
+"""By method."""
+
+
+@dataclass
+class Results:
+    """A run against one kind of server."""
+
+    server: str
+    date: str
+    classes: dict[str, Outcomes]
+
+    def save(self, path: Path) -> None:
+        """Write them as JSON."""
+        shape = {
+            "server": self.server,
+            "date": self.date,
+            "classes": {
+                name: {method: asdict(outcome) for method, outcome in sorted(outcomes.items())}
+                for name, outcomes in sorted(self.classes.items())
+            },
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(shape, indent=1) + "\n")
+
+    def passed(self, name: str) -> set[str]:
+        """The methods of a class that passed."""
+        outcomes = self.classes.get(name, {})
+        return {method for method, outcome in outcomes.items() if outcome.result == PASSED}
+
+
+def recorded(kind: str) -> Path:
+    """The file of the recorded run against a kind of server."""
+    return FOLDER / f"{kind}.json"
+
+
+def load(path: Path) -> Results:
+    """Read what :meth:`Results.save` wrote; no classes if there is no file."""
+    if not path.exists():
+        return Results(path.stem, "", {})
+    shape = json.loads(path.read_text())
+    classes = {
+        name: {method: Outcome(**outcome) for method, outcome in outcomes.items()}
+        for name, outcomes in shape["classes"].items()
+    }
+    return Results(shape["server"], shape["date"], classes)
+
+
+def better(old: Outcome | None, new: Outcome) -> Outcome:
+    """What stands after another try."""
+    if old is None:
+        return new
+    tries = old.tries + new.tries
+    chosen = old if old.result == PASSED else new
+    return Outcome(chosen.result, chosen.seconds, chosen.reason, tries)

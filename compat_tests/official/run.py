@@ -1,0 +1,114 @@
+"""The official tests against one kind of server: several lanes at once, what fails tried again elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compat_tests.official.classes import GROUPS
+from compat_tests.official.lane import Lane, prepare
+from compat_tests.official.results import FAILED, WHOLE_CLASS, Outcomes, Results, better
+from compat_tests.runtime import Runtime
+
+TRIES = 3
+"""A method passes if one of so many tries passes: Apache's own server needs that on a busy machine."""
+
+
+@dataclass
+class Work:
+    """Classes to run in one JVM, each with the methods wanted of it (none: all)."""
+
+    classes: list[tuple[str, list[str]]]
+    tries: int = 1
+    lanes: set[int] = field(default_factory=set)
+    """Where it has been tried: some tests want names that nobody has used."""
+
+
+class OfficialRun:
+    """A run; classes are waited for one by one."""
+
+    def __init__(
+        self, kind: str, runtime: Runtime, folder: Path, lanes: int, names: Iterable[str] | None = None
+    ) -> None:
+        self.results = Results(kind, time.strftime("%Y-%m-%d", time.gmtime()), {})
+        chosen = None if names is None else set(names)
+        self._settled: dict[str, Future[Outcomes]] = {}
+        self._work: list[Work] = []
+        for package, classes in GROUPS.items():
+            wanted = [f"{package}.{name}" for name in classes]
+            wanted = [name for name in wanted if chosen is None or name in chosen]
+            if wanted:
+                self._work.append(Work([(name, []) for name in wanted]))
+                self._settled |= {name: Future() for name in wanted}
+        self._lanes = [Lane(kind, runtime, folder / f"lane-{number}") for number in range(lanes)]
+        self._changed = threading.Condition()
+        self._open = len(self._settled)
+        self._threads = ThreadPoolExecutor(lanes, "official")
+
+    def start(self) -> OfficialRun:
+        """Start all lanes; returns itself."""
+        prepare()
+        for number in range(len(self._lanes)):
+            self._threads.submit(self._serve, number)
+        return self
+
+    def outcomes(self, name: str, timeout: float) -> Outcomes:
+        """Wait until a class has had all its tries."""
+        return self._settled[name].result(timeout)
+
+    def close(self) -> None:
+        """End what still runs."""
+        with self._changed:
+            self._work.clear()
+            self._open = 0
+            self._changed.notify_all()
+        for lane in self._lanes:
+            lane.close()
+        self._threads.shutdown()
+
+    def _serve(self, number: int) -> None:
+        lane = self._lanes[number]
+        try:
+            lane.start()
+            while (work := self._next(number)) is not None:
+                for name, wanted in work.classes:
+                    self._note(name, lane.run(name, wanted), work, number)
+                lane.rest()
+        except BaseException as failure:
+            for waiting in self._settled.values():
+                if not waiting.done():
+                    waiting.set_exception(failure)
+            raise
+        finally:
+            lane.close()
+
+    def _next(self, number: int) -> Work | None:
+        """What this lane does now; waits while others may still leave something to it."""
+        with self._changed:
+            while self._open:
+                for work in self._work:
+                    if number not in work.lanes or len(work.lanes) == len(self._lanes):
+                        self._work.remove(work)
+                        return work
+                self._changed.wait(1)
+            return None
+
+    def _note(self, name: str, outcomes: Outcomes, work: Work, number: int) -> None:
+        with self._changed:
+            kept = self.results.classes.setdefault(name, {})
+            for method, outcome in outcomes.items():
+                kept[method] = better(kept.get(method), outcome)
+            failed = [method for method, outcome in kept.items() if outcome.result == FAILED]
+            if failed and work.tries < TRIES:
+                if WHOLE_CLASS in failed:
+                    kept.pop(WHOLE_CLASS)
+                    failed = []
+                self._work.append(Work([(name, failed)], work.tries + 1, work.lanes | {number}))
+            else:
+                self._open -= 1
+                self._settled[name].set_result(kept)
+            self._changed.notify_all()

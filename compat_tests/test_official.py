@@ -1,0 +1,52 @@
+"""Apache's own integration tests: what passes on Apache's server passes here.
+
+Each class is a test. Which methods Apache's server passes was recorded by hand, see ``official/__init__``;
+``MQGATEWAY_OFFICIAL=apache`` runs them against Apache's server instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compat_tests.official.classes import CLASSES, NOT_HERE
+from compat_tests.official.results import load, recorded
+from compat_tests.official.run import OfficialRun
+from compat_tests.peers import Peers
+
+KIND = os.environ.get("MQGATEWAY_OFFICIAL", "ours")
+
+LANES = int(os.environ.get("MQGATEWAY_OFFICIAL_LANES", "3"))
+"""Clusters and JVMs at once: these tests wait more than they work."""
+
+RUN_SECONDS = 2400
+
+JUDGE = load(recorded("apache"))
+
+
+@pytest.fixture(scope="module")
+def official(peers: Peers, work: Path) -> Iterator[OfficialRun]:
+    """The run of all classes; they are waited for one by one."""
+    run = OfficialRun(KIND, peers.runtime, work / "official", LANES).start()
+    yield run
+    run.close()
+
+
+@pytest.mark.timeout(RUN_SECONDS)
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_passes_on_apache_passes_here(official: OfficialRun, name: str) -> None:
+    """Every method of a class that passed on Apache's server, in one of three tries."""
+    outcomes = official.outcomes(name, RUN_SECONDS)
+    lost = {
+        method: outcomes[method].reason if method in outcomes else "did not run"
+        for method in JUDGE.passed(name) - official.results.passed(name)
+    }
+    assert lost == {}
+
+
+def test_every_class_of_the_tests_is_accounted_for() -> None:
+    """83 classes are named as tests; each runs here or has a reason why not."""
+    assert len({*CLASSES, *NOT_HERE}) == len(CLASSES) + len(NOT_HERE) == 83
