@@ -69,7 +69,9 @@ class TopicMapping:
     def leads(self, queue_id: int) -> bool:
         """Whether the broker is the one that a queue is written to."""
         pieces = self.queues.get(queue_id)
-        return bool(pieces) and pieces[-1].broker_name == self.broker_name
+        if not pieces:
+            return False
+        return pieces[-1].broker_name == self.broker_name
 
     def info(self) -> dict[str, Any]:
         """What name servers are told: which queues the broker leads, and where it has them."""

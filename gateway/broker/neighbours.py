@@ -7,9 +7,10 @@ is old is still better than none. Standard: `BrokerOuterAPI.refreshMetadata`, `R
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator
+from typing import Any, NoReturn
 
-from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from engine.clock import Clock
@@ -50,19 +51,27 @@ class Neighbours:
                 raise _failed(f"cannot find addr for broker {name}")
             return maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
 
-        def explained(failure: Failure) -> Failure:
-            if failure.check(RequestError):
-                return failure
-            return Failure(_failed(f"broker {name} does not answer: {failure.value}"))
+        def explained(failure: Failure) -> NoReturn:
+            if isinstance(failure.value, RequestError):
+                raise failure.value
+            raise _failed(f"broker {name} does not answer: {failure.value}")
 
         return self._fresh().addCallback(asked).addErrback(explained)
 
-    def ask_name_server(self, command: RemotingCommand) -> Deferred[RemotingCommand]:
+    @inlineCallbacks
+    def ask_name_server(self, command: RemotingCommand) -> Generator[Deferred[Any], Any, RemotingCommand]:
         """Ask one name server after the other, until one answers with success; fails when none does."""
-        addresses = [part.strip() for part in self._options.namesrv_addr.split(";") if part.strip()]
-        if not addresses:
-            return maybeDeferred(_no_name_server)
-        return self._ask_one_of(addresses, command)
+        why: Exception = _failed("there is no name server (namesrvAddr)")
+        for address in (part.strip() for part in self._options.namesrv_addr.split(";") if part.strip()):
+            try:
+                answer: RemotingCommand = yield maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
+            except Exception as error:  # of any kind: the next one may answer
+                why = error
+                continue
+            if answer.code == ResponseCode.SUCCESS:
+                return answer
+            why = _failed(f"the name server answers {answer.code}, {answer.remark}")
+        raise why
 
     def __len__(self) -> int:
         return len(self._addresses)
@@ -92,28 +101,6 @@ class Neighbours:
         waiting, self._waiting = self._waiting, []
         for ready in waiting:
             ready.callback(None)
-
-    def _ask_one_of(self, addresses: Sequence[str], command: RemotingCommand) -> Deferred[RemotingCommand]:
-        address, *others = addresses
-
-        def again(failure: Failure) -> Failure | Deferred[RemotingCommand]:
-            return self._ask_one_of(others, command) if others else failure
-
-        return (
-            maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
-            .addCallback(_succeeded)
-            .addErrback(again)
-        )
-
-
-def _succeeded(answer: RemotingCommand) -> RemotingCommand:
-    if answer.code != ResponseCode.SUCCESS:
-        raise _failed(f"the name server answers {answer.code}, {answer.remark}")
-    return answer
-
-
-def _no_name_server() -> RemotingCommand:
-    raise _failed("there is no name server (namesrvAddr)")
 
 
 def _unknown(failure: Failure) -> None:

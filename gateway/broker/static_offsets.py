@@ -8,7 +8,7 @@ Standard: `rewriteRequestForStaticTopic` of `AdminBrokerProcessor` and `Consumer
 from collections.abc import Generator
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, inlineCallbacks, succeed
 
 from engine.mapping.pieces import Piece
 from gateway.broker.broker import Broker
@@ -129,6 +129,7 @@ def update_offset(
     return asked.addCallback(lambda answer: Reply(answer.code, remark=answer.remark))
 
 
+@inlineCallbacks
 def _ask(
     broker: Broker,
     call: Call,
@@ -137,12 +138,15 @@ def _ask(
     plain: RequestFunction,
     kind: type[H],
     **fields: Any,
-) -> Deferred[H]:
+) -> Generator[Deferred[Any], Any, H]:
     """What the broker of a piece, this or another, says of its queue. Fails with `RequestError`."""
     inner = changed(call, queue_id=piece.queue_id, **fields)
     if place.is_here(piece):
-        return maybeDeferred(plain, broker, inner).addCallback(lambda reply: reply.header)
-    return forwarded(broker, piece, call.command.code, inner).addCallback(_read, piece, kind)
+        reply = plain(broker, inner)
+        assert isinstance(reply, Reply) and isinstance(reply.header, kind)
+        return reply.header
+    answer: RemotingCommand = yield forwarded(broker, piece, call.command.code, inner)
+    return _read(answer, piece, kind)
 
 
 def _end(broker: Broker, place: Place, piece: Piece) -> Deferred[int]:
@@ -160,7 +164,7 @@ def _end(broker: Broker, place: Place, piece: Piece) -> Deferred[int]:
     return asked.addCallback(_read, piece, GetMaxOffsetResponseHeader).addCallback(lambda told: told.offset)
 
 
-def _read(answer: Any, piece: Piece, kind: type[H]) -> H:
+def _read(answer: RemotingCommand, piece: Piece, kind: type[H]) -> H:
     if answer.code == ResponseCode.QUERY_NOT_FOUND:
         raise RequestError(answer.code, answer.remark or "")
     if answer.code != ResponseCode.SUCCESS:
