@@ -87,9 +87,8 @@ class BrokerService:
         self._threads: list[ThreadWorker] = []
         aside: Worker | None = None
         if worker is None:
-            threads = store_options.cold_read_threads
             worker = ThreadWorker(reactor)  # type: ignore[arg-type]
-            aside = ThreadWorker(reactor, threads, "reads")  # type: ignore[arg-type]
+            aside = ThreadWorker(reactor, store_options.cold_read_threads, "reads")  # type: ignore[arg-type]
             self._threads = [aside, worker]
         self._worker: Worker = worker
         self._beat_timer: Timer | None = None
