@@ -7,6 +7,8 @@ Standard: `AdminBrokerProcessor`.
 
 from collections.abc import Sequence
 
+from twisted.internet.defer import Deferred
+
 from engine import lenient_json
 from engine.attributes import AttributeRefused, parse_changes
 from engine.errors import ConfigError
@@ -36,8 +38,11 @@ from gateway.codec.headers import (
 from gateway.remoting.call import Call, Reply, RequestError
 
 
-def update_topic(broker: Broker, call: Call) -> Reply:
-    """17 UPDATE_AND_CREATE_TOPIC: the whole configuration; attributes as changes, `+name=value,-name`."""
+def update_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    """17 UPDATE_AND_CREATE_TOPIC: the whole configuration; attributes as changes, `+name=value,-name`.
+
+    Answered once the name servers know, so that who asks them next finds the topic.
+    """
     header = call.header
     assert isinstance(header, CreateTopicRequestHeader)
     try:
@@ -55,10 +60,10 @@ def update_topic(broker: Broker, call: Call) -> Reply:
         attributes=changes,
     )
     _update(broker, [config])
-    return Reply()
+    return _once_known(broker)
 
 
-def update_topics(broker: Broker, call: Call) -> Reply:
+def update_topics(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """18 UPDATE_AND_CREATE_TOPIC_LIST: all of them or none.
 
     Departs from the standard, where one topic that is as asked for already ends the whole request.
@@ -69,7 +74,13 @@ def update_topics(broker: Broker, call: Call) -> Reply:
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     _update(broker, configs)
-    return Reply()
+    return _once_known(broker)
+
+
+def _once_known(broker: Broker) -> Reply | Deferred[Reply]:
+    """That it is done, when the name servers have heard of it. Standard: `registerIncrementBrokerData`."""
+    known = broker.when_registered()
+    return Reply() if known.called else known.addCallback(lambda _: Reply())
 
 
 def delete_topic(broker: Broker, call: Call) -> Reply:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+
     from engine.assignment import RequestModes
     from engine.broadcasts import BroadcastOffsets
     from engine.clock import Clock
@@ -57,8 +59,8 @@ class Broker:
     """The parts of one broker.
 
     `store_host` is the broker's own address as records hold it, `unique_keys` makes the keys of
-    messages that came without one, and `register_soon` asks the registration to tell the name
-    servers what has changed.
+    messages that came without one, `register_soon` asks the registration to tell the name
+    servers what has changed, and what `when_registered` gives fires once they have heard it, or cannot.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Broker:
         store_host: bytes,
         configuration: Configuration,
         register_soon: Callable[[], None],
+        when_registered: Callable[[], Deferred[None]],
     ) -> None:
         self.options = options
         self.store_options = store_options
@@ -127,3 +130,4 @@ class Broker:
         self.store_host = store_host
         self.configuration = configuration
         self.register_soon = register_soon
+        self.when_registered = when_registered

@@ -10,6 +10,8 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple
 
+from twisted.internet.defer import Deferred
+
 from engine.assignment import RequestModes
 from engine.broadcasts import BroadcastOffsets
 from engine.clock import Clock
@@ -54,6 +56,7 @@ def build_broker(
     port: int,
     ask: Ask,
     register_soon: Callable[[], None],
+    when_registered: Callable[[], Deferred[None]],
 ) -> Broker:
     """A broker that clients reach on `port` and that asks other servers with `ask`.
 
@@ -109,6 +112,7 @@ def build_broker(
         store_host=host,
         configuration=Configuration(settings, disk, clock, options.broker_config_path),
         register_soon=register_soon,
+        when_registered=when_registered,
     )
 
 

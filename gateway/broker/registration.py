@@ -86,6 +86,7 @@ class Registration:
         self._registrars: dict[str, Registrar] = {}
         self._gathered: set[str] | None = set()
         self._timers: dict[str, Timer] = {}
+        self._waiting: list[Deferred[None]] = []
         self._is_running = False
 
     def start(self) -> Deferred[None]:
@@ -102,6 +103,7 @@ class Registration:
         for timer in self._timers.values():
             if timer.active():
                 timer.cancel()
+        self.check_told()
         farewells = [registrar.stop() for registrar in self._registrars.values()]
         return DeferredList(farewells, consumeErrors=True).addCallback(lambda _: None)
 
@@ -116,6 +118,25 @@ class Registration:
             self._gathered.add(topic)
         if is_first:
             self._timers["gather"] = self._clockwork.callLater(GATHER_SECONDS, self._tell_gathered)
+
+    def told(self) -> Deferred[None]:
+        """Tell now what was gathered; fires once each name server that is there has heard it; never fails."""
+        told: Deferred[None] = Deferred()
+        self._waiting.append(told)
+        if self._gathered != set():
+            self._timers["gather"].cancel()
+            self._tell_gathered()
+        else:
+            self.check_told()
+        return told
+
+    def check_told(self) -> None:
+        """Let those go on who wait until the name servers know, if they do."""
+        if self._is_running and any(one.is_hearing for one in self._registrars.values()):
+            return
+        waiting, self._waiting = self._waiting, []
+        for told in waiting:
+            told.callback(None)
 
     def again_later(self, registrar: Registrar) -> None:
         """Try a name server again that could not be told."""
@@ -215,6 +236,7 @@ class Registration:
         gathered, self._gathered = self._gathered, set()
         for registrar in self._registrars.values():
             registrar.tell(gathered)
+        self.check_told()
 
     def _retry(self, registrar: Registrar) -> None:
         if self._registrars.get(registrar.address) is registrar:
@@ -263,6 +285,11 @@ class Registrar:
         if not self._is_busy:
             self._tell_now()
 
+    @property
+    def is_hearing(self) -> bool:
+        """Whether it was there the last time, and is being told something."""
+        return self._is_busy and self._is_reachable is True
+
     def check(self) -> None:
         """Register again; unless `forceRegister` asks for that always, only when the server is behind."""
         if self._registration.options.force_register or not self._is_reachable:
@@ -308,6 +335,7 @@ class Registrar:
             log.info("Registered with name server %s", self.address)
         if self._everything or self._topics:
             self._tell_now()
+        self._registration.check_told()
 
     def _end_conversation(self) -> None:
         self._is_busy = False
@@ -322,6 +350,7 @@ class Registrar:
             first: Failure = failure.value.subFailure  # type: ignore[union-attr]
             log.warning("Name server %s cannot be told of this broker: %s", self.address, first.value)
         self._registration.again_later(self)
+        self._registration.check_told()
 
 
 def _accepted(answer: RemotingCommand) -> RemotingCommand:

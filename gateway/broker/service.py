@@ -114,6 +114,7 @@ class BrokerService:
             port=self.port,
             ask=self._client.request,
             register_soon=lambda: self.registration.soon(),
+            when_registered=lambda: self.registration.told(),
         )
         self.registration = Registration(
             options,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from engine.assignment import RequestModes
 from engine.broadcasts import BroadcastOffsets
@@ -286,6 +286,7 @@ class MemoryBroker:
             store_host=STORE_HOST,
             configuration=Configuration(OptionSet(options, store_options), disk, clock, CONFIG_PATH),
             register_soon=lambda: None,
+            when_registered=lambda: succeed(None),
         )
 
     def ask_outside(

@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
+from gateway.broker.admin_topics import update_topic
 from gateway.codec.bodies import CreateTopicListRequestBody
 from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
 from gateway.codec.headers import (
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
@@ -14,7 +17,9 @@ from gateway.codec.headers import (
     QueryConsumeTimeSpanRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
+from gateway.remoting.call import Call
 from tests.gateway.broker.admin import AdminBroker, keyed, queue
+from tests.gateway.broker.helpers import FakePeer
 
 INVALID = ResponseCode.INVALID_PARAMETER
 SYSTEM = ResponseCode.SYSTEM_ERROR
@@ -61,6 +66,19 @@ def test_a_topic_is_created_as_asked(broker: AdminBroker) -> None:
         "writeQueueNums": 3,
     }
     assert told == ["T"]
+
+
+def test_a_new_topic_is_answered_once_the_name_servers_know(broker: AdminBroker) -> None:
+    known: Deferred[None] = Deferred()
+    broker.broker.when_registered = lambda: known
+    header = create("T")
+    call = Call(
+        RemotingCommand.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header), header, b"", FakePeer(), 0
+    )
+    answer = update_topic(broker.broker, call)
+    assert isinstance(answer, Deferred) and not answer.called
+    known.callback(None)
+    assert answer.called
 
 
 def test_a_topic_that_is_as_asked_stays_untouched(broker: AdminBroker) -> None:

@@ -1,7 +1,7 @@
 """The parts of a broker, made out of its options."""
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from engine.clock import ManualClock
 from engine.message import pack_host
@@ -25,6 +25,7 @@ def build(disk: CrashDisk, **options: str) -> Broker:
         port=10911,
         ask=lambda address, command, timeout: Deferred(),
         register_soon=lambda: None,
+        when_registered=lambda: succeed(None),
     )
 
 

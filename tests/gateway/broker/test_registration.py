@@ -382,3 +382,29 @@ def test_a_stop_takes_the_broker_off_every_name_server_that_is_there() -> None:
     world.change("A")
     world.time.advance(100)
     assert world.take() == [] and world.time.getDelayedCalls() == []
+
+
+def test_who_waits_until_it_is_told_goes_on_with_the_last_answer() -> None:
+    world = World(f"{ONE};{TWO}").started()
+    done: list[object] = []
+    world.registration.told().addCallback(done.append)
+    assert done == [None]  # nothing has changed
+    world.registration.soon("new")
+    world.topics.put(TopicConfig("new", 4, 4))
+    world.registration.told().addCallback(done.append)
+    first, second = world.take()
+    first.agree()
+    assert done == [None]
+    second.answer.errback(PeerGone("gone"))  # it cannot be told: nobody waits for that
+    assert done == [None, None]
+
+
+def test_nobody_waits_for_a_registration_that_has_stopped() -> None:
+    world = World().started()
+    world.topics.put(TopicConfig("new", 4, 4))
+    world.registration.soon("new")
+    done: list[object] = []
+    world.registration.told().addCallback(done.append)
+    assert done == []
+    world.registration.stop()
+    assert done == [None]

@@ -212,7 +212,6 @@ def test_a_name_server_that_comes_back_learns_everything() -> None:
 
 def test_a_new_topic_is_known_to_the_name_server_at_once(world: World) -> None:
     world.connect().create("T", queues=3)
-    world.net.settle(0.5)
     assert world.route("T")["queueDatas"][0]["readQueueNums"] == 3
 
 
