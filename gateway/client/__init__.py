@@ -23,12 +23,18 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     consumer      a member of a group: subscriptions, queues that come and go, offsets; `pulling` one pull
     push          pulls by itself and gives what comes to a listener (`listening`): all at once
                   (`consuming`) or in order (`ordered`); `returning` hands back what failed, `running` counts
+    popping       is given messages by the broker instead of pulling (`receipts` are what they are
+                  acknowledged with)
+    admin         asks what administrators ask (`admin_question`): name servers (`admin_names`), brokers
+                  about `admin_topics`, `admin_groups`, `admin_consumers`, `admin_messages`, `admin_lite`,
+                  `admin_access`, `admin_replicas` and themselves (`admin_broker`)
     trace         records of what was sent and consumed, if wanted
     served        what brokers ask of clients
     loop          the thread that `blocking` and `aio` run the core in
 """
 
 from gateway.client.blocking import (
+    Admin,
     LitePullConsumer,
     Producer,
     PullConsumer,
@@ -64,6 +70,7 @@ from gateway.client.subscriptions import Sql
 from gateway.codec.bodies import MessageQueue
 
 __all__ = [
+    "Admin",
     "BadArgument",
     "BrokerError",
     "ClientError",

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -67,13 +67,14 @@ class Asking:
         timeout: float | None = None,
         vip: bool = False,
         remark: str | None = None,
+        fields: Mapping[str, str] | None = None,
     ) -> RemotingCommand:
         """The answer of a server, refusals included; `timeout` in seconds.
 
-        `vip`: a request that may go to the port that serves no pulls. Raises `Unreachable`, `TimedOut` or
-        `TooBusy`.
+        `vip`: a request that may go to the port that serves no pulls. `fields` go along beside those of the
+        header. Raises `Unreachable`, `TimedOut` or `TooBusy`.
         """
-        command = self._command(code, header, body, remark)
+        command = self._command(code, header, body, remark, fields)
         limit = self._timeout if timeout is None else timeout
         try:
             return await self._remoting.request(self._place(address, vip), command, max(0.0, limit))
@@ -115,8 +116,17 @@ class Asking:
         """Say something that is not answered; nobody learns whether it arrived."""
         self._remoting.send_oneway(self._place(address, vip), self._command(code, header, body, remark))
 
-    def _command(self, code: int, header: Header | None, body: bytes, remark: str | None) -> RemotingCommand:
+    def _command(
+        self,
+        code: int,
+        header: Header | None,
+        body: bytes,
+        remark: str | None,
+        fields: Mapping[str, str] | None = None,
+    ) -> RemotingCommand:
         command = RemotingCommand.request(code, header, body)
+        if fields:
+            command.ext_fields.update(fields)
         command.language = self._language
         command.remark = remark
         # Binary headers have no room for the larger codes.

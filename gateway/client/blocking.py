@@ -20,7 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from gateway.client import lite_pull, producer, pull, push, transactions
+from engine.groups import SubscriptionGroupConfig
+from engine.topics import TopicConfig
+from gateway.client import admin, lite_pull, producer, pull, push, transactions
+from gateway.client.admin_question import Question
 from gateway.client.allocation import Strategy
 from gateway.client.consumer import QueuesChanged
 from gateway.client.listening import Context, Outcome
@@ -36,9 +39,10 @@ from gateway.client.message import (
 from gateway.client.options import PushOptions
 from gateway.client.selectors import Selector
 from gateway.client.subscriptions import Sql
-from gateway.codec.bodies import MessageQueue
+from gateway.codec.bodies import BrokerData, MessageQueue
 
 __all__ = [
+    "Admin",
     "LitePullConsumer",
     "Message",
     "Producer",
@@ -49,6 +53,7 @@ __all__ = [
 ]
 
 C = TypeVar("C", bound=Any)
+T = TypeVar("T")
 
 Listener = Callable[[Sequence[ReceivedMessage], Context], Outcome]
 
@@ -414,3 +419,60 @@ class LitePullConsumer(Face[lite_pull.LitePullConsumer]):
     def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
         """The offset of the first message stored at a time (ms since the epoch) or later."""
         return self._loop.call(self._core.search_offset, queue, timestamp)
+
+
+class Admin(Face[admin.Admin]):
+    """Asks brokers and name servers what administrators ask: see `gateway.client.admin`."""
+
+    def __init__(self, namesrv: str | None = None, **settings: Any) -> None:
+        super().__init__(
+            lambda **given: admin.Admin(Loop.shared(), **given), namesrv=namesrv, settings=settings
+        )
+
+    def ask(self, question: Question[T], broker: str, timeout: float | None = None) -> T:
+        """Ask a broker, by its name or its `host:port`; `timeout` in seconds."""
+        return self._loop.call(lambda: self._core.ask(question, broker, timeout))
+
+    def ask_brokers(
+        self, question: Question[T], cluster: str | None = None, timeout: float | None = None
+    ) -> dict[str, T]:
+        """Ask the master of every broker group, or of those in a cluster; by broker name."""
+        return self._loop.call(lambda: self._core.ask_brokers(question, cluster, timeout))
+
+    def ask_name_server(self, question: Question[T]) -> T:
+        """Ask the name servers in turn until one answers."""
+        return self._loop.call(lambda: self._core.ask_name_server(question))
+
+    def ask_name_servers(self, question: Question[T], timeout: float | None = None) -> dict[str, T]:
+        """Ask every name server; by address."""
+        return self._loop.call(lambda: self._core.ask_name_servers(question, timeout))
+
+    def brokers(self, cluster: str | None = None) -> dict[str, BrokerData]:
+        """Every broker group, or those of a cluster, by name."""
+        return self._loop.call(self._core.brokers, cluster)
+
+    def create_topic(
+        self, config: TopicConfig, *, cluster: str | None = None, brokers: Iterable[str] = ()
+    ) -> None:
+        """Create or change a topic on all brokers, on those of a cluster, or on these."""
+        self._loop.call(self._core.create_topic, config, cluster=cluster, brokers=brokers)
+
+    def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
+        """Delete a topic on all brokers that have it, and let the name servers forget it."""
+        self._loop.call(self._core.delete_topic, topic, cluster=cluster)
+
+    def create_group(self, config: SubscriptionGroupConfig, *, cluster: str | None = None) -> None:
+        """Create or change a consumer group on all brokers, or on those of a cluster."""
+        self._loop.call(self._core.create_group, config, cluster=cluster)
+
+    def delete_group(self, group: str, *, cluster: str | None = None, with_offsets: bool = False) -> None:
+        """Delete a consumer group on all brokers, or on those of a cluster."""
+        self._loop.call(self._core.delete_group, group, cluster=cluster, with_offsets=with_offsets)
+
+    def queues(self, topic: str) -> list[MessageQueue]:
+        """Every queue of a topic that can be read."""
+        return self._loop.call(self._core.queues, topic)
+
+    def reset_offsets(self, group: str, topic: str, timestamp: int) -> dict[MessageQueue, int]:
+        """Let a group go on from a time in all queues of a topic; the new offsets."""
+        return self._loop.call(self._core.reset_offsets, group, topic, timestamp)

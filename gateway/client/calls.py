@@ -101,14 +101,14 @@ class Calls:
 
     async def assignments(
         self, topic: str, group: str, strategy: str, model: str
-    ) -> list[MessageQueueAssignment]:
-        """The queues that the broker gives us, and whether to pull or pop them."""
+    ) -> list[MessageQueueAssignment] | None:
+        """The queues that the broker gives us, and whether to pull or pop them; None: it cannot tell now."""
         address = await self._directory.somebody(topic)
         body = QueryAssignmentRequestBody(topic, group, self._client_id, strategy, model)
         answer = await self._asking.expect(
             address, RequestCode.QUERY_ASSIGNMENT, None, body.encode(), vip=True
         )
-        return decode_body(QueryAssignmentResponseBody, answer).message_queue_assignments or []
+        return decode_body(QueryAssignmentResponseBody, answer).message_queue_assignments
 
     # Locks of ordered queues
 

@@ -263,9 +263,11 @@ class Client:
         try:
             while self._greeting[address]:
                 self._greeting[address] = False
-                self.versions[address] = await self.calls.heartbeat(address, self._heartbeat_data())
-        except ClientError as error:
-            log.warning("broker %s was not told that we are there: %s", broker.broker_name, error)
+                try:
+                    self.versions[address] = await self.calls.heartbeat(address, self._heartbeat_data())
+                except ClientError as error:
+                    # What came meanwhile, as a newer subscription, is told all the same.
+                    log.warning("broker %s was not told that we are there: %s", broker.broker_name, error)
         finally:
             del self._greeting[address]
 
@@ -304,6 +306,10 @@ class Client:
                 balanced = await member.rebalance() and balanced
             except ClientError as error:
                 log.warning("queues of group %s cannot be shared: %s", member.group, error)
+                balanced = False
+            except Exception:
+                # Whatever it is: a group that shares no queues any more would be worse.
+                log.exception("queues of group %s cannot be shared", member.group)
                 balanced = False
         self._is_rebalancing = False
         self._rebalanced_at = self.schedule.seconds()

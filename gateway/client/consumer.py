@@ -49,6 +49,11 @@ RESET_PAUSE_SECONDS = 10.0
 UNKNOWN_SECONDS = 2.0
 """After which topics are looked for again that had no route at the start."""
 HALF_AN_HOUR_MILLIS = 1_800_000
+FIRST_SECONDS = 0.5
+"""Time that the member who had a queue before is given to commit, before the queue is read."""
+PAUSED_MILLIS = 1_000
+FLOW_CONTROL_MILLIS = 50
+BROKER_FLOW_CONTROL_MILLIS = 20
 
 QueuesChanged = Callable[[str, Collection[MessageQueue], Collection[MessageQueue]], object]
 """Told the topic, all its queues, and ours, when ours have changed."""

@@ -69,7 +69,7 @@ class Concurrent:
             if process.dropped:
                 return
             context = Context(queue)
-            outcome = await self._listened(messages, context)
+            outcome = await self.call(messages, context)
             if process.dropped:
                 log.info("%s is not ours any more; %d messages may come again", queue, len(messages))
             else:
@@ -77,7 +77,8 @@ class Concurrent:
         finally:
             self.slots.leave()
 
-    async def _listened(self, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
+    async def call(self, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
+        """What the listener makes of messages; its failure is LATER."""
         consumer, clock = self._consumer, self._consumer.client.clock
         consumer.restore_topics(messages)
         began = clock.millis()

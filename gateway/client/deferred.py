@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from engine.clock import Clock, SystemClock
 from engine.disk import Disk, RealDisk
 from engine.worker import Worker
+from gateway.client.admin import Admin
 from gateway.client.client import Client, Surroundings
 from gateway.client.lite_pull import LitePullConsumer
 from gateway.client.message import Message
@@ -24,6 +25,7 @@ from gateway.client.transactions import TransactionProducer
 from gateway.remoting.loop import Reactor
 
 __all__ = [
+    "Admin",
     "Client",
     "LitePullConsumer",
     "Message",

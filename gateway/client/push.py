@@ -11,16 +11,27 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from engine.message import RETRY_PREFIX
+from engine.pop.names import retry_topic
 from gateway.client.allocation import Strategy
 from gateway.client.asking import as_deferred
 from gateway.client.client import Client, Surroundings
-from gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
+from gateway.client.consumer import (
+    BROKER_FLOW_CONTROL_MILLIS,
+    FIRST_SECONDS,
+    FLOW_CONTROL_MILLIS,
+    PAUSED_MILLIS,
+    GroupConsumer,
+    QueuesChanged,
+    checked_time,
+)
 from gateway.client.consuming import Concurrent
 from gateway.client.errors import BadArgument, BrokerError, ClientError
 from gateway.client.listening import Listener
 from gateway.client.message import PullResult, PullStatus, ReceivedMessage
 from gateway.client.options import PushOptions, made
 from gateway.client.ordered import Ordered
+from gateway.client.popping import Popping
 from gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from gateway.client.returning import Returns
 from gateway.client.subscriptions import Sql
@@ -30,14 +41,10 @@ from gateway.codec.codes import ResponseCode
 
 log = logging.getLogger(__name__)
 
-FIRST_PULL_SECONDS = 0.5
-"""Time that the member who had a queue before is given to commit."""
-PAUSED_MILLIS = 1_000
-FLOW_CONTROL_MILLIS = 50
-BROKER_FLOW_CONTROL_MILLIS = 20
 UNLOCK_DELAY_MILLIS = 20_000
 """After which an ordered queue is given up although its listener is still at work."""
 RECONSUME_TIMES = 16
+POP = "POP"
 
 
 class Line:
@@ -84,9 +91,15 @@ class PushConsumer(GroupConsumer):
         if options.enable_trace:
             self.tracer = Tracer(self.client, options, surroundings, group)
         times = options.max_reconsume_times
-        self._returns = Returns(self, surroundings, RECONSUME_TIMES if times == -1 else times)
+        times_max = RECONSUME_TIMES if times == -1 else times
+        self._returns = Returns(self, surroundings, times_max)
         make: Callable[..., Concurrent | Ordered] = Ordered if is_ordered else Concurrent
         self._consumption = make(self, options, listener, self._returns)
+        self._popping: Popping | None = None
+        if isinstance(self._consumption, Concurrent) and not (
+            options.client_rebalance or self.is_broadcasting
+        ):
+            self._popping = Popping(self, options, self._consumption, times_max)
 
     # Its life
 
@@ -142,12 +155,44 @@ class PushConsumer(GroupConsumer):
 
     # Queues
 
+    async def rebalance(self) -> bool:
+        """See `GroupConsumer.rebalance`."""
+        balanced = await super().rebalance()
+        if self._popping is not None:
+            self._popping.keep(self.subscriptions)
+        return balanced
+
+    async def _rebalance_topic(self, topic: str) -> bool:
+        if self._popping is None:
+            return await super()._rebalance_topic(topic)
+        model = self.settings.message_model.value
+        told = await self.client.calls.assignments(topic, self.group, self._strategy.name, model)
+        if told is None:
+            return False
+        popped = {one.message_queue for one in told if one.mode == POP}
+        pulled = {one.message_queue for one in told} - popped
+        if not topic.startswith(RETRY_PREFIX) and bool(popped) != bool(pulled):
+            self._want_what_was_popped(retry_topic(topic, self.group, is_v2=False), bool(pulled))
+        changed = await self._take_over(topic, pulled)
+        if self._popping.take_over(topic, popped) or changed:
+            await self._division_changed(topic, self.readable.get(topic, set()), pulled | popped)
+        return pulled | popped == {
+            queue for queue in {*self.held, *self._popping.held} if queue.topic == topic
+        }
+
+    def _want_what_was_popped(self, topic: str, is_wanted: bool) -> None:
+        """A group that pulls now gets what it popped before and did not acknowledge."""
+        if not is_wanted:
+            self.subscriptions.pop(topic, None)
+        elif topic not in self.subscriptions:
+            self._subscribe(topic, "*")
+
     def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
         self.client.spawn(self._keep_pulling(Line(queue, process, offset)))
 
     async def _give_up(self, queue: MessageQueue) -> bool:
-        process = self.held[queue]
-        if not self._wants_locks or self.is_broadcasting:
+        process = self.held.get(queue)
+        if process is None or not self._wants_locks or self.is_broadcasting:
             return await super()._give_up(queue)
         now = self.client.clock.millis()
         if process.is_busy and now <= process.locked_at + UNLOCK_DELAY_MILLIS:
@@ -161,12 +206,12 @@ class PushConsumer(GroupConsumer):
 
     async def _keep_pulling(self, line: Line) -> None:
         pause = self.client.schedule.pause
-        await pause(FIRST_PULL_SECONDS)
+        await pause(FIRST_SECONDS)
         while self.is_running and not line.process.dropped:
             line.process.pulled_at = self.client.clock.millis()
             rest = self._rest(line)
             if rest is None:
-                rest = await self._pull(line)
+                rest = await self._pull_safely(line)
             if rest and not line.process.dropped:
                 await pause(rest / 1000)
 
@@ -190,6 +235,13 @@ class PushConsumer(GroupConsumer):
     def _share(self, for_topic: int, for_queue: int) -> int:
         """What a queue may have: its share of what its topic may have, where that is configured."""
         return for_queue if for_topic == -1 else max(1, for_topic // max(1, len(self.held)))
+
+    async def _pull_safely(self, line: Line) -> int:
+        try:
+            return await self._pull(line)
+        except Exception:
+            log.exception("a pull from %s failed", line.queue)
+            return self.settings.pull_time_delay_mills_when_exception
 
     async def _pull(self, line: Line) -> int:
         """Pull once; how long to rest then, in ms."""
@@ -263,5 +315,7 @@ class PushConsumer(GroupConsumer):
     async def running_info(self) -> ConsumerRunningInfo:
         """Settings, subscriptions, queues and rates."""
         info = await super().running_info()
+        if self._popping is not None:
+            info.mq_pop_table = self._popping.infos()
         info.properties["PROP_THREADPOOL_CORE_SIZE"] = str(self.settings.consume_thread_min)
         return info

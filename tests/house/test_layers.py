@@ -33,11 +33,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.remoting",
         "gateway.codec",
         "engine.filters.tags",
+        "engine.groups",
         "engine.jsonfile",
+        "engine.lenient_json",
+        "engine.pop.names",
+        "engine.pop.receipts",
         "engine.store.record",
+        "engine.topics",
         *NOUNS,
     ),
     "gateway.cli": ("gateway", "engine"),
+    "gateway.testing": ("gateway", "engine"),
     "gateway": ("gateway",),
 }
 

@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from gateway.client import aio, blocking
-from gateway.client.aio import LitePullConsumer, Producer, PullConsumer, PushConsumer, TransactionProducer
+from engine.groups import SubscriptionGroupConfig
+from engine.topics import TopicConfig
+from gateway.client import admin_groups, admin_names, admin_topics, aio, blocking
+from gateway.client.aio import (
+    Admin,
+    LitePullConsumer,
+    Producer,
+    PullConsumer,
+    PushConsumer,
+    TransactionProducer,
+)
 from gateway.client.errors import NotRunning
 from gateway.client.listening import Context
 from gateway.client.message import Message, ReceivedMessage, TransactionState
@@ -193,3 +202,23 @@ def test_both_faces_have_the_same_methods(name: str) -> None:
         for face in faces
     ]
     assert public[0] == public[1]
+
+
+def test_administration(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        async with Admin(NAMESRV, **here(cluster)) as admin:
+            await admin.create_topic(TopicConfig("U", 1, 1))
+            cluster.settle(1.0)
+            await admin.create_group(SubscriptionGroupConfig("G"))
+            assert list(await admin.brokers()) == ["broker-a"]
+            assert await admin.queues("U") == [queue_of("U")]
+            assert await admin.ask(admin_topics.config("U"), "broker-a") == TopicConfig("U", 1, 1)
+            assert "G" in (await admin.ask_brokers(admin_groups.all_configs()))["broker-a"]
+            assert await admin.ask_name_server(admin_names.route("U")) is not None
+            assert "U" in (await admin.ask_name_servers(admin_names.all_topics()))[NAMESRV]
+            assert await admin.reset_offsets("G", "U", admin_groups.LATEST) == {queue_of("U"): 0}
+            await admin.delete_group("G")
+            await admin.delete_topic("U")
+            assert await admin.ask_name_server(admin_names.route("U")) is None
+
+    run(monkeypatch, work)

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from gateway.client import blocking
+from engine.groups import SubscriptionGroupConfig
+from engine.topics import TopicConfig
+from gateway.client import admin_groups, admin_names, admin_topics, blocking
 from gateway.client.blocking import (
+    Admin,
     LitePullConsumer,
     Producer,
     PullConsumer,
@@ -170,3 +173,19 @@ def test_the_face_has_what_the_core_has(name: str) -> None:
         if not method.startswith("_") and method not in inside
     }
     assert public <= {method for method, _ in inspect.getmembers(face, inspect.isfunction)}
+
+
+def test_administration(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster, Admin(NAMESRV, **here(cluster)) as admin:
+        admin.create_topic(TopicConfig("T", 1, 1))
+        cluster.settle(1.0)
+        admin.create_group(SubscriptionGroupConfig("G"))
+        assert list(admin.brokers()) == ["broker-a"] and admin.queues("T") == [queue_of("T")]
+        assert admin.ask(admin_topics.config("T"), "broker-a") == TopicConfig("T", 1, 1)
+        assert "G" in admin.ask_brokers(admin_groups.all_configs())["broker-a"]
+        assert admin.ask_name_server(admin_names.route("T")) is not None
+        assert "T" in admin.ask_name_servers(admin_names.all_topics())[NAMESRV]
+        assert admin.reset_offsets("G", "T", admin_groups.LATEST) == {queue_of("T"): 0}
+        admin.delete_group("G")
+        admin.delete_topic("T")
+        assert admin.ask_name_server(admin_names.route("T")) is None

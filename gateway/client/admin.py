@@ -1,0 +1,220 @@
+"""Administration: the core that asks questions of brokers and name servers; see `admin_question`.
+
+    admin = Admin(surroundings, namesrv_addr="127.0.0.1:9876")
+    yield admin.ask(topics.stats("Orders"), "broker-a")      # one broker: its master, by name or address
+    yield admin.ask_brokers(groups.progress("billing"))      # every master, by broker name
+    yield admin.ask_name_server(names.cluster_info())        # one that answers
+    yield admin.ask_name_servers(names.put_value(...))       # all of them, by address
+
+What administrators mostly do is there in one call: topics and groups are made on all brokers, and known to
+all name servers when they are gone. Standard: `DefaultMQAdminExtImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from engine.groups import SubscriptionGroupConfig
+from engine.topics import TopicConfig
+from gateway.client import admin_groups as groups
+from gateway.client import admin_names as names
+from gateway.client import admin_topics as topics
+from gateway.client.admin_question import Question
+from gateway.client.asking import as_deferred
+from gateway.client.client import Client, Surroundings
+from gateway.client.errors import BrokerError, NoBroker, NotRunning
+from gateway.client.namespaces import with_namespace
+from gateway.client.options import ClientOptions, made
+from gateway.client.routes import MASTER
+from gateway.codec.bodies import BrokerData, MessageQueue
+from gateway.codec.codes import ResponseCode
+from gateway.codec.command import RemotingCommand
+
+T = TypeVar("T")
+
+RESET_SECONDS = 15.0
+"""Resetting waits for members; so do questions that are passed on to them."""
+
+
+class Admin:
+    """Questions of an administrator. `client` is shared with others if given, else its own."""
+
+    def __init__(self, surroundings: Surroundings, *, client: Client | None = None, **settings: Any) -> None:
+        self.options = made(ClientOptions, settings)
+        self._owns_client = client is None
+        self.client = client or Client(self.options, surroundings)
+        self._is_running = False
+
+    @as_deferred
+    async def start(self) -> None:
+        """Begin; nobody is asked anything yet."""
+        self._is_running = True
+
+    @as_deferred
+    async def close(self) -> None:
+        """End the connections; harmless when that has been done."""
+        self._is_running = False
+        if self._owns_client:
+            await self.client.close()
+
+    # Asking
+
+    @as_deferred
+    async def ask(self, question: Question[T], broker: str, timeout: float | None = None) -> T:
+        """Ask a broker: the master of that name, or whoever is at `host:port`; `timeout` in seconds.
+
+        Raises `NoBroker`, `Unreachable`, `TimedOut`, `BrokerError`.
+        """
+        address = broker if ":" in broker else _master(await self._broker(broker))
+        return await self._ask(question, address, timeout)
+
+    @as_deferred
+    async def ask_brokers(
+        self, question: Question[T], cluster: str | None = None, timeout: float | None = None
+    ) -> dict[str, T]:
+        """Ask the master of every broker group, or of those in a cluster; the answers by broker name.
+
+        Raises as `ask`, for the first that fails.
+        """
+        found = await self._brokers(cluster)
+        return {name: await self._ask(question, _master(data), timeout) for name, data in found.items()}
+
+    @as_deferred
+    async def ask_name_server(self, question: Question[T]) -> T:
+        """Ask the name servers in turn until one answers. Raises as `ask`."""
+        return await self._ask_name_server(question)
+
+    @as_deferred
+    async def ask_name_servers(self, question: Question[T], timeout: float | None = None) -> dict[str, T]:
+        """Ask every name server; the answers by address. Raises as `ask`, for the first that fails."""
+        self._check_running()
+        servers = self.client.name_servers.addresses
+        return {
+            address: await self._ask(question, address, timeout, vip=False) for address in sorted(servers)
+        }
+
+    @as_deferred
+    async def brokers(self, cluster: str | None = None) -> dict[str, BrokerData]:
+        """Every broker group, or those of a cluster, by name. Raises `NoBroker` for a cluster of none."""
+        return await self._brokers(cluster)
+
+    # What administrators mostly do
+
+    @as_deferred
+    async def create_topic(
+        self, config: TopicConfig, *, cluster: str | None = None, brokers: Iterable[str] = ()
+    ) -> None:
+        """Create or change a topic on all brokers, on those of a cluster, or on these."""
+        found = await self._brokers(cluster)
+        for name in list(brokers) or list(found):
+            await self._ask(topics.update(self._named(config)), _master(await self._broker(name)))
+
+    @as_deferred
+    async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
+        """Delete a topic on all brokers that have it, and let the name servers forget it."""
+        topic = with_namespace(self.options.namespace, topic)
+        for data in (await self._brokers(cluster)).values():
+            await self._ask(topics.delete(topic), _master(data))
+        for address in self.client.name_servers.addresses:
+            await self._ask(names.forget_topic(topic, cluster), address, vip=False)
+
+    @as_deferred
+    async def create_group(self, config: SubscriptionGroupConfig, *, cluster: str | None = None) -> None:
+        """Create or change a consumer group on all brokers, or on those of a cluster."""
+        for data in (await self._brokers(cluster)).values():
+            await self._ask(groups.update(config), _master(data))
+
+    @as_deferred
+    async def delete_group(
+        self, group: str, *, cluster: str | None = None, with_offsets: bool = False
+    ) -> None:
+        """Delete a consumer group on all brokers, or on those of a cluster."""
+        group = with_namespace(self.options.namespace, group)
+        for data in (await self._brokers(cluster)).values():
+            await self._ask(groups.delete(group, with_offsets=with_offsets), _master(data))
+
+    @as_deferred
+    async def queues(self, topic: str) -> list[MessageQueue]:
+        """Every queue of a topic that can be read. Raises `NoBroker` for a topic of none."""
+        topic = with_namespace(self.options.namespace, topic)
+        route = await self._ask_name_server(names.route(topic))
+        if route is None:
+            raise NoBroker(f"no broker has the topic {topic}")
+        return sorted(
+            MessageQueue(topic, one.broker_name, number)
+            for one in route.queue_datas
+            for number in range(one.read_queue_nums)
+        )
+
+    @as_deferred
+    async def reset_offsets(self, group: str, topic: str, timestamp: int) -> dict[MessageQueue, int]:
+        """Let a group go on from a time (ms since the epoch, or `admin_groups.LATEST`, `EARLIEST`) in all
+        queues of a topic; the new offsets."""
+        topic, group = (with_namespace(self.options.namespace, name) for name in (topic, group))
+        route = await self._ask_name_server(names.route(topic))
+        if route is None:
+            raise NoBroker(f"no broker has the topic {topic}")
+        found: dict[MessageQueue, int] = {}
+        for data in route.broker_datas:
+            question = groups.reset_offsets(group, topic, timestamp)
+            told: dict[MessageQueue, int] = await self._ask(question, _master(data), RESET_SECONDS)
+            found |= told
+        return found
+
+    # Inside
+
+    async def _ask(
+        self, question: Question[T], address: str, timeout: float | None = None, *, vip: bool = True
+    ) -> T:
+        self._check_running()
+        answer = await self.client.asking.ask(
+            address,
+            question.code,
+            question.header,
+            question.body,
+            timeout=timeout,
+            vip=vip,
+            fields=question.fields,
+        )
+        return _read(question, answer, address)
+
+    async def _ask_name_server(self, question: Question[T]) -> T:
+        self._check_running()
+        answer = await self.client.name_servers.ask(question.code, question.header, question.body)
+        return _read(question, answer, "the name server")
+
+    async def _brokers(self, cluster: str | None) -> dict[str, BrokerData]:
+        info = await self._ask_name_server(names.cluster_info())
+        if cluster is None:
+            return dict(sorted(info.broker_addr_table.items()))
+        members = info.cluster_addr_table.get(cluster)
+        if not members:
+            raise NoBroker(f"no broker is in the cluster {cluster}")
+        return {name: info.broker_addr_table[name] for name in sorted(members)}
+
+    async def _broker(self, name: str) -> BrokerData:
+        found = (await self._brokers(None)).get(name)
+        if found is None:
+            raise NoBroker(f"no name server knows the broker {name}")
+        return found
+
+    def _named(self, config: TopicConfig) -> TopicConfig:
+        return replace(config, topic_name=with_namespace(self.options.namespace, config.topic_name))
+
+    def _check_running(self) -> None:
+        if not self._is_running:
+            raise NotRunning("the administrator was not started, or has been closed")
+
+
+def _master(data: BrokerData) -> str:
+    if MASTER not in data.broker_addrs:
+        raise NoBroker(f"the broker {data.broker_name} has no master")
+    return data.broker_addrs[MASTER]
+
+
+def _read(question: Question[T], answer: RemotingCommand, address: str) -> T:
+    if answer.code not in (ResponseCode.SUCCESS, *question.nothing_codes):
+        raise BrokerError(answer.code, answer.remark, address)
+    return question.read(answer)

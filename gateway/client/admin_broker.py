@@ -1,0 +1,141 @@
+"""Questions to a broker about itself: settings, figures, files, timers, cold reads, check points of pops.
+
+Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.client.admin_question import (
+    Question,
+    as_properties,
+    asks,
+    body_of,
+    json_of,
+    nothing,
+    settings_of,
+)
+from gateway.client.asking import decode_body
+from gateway.codec.bodies import BrokerStatsData, KVTable
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import ViewBrokerStatsDataRequestHeader
+
+NORMAL_READS, RANDOM_READS = 0, 1
+"""Whether the log is read ahead. Standard: `LibC.MADV_NORMAL`, `MADV_RANDOM`."""
+
+# Settings and figures
+
+
+@asks(RequestCode.GET_BROKER_CONFIG)
+def settings() -> Question[dict[str, str]]:
+    """All settings by the standard's names; secrets are hidden."""
+    return Question(RequestCode.GET_BROKER_CONFIG, settings_of)
+
+
+@asks(RequestCode.UPDATE_BROKER_CONFIG)
+def update_settings(changed: Mapping[str, str]) -> Question[None]:
+    """Change settings, all of these or none."""
+    return Question(RequestCode.UPDATE_BROKER_CONFIG, nothing, body=as_properties(changed))
+
+
+@asks(RequestCode.GET_BROKER_RUNTIME_INFO)
+def figures() -> Question[dict[str, str]]:
+    """About sixty figures by name."""
+
+    def read(answer: RemotingCommand) -> dict[str, str]:
+        return decode_body(KVTable, answer).table
+
+    return Question(RequestCode.GET_BROKER_RUNTIME_INFO, read)
+
+
+@asks(RequestCode.VIEW_BROKER_STATS_DATA)
+def counter(name: str, key: str) -> Question[BrokerStatsData]:
+    """How a counter grew over the last minute, hour and day, as `TOPIC_PUT_NUMS` of a topic."""
+    header = ViewBrokerStatsDataRequestHeader(stats_name=name, stats_key=key)
+    return Question(RequestCode.VIEW_BROKER_STATS_DATA, body_of(BrokerStatsData), header)
+
+
+# Files
+
+
+@asks(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+def clean_queues() -> Question[None]:
+    """Let files of queues go whose messages are gone."""
+    return Question(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, nothing)
+
+
+@asks(RequestCode.CLEAN_UNUSED_TOPIC)
+def clean_unused_topics() -> Question[None]:
+    """Let queues of topics go that are no more."""
+    return Question(RequestCode.CLEAN_UNUSED_TOPIC, nothing)
+
+
+@asks(RequestCode.DELETE_EXPIRED_COMMITLOG)
+def delete_expired_log() -> Question[None]:
+    """Let files of the log go that are old enough, whatever the hour."""
+    return Question(RequestCode.DELETE_EXPIRED_COMMITLOG, nothing)
+
+
+@asks(RequestCode.POP_ROLLBACK)
+def roll_pops_back() -> Question[None]:
+    """Bring check points of pops from a database back into the log."""
+    return Question(RequestCode.POP_ROLLBACK, nothing)
+
+
+# Delays and timers
+
+
+@asks(RequestCode.GET_ALL_DELAY_OFFSET)
+def delay_offsets() -> Question[dict[str, Any]]:
+    """How far each delay level is delivered: the table `delayOffset.json`."""
+    return Question(RequestCode.GET_ALL_DELAY_OFFSET, json_of)
+
+
+@asks(RequestCode.GET_TIMER_CHECK_POINT)
+def timer_check_point() -> Question[bytes]:
+    """How far timers have come: the 56 bytes of the file."""
+    return Question(RequestCode.GET_TIMER_CHECK_POINT, lambda answer: answer.body)
+
+
+@asks(RequestCode.GET_TIMER_METRICS)
+def timer_counts() -> Question[dict[str, Any]]:
+    """Timers that wait, by topic: the table `timermetrics`."""
+    return Question(RequestCode.GET_TIMER_METRICS, json_of)
+
+
+@asks(RequestCode.SWITCH_TIMER_ENGINE)
+def switch_timers(engine: str = "F") -> Question[None]:
+    """Let timers be kept in files (F) or a database (R), which few brokers have."""
+    fields = {"E_T": engine}
+    return Question(RequestCode.SWITCH_TIMER_ENGINE, nothing, fields=fields)
+
+
+# Cold reads
+
+
+@asks(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG)
+def limit_cold_reads(bytes_a_second: Mapping[str, int]) -> Question[None]:
+    """How much old data each of these groups may read a second; all are set or none."""
+    body = as_properties({group: str(count) for group, count in bytes_a_second.items()})
+    return Question(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, nothing, body=body)
+
+
+@asks(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG)
+def unlimit_cold_reads(group: str) -> Question[None]:
+    """Set a group's limit no more."""
+    return Question(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, nothing, body=group.encode())
+
+
+@asks(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO)
+def cold_reads() -> Question[dict[str, Any]]:
+    """Who reads how much old data, and the limits."""
+    return Question(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, json_of)
+
+
+@asks(RequestCode.SET_COMMITLOG_READ_MODE)
+def set_read_mode(mode: int) -> Question[None]:
+    """Let the log be read ahead, or not."""
+    return Question(RequestCode.SET_COMMITLOG_READ_MODE, nothing, fields={"READ_AHEAD_MODE": str(mode)})

@@ -1,0 +1,108 @@
+"""Questions to brokers about connected clients; some are passed on to the client, which answers.
+
+Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+"""
+
+from __future__ import annotations
+
+from gateway.client.admin_question import Question, asks, body_of, field_of
+from gateway.client.asking import decode_body
+from gateway.codec.bodies import (
+    ConsumeMessageDirectlyResult,
+    ConsumerConnection,
+    ConsumerRunningInfo,
+    GetConsumerListByGroupResponseBody,
+    GetConsumerStatusBody,
+    MessageQueue,
+    ProducerConnection,
+    ProducerInfo,
+    ProducerTableInfo,
+)
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import (
+    ConsumeMessageDirectlyResultRequestHeader,
+    GetAllProducerInfoRequestHeader,
+    GetConsumerConnectionListRequestHeader,
+    GetConsumerListByGroupRequestHeader,
+    GetConsumerRunningInfoRequestHeader,
+    GetConsumerStatusRequestHeader,
+    GetProducerConnectionListRequestHeader,
+    PollingInfoRequestHeader,
+    PollingInfoResponseHeader,
+)
+
+
+@asks(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
+def members(group: str) -> Question[list[str]]:
+    """The client ids of a consumer group."""
+
+    def read(answer: RemotingCommand) -> list[str]:
+        return decode_body(GetConsumerListByGroupResponseBody, answer).consumer_id_list
+
+    header = GetConsumerListByGroupRequestHeader(consumer_group=group)
+    return Question(RequestCode.GET_CONSUMER_LIST_BY_GROUP, read, header)
+
+
+@asks(RequestCode.GET_CONSUMER_CONNECTION_LIST)
+def connections(group: str) -> Question[ConsumerConnection]:
+    """The connections of a consumer group, and what it subscribes to; a refusal when it has none."""
+    header = GetConsumerConnectionListRequestHeader(consumer_group=group)
+    return Question(RequestCode.GET_CONSUMER_CONNECTION_LIST, body_of(ConsumerConnection), header)
+
+
+@asks(RequestCode.GET_PRODUCER_CONNECTION_LIST)
+def producer_connections(group: str) -> Question[ProducerConnection]:
+    """The connections of a producer group; a refusal when it has none."""
+    header = GetProducerConnectionListRequestHeader(producer_group=group)
+    return Question(RequestCode.GET_PRODUCER_CONNECTION_LIST, body_of(ProducerConnection), header)
+
+
+@asks(RequestCode.GET_ALL_PRODUCER_INFO)
+def producers() -> Question[dict[str, list[ProducerInfo]]]:
+    """All producers by group."""
+
+    def read(answer: RemotingCommand) -> dict[str, list[ProducerInfo]]:
+        return decode_body(ProducerTableInfo, answer).data
+
+    return Question(RequestCode.GET_ALL_PRODUCER_INFO, read, GetAllProducerInfoRequestHeader())
+
+
+@asks(RequestCode.GET_CONSUMER_RUNNING_INFO)
+def running_info(group: str, client_id: str, *, with_stacks: bool = False) -> Question[ConsumerRunningInfo]:
+    """What a consumer is doing, told by itself."""
+    header = GetConsumerRunningInfoRequestHeader(
+        consumer_group=group, client_id=client_id, jstack_enable=with_stacks
+    )
+    return Question(RequestCode.GET_CONSUMER_RUNNING_INFO, body_of(ConsumerRunningInfo), header)
+
+
+@asks(RequestCode.CONSUME_MESSAGE_DIRECTLY)
+def consume_directly(
+    group: str, client_id: str, offset_message_id: str, topic: str = ""
+) -> Question[ConsumeMessageDirectlyResult]:
+    """Let a consumer consume one stored message now; what became of it."""
+    header = ConsumeMessageDirectlyResultRequestHeader(
+        consumer_group=group, client_id=client_id, msg_id=offset_message_id, topic=topic or None
+    )
+    return Question(RequestCode.CONSUME_MESSAGE_DIRECTLY, body_of(ConsumeMessageDirectlyResult), header)
+
+
+@asks(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS)
+def status(
+    group: str, topic: str, client_id: str | None = None
+) -> Question[dict[str, dict[MessageQueue, int]]]:
+    """The offsets of a topic as each member sees them, or one does; by client id."""
+
+    def read(answer: RemotingCommand) -> dict[str, dict[MessageQueue, int]]:
+        return decode_body(GetConsumerStatusBody, answer).consumer_table
+
+    header = GetConsumerStatusRequestHeader(topic=topic, group=group, client_addr=client_id)
+    return Question(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, read, header)
+
+
+@asks(RequestCode.POLLING_INFO)
+def waiting_pops(group: str, topic: str, queue_id: int = -1) -> Question[int]:
+    """How many pops wait for messages."""
+    header = PollingInfoRequestHeader(consumer_group=group, topic=topic, queue_id=queue_id)
+    return Question(RequestCode.POLLING_INFO, field_of(PollingInfoResponseHeader, "polling_num"), header)

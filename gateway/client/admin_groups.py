@@ -1,0 +1,258 @@
+"""Questions to brokers about consumer groups: settings, progress, offsets.
+
+Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from engine.errors import ConfigError
+from engine.groups import SubscriptionGroupConfig
+from engine.lenient_json import dumps
+from gateway.client.admin_question import Question, asks, body_of, field_of, json_of, nothing, topics_of
+from gateway.client.asking import decode_body
+from gateway.client.errors import ClientError
+from gateway.codec.bodies import (
+    ConsumerOffsetSerializeWrapper,
+    ConsumeStats,
+    ConsumeStatsList,
+    GroupForbidden,
+    MessageQueue,
+    MessageRequestModeSerializeWrapper,
+    QueryCorrectionOffsetBody,
+    QuerySubscriptionResponseBody,
+    ResetOffsetBody,
+    SetMessageRequestModeRequestBody,
+    SubscriptionData,
+    SubscriptionGroupList,
+    SubscriptionGroupWrapper,
+)
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import (
+    CloneGroupOffsetRequestHeader,
+    DeleteSubscriptionGroupRequestHeader,
+    GetConsumeStatsInBrokerHeader,
+    GetConsumeStatsRequestHeader,
+    GetSubscriptionGroupConfigRequestHeader,
+    QueryConsumerOffsetRequestHeader,
+    QueryConsumerOffsetResponseHeader,
+    QueryCorrectionOffsetHeader,
+    QuerySubscriptionByConsumerRequestHeader,
+    QueryTopicsByConsumerRequestHeader,
+    ResetOffsetRequestHeader,
+    UpdateConsumerOffsetRequestHeader,
+    UpdateGroupForbiddenRequestHeader,
+)
+
+LATEST, EARLIEST = -1, 0
+"""Times to reset offsets to: after the last message, before the first."""
+
+# Settings
+
+
+@asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
+def update(config: SubscriptionGroupConfig) -> Question[None]:
+    """Create a group, or change it to this; attributes are added to those it has."""
+    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(_told(config)))
+
+
+@asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)
+def update_many(configs: Iterable[SubscriptionGroupConfig]) -> Question[None]:
+    """The same for many, all or none."""
+    body = SubscriptionGroupList(group_config_list=[_told(config) for config in configs])
+    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, nothing, body=body.encode())
+
+
+@asks(RequestCode.DELETE_SUBSCRIPTIONGROUP)
+def delete(group: str, *, with_offsets: bool = False) -> Question[None]:
+    """Delete a group; that there is none is no error."""
+    header = DeleteSubscriptionGroupRequestHeader(group_name=group, clean_offset=with_offsets)
+    return Question(RequestCode.DELETE_SUBSCRIPTIONGROUP, nothing, header)
+
+
+@asks(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG)
+def config(group: str) -> Question[SubscriptionGroupConfig]:
+    """How a group is configured; where groups may come to be by use, this is a use."""
+    header = GetSubscriptionGroupConfigRequestHeader(group=group)
+    return Question(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, lambda answer: _config(json_of(answer)), header)
+
+
+@asks(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
+def all_configs() -> Question[dict[str, SubscriptionGroupConfig]]:
+    """How all groups are configured, by name."""
+
+    def read(answer: RemotingCommand) -> dict[str, SubscriptionGroupConfig]:
+        table = decode_body(SubscriptionGroupWrapper, answer).subscription_group_table
+        return {name: _config(shape) for name, shape in table.items()}
+
+    return Question(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, read)
+
+
+@asks(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN)
+def allow_reading(group: str, topic: str, is_allowed: bool | None = None) -> Question[bool]:
+    """Allow or forbid a group to read a topic, or leave it as it is; whether it may now."""
+
+    def read(answer: RemotingCommand) -> bool:
+        return decode_body(GroupForbidden, answer).readable is not False
+
+    header = UpdateGroupForbiddenRequestHeader(group=group, topic=topic, readable=is_allowed)
+    return Question(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, read, header)
+
+
+@asks(RequestCode.SET_MESSAGE_REQUEST_MODE)
+def set_mode(group: str, topic: str, mode: str, pop_share_queue_num: int = 0) -> Question[None]:
+    """Let a group PULL or POP a topic; with a number, a member pops so many others' queues too."""
+    body = SetMessageRequestModeRequestBody(topic, group, mode, pop_share_queue_num)
+    return Question(RequestCode.SET_MESSAGE_REQUEST_MODE, nothing, body=body.encode())
+
+
+@asks(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE)
+def all_modes() -> Question[dict[str, dict[str, SetMessageRequestModeRequestBody]]]:
+    """What was set, by topic and group."""
+
+    def read(answer: RemotingCommand) -> dict[str, dict[str, SetMessageRequestModeRequestBody]]:
+        return decode_body(MessageRequestModeSerializeWrapper, answer).message_request_mode_map
+
+    return Question(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, read)
+
+
+# Progress
+
+
+@asks(RequestCode.GET_CONSUME_STATS)
+def progress(group: str, topics: Sequence[str] = ()) -> Question[ConsumeStats]:
+    """How far a group is, in these topics or in all it consumes."""
+    header = GetConsumeStatsRequestHeader(
+        consumer_group=group,
+        topic=topics[0] if len(topics) == 1 else "",
+        topic_list=";".join(topics) if len(topics) > 1 else None,
+    )
+    return Question(RequestCode.GET_CONSUME_STATS, body_of(ConsumeStats), header)
+
+
+@asks(RequestCode.GET_BROKER_CONSUME_STATS)
+def all_progress(*, only_ordered: bool = False) -> Question[ConsumeStatsList]:
+    """How far every group is in every topic it consumes."""
+    header = GetConsumeStatsInBrokerHeader(is_order=only_ordered)
+    return Question(RequestCode.GET_BROKER_CONSUME_STATS, body_of(ConsumeStatsList), header)
+
+
+@asks(RequestCode.QUERY_TOPICS_BY_CONSUMER)
+def topics(group: str) -> Question[set[str]]:
+    """The topics that a group has offsets in."""
+    header = QueryTopicsByConsumerRequestHeader(group=group)
+    return Question(RequestCode.QUERY_TOPICS_BY_CONSUMER, topics_of, header)
+
+
+@asks(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER)
+def subscription(group: str, topic: str) -> Question[SubscriptionData | None]:
+    """What a connected group wants of a topic; None when it wants nothing, or is not connected."""
+
+    def read(answer: RemotingCommand) -> SubscriptionData | None:
+        return decode_body(QuerySubscriptionResponseBody, answer).subscription_data
+
+    header = QuerySubscriptionByConsumerRequestHeader(group=group, topic=topic)
+    return Question(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, read, header)
+
+
+# Offsets
+
+
+@asks(RequestCode.QUERY_CONSUMER_OFFSET)
+def offset(group: str, queue: MessageQueue) -> Question[int]:
+    """How far a group has consumed a queue; -1 when it never has."""
+
+    def read(answer: RemotingCommand) -> int:
+        if answer.code != ResponseCode.SUCCESS:
+            return -1
+        found: int = field_of(QueryConsumerOffsetResponseHeader, "offset")(answer)
+        return found
+
+    header = QueryConsumerOffsetRequestHeader(
+        consumer_group=group, topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
+    )
+    never = (ResponseCode.QUERY_NOT_FOUND,)
+    return Question(RequestCode.QUERY_CONSUMER_OFFSET, read, header, nothing_codes=never)
+
+
+@asks(RequestCode.UPDATE_CONSUMER_OFFSET)
+def set_offset(group: str, queue: MessageQueue, offset: int) -> Question[None]:
+    """A group has consumed a queue up to here. Members that are connected go on as they were."""
+    header = UpdateConsumerOffsetRequestHeader(
+        consumer_group=group,
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        commit_offset=offset,
+        bname=queue.broker_name,
+    )
+    return Question(RequestCode.UPDATE_CONSUMER_OFFSET, nothing, header)
+
+
+@asks(RequestCode.GET_ALL_CONSUMER_OFFSET)
+def all_offsets() -> Question[dict[str, dict[int, int]]]:
+    """All offsets of a broker: by `topic@group`, then by queue."""
+
+    def read(answer: RemotingCommand) -> dict[str, dict[int, int]]:
+        return decode_body(ConsumerOffsetSerializeWrapper, answer).offset_table
+
+    return Question(RequestCode.GET_ALL_CONSUMER_OFFSET, read)
+
+
+@asks(RequestCode.CLONE_GROUP_OFFSET)
+def clone_offsets(group: str, to_group: str, topic: str) -> Question[None]:
+    """Give one group the progress of another."""
+    header = CloneGroupOffsetRequestHeader(src_group=group, dest_group=to_group, topic=topic)
+    return Question(RequestCode.CLONE_GROUP_OFFSET, nothing, header)
+
+
+@asks(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET)
+def reset_offsets(
+    group: str,
+    topic: str,
+    timestamp: int,
+    *,
+    queue_id: int = -1,
+    offset: int | None = None,
+    is_forced: bool = True,
+) -> Question[dict[MessageQueue, int]]:
+    """Let a group go on from a time (ms since the epoch, LATEST or EARLIEST), or one queue from an offset;
+    the new offsets. Members are told. Without `is_forced` no queue goes forth."""
+
+    def read(answer: RemotingCommand) -> dict[MessageQueue, int]:
+        return decode_body(ResetOffsetBody, answer).offset_table if answer.body else {}
+
+    header = ResetOffsetRequestHeader(
+        group=group, topic=topic, queue_id=queue_id, offset=offset, timestamp=timestamp, is_force=is_forced
+    )
+    return Question(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, read, header)
+
+
+@asks(RequestCode.QUERY_CORRECTION_OFFSET)
+def correction_offsets(
+    topic: str, compared_group: str, without: Sequence[str] = ()
+) -> Question[dict[int, int]]:
+    """The least offset of any group, by queue id, where that is behind the compared group."""
+
+    def read(answer: RemotingCommand) -> dict[int, int]:
+        return decode_body(QueryCorrectionOffsetBody, answer).correction_offsets
+
+    header = QueryCorrectionOffsetHeader(
+        topic=topic, compare_group=compared_group, filter_groups=",".join(without) or None
+    )
+    return Question(RequestCode.QUERY_CORRECTION_OFFSET, read, header)
+
+
+def _told(config: SubscriptionGroupConfig) -> dict[str, Any]:
+    shape = config.to_json()
+    shape["attributes"] = {f"+{name}": value for name, value in config.attributes.items()}
+    return shape
+
+
+def _config(shape: Mapping[str, Any]) -> SubscriptionGroupConfig:
+    try:
+        return SubscriptionGroupConfig.from_json(shape)
+    except ConfigError as error:
+        raise ClientError(f"an answer that cannot be read: {error}") from None

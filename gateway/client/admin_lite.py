@@ -1,0 +1,65 @@
+"""Questions to brokers about lite topics. Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`."""
+
+from __future__ import annotations
+
+from gateway.client.admin_question import Question, asks, body_of, nothing
+from gateway.codec.bodies import (
+    GetBrokerLiteInfoResponseBody,
+    GetLiteClientInfoResponseBody,
+    GetLiteGroupInfoResponseBody,
+    GetLiteTopicInfoResponseBody,
+    GetParentTopicInfoResponseBody,
+)
+from gateway.codec.codes import RequestCode
+from gateway.codec.headers import (
+    GetLiteClientInfoRequestHeader,
+    GetLiteGroupInfoRequestHeader,
+    GetLiteTopicInfoRequestHeader,
+    GetParentTopicInfoRequestHeader,
+    TriggerLiteDispatchRequestHeader,
+)
+
+
+@asks(RequestCode.GET_BROKER_LITE_INFO)
+def broker() -> Question[GetBrokerLiteInfoResponseBody]:
+    """How many lite topics a broker has, and of which parents."""
+    return Question(RequestCode.GET_BROKER_LITE_INFO, body_of(GetBrokerLiteInfoResponseBody))
+
+
+@asks(RequestCode.GET_PARENT_TOPIC_INFO)
+def parent(topic: str) -> Question[GetParentTopicInfoResponseBody]:
+    """A parent with its groups."""
+    header = GetParentTopicInfoRequestHeader(topic=topic)
+    return Question(RequestCode.GET_PARENT_TOPIC_INFO, body_of(GetParentTopicInfoResponseBody), header)
+
+
+@asks(RequestCode.GET_LITE_TOPIC_INFO)
+def topic(parent: str, lite_topic: str) -> Question[GetLiteTopicInfoResponseBody]:
+    """A lite topic, and who reads it."""
+    header = GetLiteTopicInfoRequestHeader(parent_topic=parent, lite_topic=lite_topic)
+    return Question(RequestCode.GET_LITE_TOPIC_INFO, body_of(GetLiteTopicInfoResponseBody), header)
+
+
+@asks(RequestCode.GET_LITE_CLIENT_INFO)
+def client(
+    parent: str, group: str, client_id: str, most: int = 1000
+) -> Question[GetLiteClientInfoResponseBody]:
+    """What a client subscribes to."""
+    header = GetLiteClientInfoRequestHeader(
+        parent_topic=parent, group=group, client_id=client_id, max_count=most
+    )
+    return Question(RequestCode.GET_LITE_CLIENT_INFO, body_of(GetLiteClientInfoResponseBody), header)
+
+
+@asks(RequestCode.GET_LITE_GROUP_INFO)
+def group(group: str, lite_topic: str | None = None, top: int = 0) -> Question[GetLiteGroupInfoResponseBody]:
+    """How far a group is behind, in one lite topic or in the `top` worst."""
+    header = GetLiteGroupInfoRequestHeader(group=group, lite_topic=lite_topic, top_k=top)
+    return Question(RequestCode.GET_LITE_GROUP_INFO, body_of(GetLiteGroupInfoResponseBody), header)
+
+
+@asks(RequestCode.TRIGGER_LITE_DISPATCH)
+def dispatch(group: str, client_id: str | None = None) -> Question[None]:
+    """Tell a client, or all of a group, of all messages that wait for it."""
+    header = TriggerLiteDispatchRequestHeader(group=group, client_id=client_id)
+    return Question(RequestCode.TRIGGER_LITE_DISPATCH, nothing, header)

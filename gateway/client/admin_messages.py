@@ -1,0 +1,138 @@
+"""Questions to brokers about messages and where they lie. Offsets count messages of a queue, unless they are
+physical. Standard: `MQAdminImpl`, `DefaultMQAdminExtImpl`.
+"""
+
+from __future__ import annotations
+
+from gateway.client.admin_question import Question, asks, body_of, field_of, nothing
+from gateway.client.message import ReceivedMessage
+from gateway.client.reading import read_messages
+from gateway.codec.bodies import MessageQueue, QueryConsumeQueueResponseBody
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.fields import BoundaryType
+from gateway.codec.headers import (
+    GetEarliestMsgStoretimeRequestHeader,
+    GetEarliestMsgStoretimeResponseHeader,
+    GetMaxOffsetRequestHeader,
+    GetMaxOffsetResponseHeader,
+    GetMinOffsetRequestHeader,
+    GetMinOffsetResponseHeader,
+    QueryConsumeQueueRequestHeader,
+    QueryMessageRequestHeader,
+    ResumeCheckHalfMessageRequestHeader,
+    SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader,
+    ViewMessageRequestHeader,
+)
+
+FOREVER = 2**63 - 1
+KEY, UNIQUE_KEY, TAG = "K", "U", "T"
+"""What messages can be looked for by."""
+
+
+@asks(RequestCode.QUERY_MESSAGE)
+def by_key(
+    topic: str,
+    key: str,
+    *,
+    most: int = 64,
+    begin: int = 0,
+    end: int = FOREVER,
+    kind: str = KEY,
+) -> Question[list[ReceivedMessage]]:
+    """Messages of a topic with a key, stored between two times (ms since the epoch); at most so many."""
+
+    def read(answer: RemotingCommand) -> list[ReceivedMessage]:
+        # Brokers look by hash: others may be among them.
+        found = read_messages(answer.body, "")
+        if kind == KEY:
+            return [one for one in found if key in one.keys]
+        return [one for one in found if one.message_id == key] if kind == UNIQUE_KEY else found
+
+    header = QueryMessageRequestHeader(
+        topic=topic, key=key, max_num=most, begin_timestamp=begin, end_timestamp=end, index_type=kind
+    )
+    none = (ResponseCode.QUERY_NOT_FOUND,)
+    question = Question(RequestCode.QUERY_MESSAGE, read, header, nothing_codes=none)
+    if kind == UNIQUE_KEY:
+        # Brokers before 5.5 go by this.
+        return Question(question.code, read, header, fields={"_UNIQUE_KEY_QUERY": "true"}, nothing_codes=none)
+    return question
+
+
+@asks(RequestCode.VIEW_MESSAGE_BY_ID)
+def at(physical_offset: int, topic: str | None = None) -> Question[ReceivedMessage | None]:
+    """The message at a physical offset; a refusal when there is none."""
+
+    def read(answer: RemotingCommand) -> ReceivedMessage | None:
+        return next(iter(read_messages(answer.body, "")), None)
+
+    header = ViewMessageRequestHeader(topic=topic, offset=physical_offset)
+    return Question(RequestCode.VIEW_MESSAGE_BY_ID, read, header)
+
+
+@asks(RequestCode.QUERY_CONSUME_QUEUE)
+def queue_entries(
+    queue: MessageQueue, index: int, count: int, group: str | None = None
+) -> Question[QueryConsumeQueueResponseBody | None]:
+    """Entries of a queue from an index on, and what a group's subscription makes of them; None when there
+    are none."""
+
+    def read(answer: RemotingCommand) -> QueryConsumeQueueResponseBody | None:
+        return body_of(QueryConsumeQueueResponseBody)(answer) if answer.body else None
+
+    header = QueryConsumeQueueRequestHeader(
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        index=index,
+        count=count,
+        consumer_group=group,
+        bname=queue.broker_name,
+    )
+    return Question(RequestCode.QUERY_CONSUME_QUEUE, read, header)
+
+
+@asks(RequestCode.RESUME_CHECK_HALF_MESSAGE)
+def ask_about_again(offset_message_id: str, topic: str | None = None) -> Question[None]:
+    """Ask its producer again about a half message that was given up."""
+    header = ResumeCheckHalfMessageRequestHeader(topic=topic, msg_id=offset_message_id)
+    return Question(RequestCode.RESUME_CHECK_HALF_MESSAGE, nothing, header)
+
+
+@asks(RequestCode.GET_MAX_OFFSET)
+def max_offset(queue: MessageQueue) -> Question[int]:
+    """The offset that the next message of a queue will have."""
+    header = GetMaxOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
+    return Question(RequestCode.GET_MAX_OFFSET, field_of(GetMaxOffsetResponseHeader, "offset"), header)
+
+
+@asks(RequestCode.GET_MIN_OFFSET)
+def min_offset(queue: MessageQueue) -> Question[int]:
+    """The offset of the oldest message of a queue."""
+    header = GetMinOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
+    return Question(RequestCode.GET_MIN_OFFSET, field_of(GetMinOffsetResponseHeader, "offset"), header)
+
+
+@asks(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP)
+def offset_at(queue: MessageQueue, timestamp: int, *, is_upper: bool = False) -> Question[int]:
+    """The offset of the message stored at a time (ms since the epoch); of several the first, or the last."""
+    header = SearchOffsetRequestHeader(
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        timestamp=timestamp,
+        boundary_type=BoundaryType.UPPER if is_upper else BoundaryType.LOWER,
+        bname=queue.broker_name,
+    )
+    read = field_of(SearchOffsetResponseHeader, "offset")
+    return Question(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, read, header)
+
+
+@asks(RequestCode.GET_EARLIEST_MSG_STORETIME)
+def earliest_store_time(queue: MessageQueue) -> Question[int]:
+    """When the oldest message of a queue was stored, in ms since the epoch."""
+    header = GetEarliestMsgStoretimeRequestHeader(
+        topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
+    )
+    read = field_of(GetEarliestMsgStoretimeResponseHeader, "timestamp")
+    return Question(RequestCode.GET_EARLIEST_MSG_STORETIME, read, header)

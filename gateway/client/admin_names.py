@@ -1,0 +1,204 @@
+"""Questions to name servers: routes, clusters, permissions, key-value pairs, settings.
+
+Name servers do not know of each other: what changes something is asked of all of them
+(`Admin.ask_name_servers`). Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gateway.client.admin_question import (
+    Question,
+    as_properties,
+    asks,
+    body_of,
+    field_of,
+    nothing,
+    settings_of,
+    topics_of,
+)
+from gateway.client.asking import decode_body
+from gateway.codec.bodies import (
+    BrokerMemberGroup,
+    ClusterInfo,
+    GetBrokerMemberGroupResponseBody,
+    KVTable,
+    QueueData,
+    TopicRouteData,
+)
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import (
+    AddWritePermOfBrokerRequestHeader,
+    AddWritePermOfBrokerResponseHeader,
+    DeleteKVConfigRequestHeader,
+    DeleteTopicFromNamesrvRequestHeader,
+    GetBrokerMemberGroupRequestHeader,
+    GetKVConfigRequestHeader,
+    GetKVListByNamespaceRequestHeader,
+    GetRouteInfoRequestHeader,
+    GetTopicsByClusterRequestHeader,
+    PutKVConfigRequestHeader,
+    RegisterTopicRequestHeader,
+    WipeWritePermOfBrokerRequestHeader,
+    WipeWritePermOfBrokerResponseHeader,
+)
+
+# Routes and brokers
+
+
+@asks(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+def route(topic: str) -> Question[TopicRouteData | None]:
+    """The brokers and queues of a topic; None when there are none."""
+
+    def read(answer: RemotingCommand) -> TopicRouteData | None:
+        return decode_body(TopicRouteData, answer) if answer.body else None
+
+    header = GetRouteInfoRequestHeader(topic=topic)
+    unknown = (ResponseCode.TOPIC_NOT_EXIST,)
+    return Question(RequestCode.GET_ROUTEINFO_BY_TOPIC, read, header, nothing_codes=unknown)
+
+
+@asks(RequestCode.GET_BROKER_CLUSTER_INFO)
+def cluster_info() -> Question[ClusterInfo]:
+    """All clusters, their broker groups, and the addresses of those."""
+    return Question(RequestCode.GET_BROKER_CLUSTER_INFO, body_of(ClusterInfo))
+
+
+@asks(RequestCode.GET_BROKER_MEMBER_GROUP)
+def member_group(cluster: str, broker_name: str) -> Question[BrokerMemberGroup | None]:
+    """The brokers of a group by id, as they are; None when there are none."""
+
+    def read(answer: RemotingCommand) -> BrokerMemberGroup | None:
+        return decode_body(GetBrokerMemberGroupResponseBody, answer).broker_member_group
+
+    header = GetBrokerMemberGroupRequestHeader(cluster_name=cluster, broker_name=broker_name)
+    return Question(RequestCode.GET_BROKER_MEMBER_GROUP, read, header)
+
+
+@asks(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
+def forbid_writing(broker_name: str) -> Question[int]:
+    """Nothing may be sent to a broker any more, as far as this name server tells; of how many topics."""
+    read = field_of(WipeWritePermOfBrokerResponseHeader, "wipe_topic_count")
+    header = WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
+    return Question(RequestCode.WIPE_WRITE_PERM_OF_BROKER, read, header)
+
+
+@asks(RequestCode.ADD_WRITE_PERM_OF_BROKER)
+def allow_writing(broker_name: str) -> Question[int]:
+    """A broker may be sent to again; of how many topics."""
+    read = field_of(AddWritePermOfBrokerResponseHeader, "add_topic_count")
+    header = AddWritePermOfBrokerRequestHeader(broker_name=broker_name)
+    return Question(RequestCode.ADD_WRITE_PERM_OF_BROKER, read, header)
+
+
+# Topics
+
+
+@asks(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+def all_topics() -> Question[set[str]]:
+    """The names of all topics."""
+    return Question(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, topics_of)
+
+
+@asks(RequestCode.GET_TOPICS_BY_CLUSTER)
+def topics_of_cluster(cluster: str) -> Question[set[str]]:
+    """The names of the topics of a cluster."""
+    header = GetTopicsByClusterRequestHeader(cluster=cluster)
+    return Question(RequestCode.GET_TOPICS_BY_CLUSTER, topics_of, header)
+
+
+@asks(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
+def system_topics() -> Question[set[str]]:
+    """Topics that are there for the servers' own purposes: names of clusters and brokers."""
+    return Question(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, topics_of)
+
+
+@asks(RequestCode.GET_UNIT_TOPIC_LIST)
+def unit_topics() -> Question[set[str]]:
+    """Topics of units."""
+    return Question(RequestCode.GET_UNIT_TOPIC_LIST, topics_of)
+
+
+@asks(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST)
+def topics_with_unit_readers() -> Question[set[str]]:
+    """Topics that units subscribe to."""
+    return Question(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, topics_of)
+
+
+@asks(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
+def plain_topics_with_unit_readers() -> Question[set[str]]:
+    """Topics of no unit that units subscribe to."""
+    return Question(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, topics_of)
+
+
+@asks(RequestCode.REGISTER_TOPIC_IN_NAMESRV)
+def register_topic(topic: str, queues: Sequence[QueueData]) -> Question[None]:
+    """Tell of a topic that lies on these brokers."""
+    body = TopicRouteData(queue_datas=list(queues)).encode()
+    header = RegisterTopicRequestHeader(topic=topic)
+    return Question(RequestCode.REGISTER_TOPIC_IN_NAMESRV, nothing, header, body)
+
+
+@asks(RequestCode.DELETE_TOPIC_IN_NAMESRV)
+def forget_topic(topic: str, cluster: str | None = None) -> Question[None]:
+    """Forget a topic, everywhere or in one cluster; brokers that have it tell of it again."""
+    header = DeleteTopicFromNamesrvRequestHeader(topic=topic, cluster_name=cluster)
+    return Question(RequestCode.DELETE_TOPIC_IN_NAMESRV, nothing, header)
+
+
+# Key-value pairs
+
+
+@asks(RequestCode.PUT_KV_CONFIG)
+def put_value(namespace: str, key: str, value: str) -> Question[None]:
+    """Set a key."""
+    header = PutKVConfigRequestHeader(namespace=namespace, key=key, value=value)
+    return Question(RequestCode.PUT_KV_CONFIG, nothing, header)
+
+
+@asks(RequestCode.GET_KV_CONFIG)
+def value(namespace: str, key: str) -> Question[str | None]:
+    """The value of a key; None when it has none."""
+
+    def read(answer: RemotingCommand) -> str | None:
+        return answer.ext_fields.get("value")
+
+    header = GetKVConfigRequestHeader(namespace=namespace, key=key)
+    return Question(RequestCode.GET_KV_CONFIG, read, header, nothing_codes=(ResponseCode.QUERY_NOT_FOUND,))
+
+
+@asks(RequestCode.DELETE_KV_CONFIG)
+def delete_value(namespace: str, key: str) -> Question[None]:
+    """Delete a key; that there is none is no error."""
+    header = DeleteKVConfigRequestHeader(namespace=namespace, key=key)
+    return Question(RequestCode.DELETE_KV_CONFIG, nothing, header)
+
+
+@asks(RequestCode.GET_KVLIST_BY_NAMESPACE)
+def values(namespace: str) -> Question[dict[str, str]]:
+    """All keys of a namespace with their values."""
+
+    def read(answer: RemotingCommand) -> dict[str, str]:
+        return decode_body(KVTable, answer).table if answer.body else {}
+
+    header = GetKVListByNamespaceRequestHeader(namespace=namespace)
+    return Question(
+        RequestCode.GET_KVLIST_BY_NAMESPACE, read, header, nothing_codes=(ResponseCode.QUERY_NOT_FOUND,)
+    )
+
+
+# Settings
+
+
+@asks(RequestCode.GET_NAMESRV_CONFIG)
+def settings() -> Question[dict[str, str]]:
+    """All settings of a name server by the standard's names."""
+    return Question(RequestCode.GET_NAMESRV_CONFIG, settings_of)
+
+
+@asks(RequestCode.UPDATE_NAMESRV_CONFIG)
+def update_settings(changed: Mapping[str, str]) -> Question[None]:
+    """Change settings, all of these or none."""
+    return Question(RequestCode.UPDATE_NAMESRV_CONFIG, nothing, body=as_properties(changed))

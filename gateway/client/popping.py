@@ -1,0 +1,292 @@
+"""Consuming by POP: the broker hands messages out and hides them for a while; each is acknowledged by itself.
+
+Members share queues without holding them: which queue a message comes from is the broker's affair.
+What is refused stays hidden longer; what nobody acknowledges comes again when its time is over.
+Standard: `DefaultMQPushConsumerImpl.popMessage`, `ConsumeMessagePopConcurrentlyService`, `PopProcessQueue`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from gateway.client.asking import decode_header
+from gateway.client.client import Client
+from gateway.client.consumer import (
+    BROKER_FLOW_CONTROL_MILLIS,
+    FIRST_SECONDS,
+    FLOW_CONTROL_MILLIS,
+    PAUSED_MILLIS,
+    GroupConsumer,
+)
+from gateway.client.errors import BrokerError, ClientError
+from gateway.client.listening import Consumed, Context, Slots
+from gateway.client.message import ReceivedMessage
+from gateway.client.options import ConsumeFrom, PushOptions
+from gateway.client.process_queue import PULL_IDLE_MILLIS
+from gateway.client.reading import read_messages
+from gateway.client.receipts import given, pause, stamp
+from gateway.codec.bodies import MessageQueue, PopProcessQueueInfo, SubscriptionData
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.headers import (
+    AckMessageRequestHeader,
+    ChangeInvisibleTimeRequestHeader,
+    PopMessageRequestHeader,
+    PopMessageResponseHeader,
+)
+
+log = logging.getLogger(__name__)
+
+ANSWER_SECONDS = 10.0
+"""Time for the answer beyond what the broker waits."""
+ACKNOWLEDGE_SECONDS = 3.0
+FROM_MIN, FROM_MAX = 0, 1
+"""Where a group begins that has consumed nothing yet."""
+_NOTHING = (ResponseCode.POLLING_TIMEOUT, ResponseCode.PULL_NOT_FOUND)
+
+
+class PopStatus(StrEnum):
+    """What came of a pop."""
+
+    FOUND = "FOUND"
+    NOT_FOUND = "NOT_FOUND"
+    FULL = "FULL"
+    """Too many wait at the broker."""
+
+
+class Popper:
+    """Pops and acknowledgements of one group."""
+
+    def __init__(self, client: Client, group: str) -> None:
+        self._client = client
+        self._group = group
+
+    async def pop(
+        self, queue: MessageQueue, subscribed: SubscriptionData, options: PushOptions
+    ) -> tuple[PopStatus, list[ReceivedMessage]]:
+        """Messages of a queue, or of any of its broker's (-1). Raises as `gateway.client.calls`."""
+        place = await self._client.place_of(queue, only_this=True)
+        begins = options.consume_from_where is ConsumeFrom.FIRST_OFFSET
+        header = PopMessageRequestHeader(
+            consumer_group=self._group,
+            topic=queue.topic,
+            queue_id=queue.queue_id,
+            max_msg_nums=options.pop_batch_nums,
+            invisible_time=options.pop_invisible_time,
+            poll_time=options.broker_suspend_max_time_millis,
+            born_time=self._client.clock.millis(),
+            init_mode=FROM_MIN if begins else FROM_MAX,
+            exp_type=subscribed.expression_type,
+            exp=subscribed.sub_string,
+            bname=queue.broker_name,
+        )
+        seconds = options.broker_suspend_max_time_millis / 1000 + ANSWER_SECONDS
+        answer = await self._client.asking.ask(
+            place.address, RequestCode.POP_MESSAGE, header, timeout=seconds
+        )
+        if answer.code == ResponseCode.POLLING_FULL:
+            return PopStatus.FULL, []
+        if answer.code in _NOTHING:
+            return PopStatus.NOT_FOUND, []
+        if answer.code != ResponseCode.SUCCESS:
+            raise BrokerError(answer.code, answer.remark, place.address)
+        messages = read_messages(answer.body, queue.broker_name)
+        told = decode_header(PopMessageResponseHeader, answer)
+        stamp(messages, queue.topic, queue.broker_name, told)
+        return PopStatus.FOUND, messages
+
+    async def acknowledge(self, message: ReceivedMessage, topic: str) -> None:
+        """It is done with. Raises as `gateway.client.calls`, and `ValueError` for what was not popped."""
+        told = given(message, topic, self._group)
+        header = AckMessageRequestHeader(
+            consumer_group=self._group,
+            topic=told.topic,
+            queue_id=told.queue_id,
+            extra_info=told.text,
+            offset=told.offset,
+            bname=told.broker_name,
+        )
+        address = await self._client.master_of(MessageQueue(topic, told.broker_name, told.queue_id))
+        await self._client.asking.expect(
+            address, RequestCode.ACK_MESSAGE, header, timeout=ACKNOWLEDGE_SECONDS
+        )
+
+    async def hide(self, message: ReceivedMessage, topic: str, seconds: int) -> None:
+        """It comes again after so long. Raises as `acknowledge`."""
+        told = given(message, topic, self._group)
+        header = ChangeInvisibleTimeRequestHeader(
+            consumer_group=self._group,
+            topic=told.topic,
+            queue_id=told.queue_id,
+            extra_info=told.text,
+            offset=told.offset,
+            invisible_time=seconds * 1000,
+            bname=told.broker_name,
+        )
+        address = await self._client.master_of(MessageQueue(topic, told.broker_name, told.queue_id))
+        await self._client.asking.expect(
+            address, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header, timeout=ACKNOWLEDGE_SECONDS
+        )
+
+
+class PopQueue:
+    """A queue that is popped, as long as it is ours. `waiting`: messages that nothing was made of yet."""
+
+    def __init__(self, now: int) -> None:
+        self.waiting = 0
+        self.dropped = False
+        self.popped_at = now
+
+    def info(self) -> PopProcessQueueInfo:
+        """As an administrator is told."""
+        return PopProcessQueueInfo(self.waiting, self.dropped, self.popped_at)
+
+
+class Consumption(Protocol):
+    """Who gives messages to the listener."""
+
+    slots: Slots
+
+    async def call(self, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
+        """What the listener makes of messages; it never fails."""
+        ...
+
+
+class Popping:
+    """All that one consumer pops."""
+
+    def __init__(
+        self, consumer: GroupConsumer, options: PushOptions, consumption: Consumption, times_max: int
+    ) -> None:
+        self._consumer = consumer
+        self._options = options
+        self._consumption = consumption
+        self._times_max = times_max
+        self._popper = Popper(consumer.client, consumer.group)
+        self.held: dict[MessageQueue, PopQueue] = {}
+
+    def take_over(self, topic: str, wanted: Collection[MessageQueue]) -> bool:
+        """Give up queues of a topic and begin with others; whether anything changed."""
+        now = self._consumer.client.clock.millis()
+        before = {queue: held for queue, held in self.held.items() if queue.topic == topic}
+        self._drop(
+            lambda queue, held: (
+                queue in before and (queue not in wanted or now - held.popped_at > PULL_IDLE_MILLIS)
+            )
+        )
+        for queue in sorted(queue for queue in wanted if queue not in self.held):
+            self.held[queue] = PopQueue(now)
+            self._consumer.client.spawn(self._keep_popping(queue, self.held[queue]))
+            log.info("%s pops %s", self._consumer.group, queue)
+        return before != {queue: held for queue, held in self.held.items() if queue.topic == topic}
+
+    def keep(self, topics: Collection[str]) -> None:
+        """Give up what is of other topics."""
+        self._drop(lambda queue, _: queue.topic not in topics)
+
+    def infos(self) -> dict[MessageQueue, PopProcessQueueInfo]:
+        """As an administrator is told."""
+        return {queue: held.info() for queue, held in self.held.items()}
+
+    def _drop(self, is_to_go: Callable[[MessageQueue, PopQueue], bool]) -> None:
+        for queue, held in list(self.held.items()):
+            if is_to_go(queue, held):
+                held.dropped = True
+                del self.held[queue]
+
+    # Popping
+
+    async def _keep_popping(self, queue: MessageQueue, held: PopQueue) -> None:
+        rest = self._consumer.client.schedule.pause
+        await rest(FIRST_SECONDS)
+        while self._consumer.is_running and not held.dropped:
+            held.popped_at = self._consumer.client.clock.millis()
+            if self._consumer.is_paused:
+                millis = PAUSED_MILLIS
+            elif held.waiting > self._options.pop_threshold_for_queue:
+                millis = FLOW_CONTROL_MILLIS
+            else:
+                millis = await self._pop_safely(queue, held)
+            if millis and not held.dropped:
+                await rest(millis / 1000)
+
+    async def _pop_safely(self, queue: MessageQueue, held: PopQueue) -> int:
+        try:
+            return await self._pop(queue, held)
+        except Exception:
+            log.exception("a pop from %s failed", queue)
+            return self._options.pull_time_delay_mills_when_exception
+
+    async def _pop(self, queue: MessageQueue, held: PopQueue) -> int:
+        """Pop once; how long to rest then, in ms."""
+        on_failure = self._options.pull_time_delay_mills_when_exception
+        subscribed = self._consumer.subscriptions.get(queue.topic)
+        if subscribed is None:
+            return on_failure
+        clock = self._consumer.client.clock
+        began = clock.millis()
+        try:
+            status, messages = await self._popper.pop(queue, subscribed, self._options)
+        except ClientError as error:
+            log.info("a pop from %s failed: %s", queue, error)
+            is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
+            return BROKER_FLOW_CONTROL_MILLIS if is_flow_control else on_failure
+        if status is not PopStatus.FOUND:
+            return on_failure if status is PopStatus.FULL else 0
+        now = clock.millis()
+        self._consumer.stats.pulled(queue.topic, now - began, len(messages), now)
+        chosen = []
+        for message in messages:
+            is_wanted = not subscribed.tags_set or message.tags in subscribed.tags_set
+            if is_wanted and message.reconsume_times <= self._times_max:
+                chosen.append(message)
+            else:
+                self._acknowledge(message, queue.topic)
+        held.waiting += len(chosen)
+        size = self._options.consume_message_batch_max_size
+        for start in range(0, len(chosen), size):
+            self._consumer.client.spawn(self._consume(chosen[start : start + size], queue, held))
+        return self._options.pull_interval
+
+    # Consuming
+
+    async def _consume(self, messages: list[ReceivedMessage], queue: MessageQueue, held: PopQueue) -> None:
+        slots = self._consumption.slots
+        await slots.enter()
+        try:
+            until = given(messages[0], queue.topic, self._consumer.group).visible_at
+            if self._is_over(held, until):
+                log.info("it is too late for %s; they come again", messages)
+                return
+            context = Context(queue)
+            outcome = await self._consumption.call(messages, context)
+            if self._is_over(held, until):
+                log.warning("%s took too long, and come again", messages)
+            else:
+                self._settle(messages, context, outcome)
+        finally:
+            held.waiting -= len(messages)
+            slots.leave()
+
+    def _is_over(self, held: PopQueue, until: int) -> bool:
+        """Whether messages come again in any case."""
+        return held.dropped or self._consumer.client.clock.millis() >= until
+
+    def _settle(self, messages: Sequence[ReceivedMessage], context: Context, outcome: Consumed) -> None:
+        queue = context.queue
+        done = 0 if outcome is Consumed.LATER else max(0, min(context.acked, len(messages)))
+        for message in messages[:done]:
+            self._acknowledge(message, queue.topic)
+        for message in messages[done:]:
+            now = self._consumer.client.clock.millis()
+            seconds = pause(message, context.delay_level, self._times_max, now)
+            if seconds is None:
+                log.warning("%r was refused too often, and is given up", message)
+                self._acknowledge(message, queue.topic)
+            else:
+                self._consumer.client.spawn(self._popper.hide(message, queue.topic, seconds))
+
+    def _acknowledge(self, message: ReceivedMessage, topic: str) -> None:
+        self._consumer.client.spawn(self._popper.acknowledge(message, topic))

@@ -1,0 +1,83 @@
+"""What popped messages are acknowledged with: pure.
+
+A pop's answer says for each queue where its check point starts; the receipt of a message is put together from
+that, and kept in its property POP_CK. Messages that come again have it already. Standard: `ExtraInfoUtil`,
+`MQClientAPIImpl.processPopResponse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from engine.message import PROPERTY_FIRST_POP_TIME, PROPERTY_POP_CK
+from engine.pop.names import kind_of, real_topic
+from engine.pop.receipts import Receipt
+from gateway.client.message import ReceivedMessage
+from gateway.codec.headers import PopMessageResponseHeader
+
+DELAY_SECONDS = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+"""After which a message comes again that was refused once, twice, ..."""
+_FIELDS = 8
+
+
+class Given(NamedTuple):
+    """What the receipt of a message says; `topic` is where the message lies."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    offset: int
+    visible_at: int
+    """When the message is visible again, in ms since the epoch."""
+    text: str
+
+
+def stamp(
+    messages: Iterable[ReceivedMessage], topic: str, broker: str, told: PopMessageResponseHeader
+) -> None:
+    """Give messages of a pop their receipts, and the topic that was asked for."""
+    starts = dict(_starts(told.start_offset_info or ""))
+    firsts: dict[tuple[str, int], int] = {}
+    for message in messages:
+        properties, queue = message.properties, message.queue
+        if PROPERTY_POP_CK not in properties:
+            key = (kind_of(queue.topic), queue.queue_id)
+            start = starts.get(key, firsts.setdefault(key, message.queue_offset))
+            receipt = Receipt(start, told.pop_time, told.invisible_time, told.revive_qid, key[0], broker)
+            properties[PROPERTY_POP_CK] = receipt.of_message(queue.queue_id, message.queue_offset)
+        properties.setdefault(PROPERTY_FIRST_POP_TIME, str(told.pop_time))
+        message.topic = topic
+
+
+def given(message: ReceivedMessage, topic: str, group: str) -> Given:
+    """What the receipt of a message says that was popped from a topic. Raises `ValueError`."""
+    text = message.properties.get(PROPERTY_POP_CK, "")
+    receipt, fields = Receipt.parse(text), text.split(" ")
+    if len(fields) < _FIELDS:
+        raise ValueError("a receipt names a queue and an offset")
+    topic = real_topic(topic, group, receipt.kind)
+    return Given(topic, receipt.broker_name, int(fields[6]), int(fields[7]), receipt.revive_time, text)
+
+
+def pause(message: ReceivedMessage, level: int, times_max: int, now: int) -> int | None:
+    """How long a message that was refused stays invisible, in seconds; None when it is to be given up.
+
+    `level` is the listener's wish, 0 for a time that grows. Who was refused too often is given up when it is
+    old, and rests longer the older it is until then.
+    """
+    if message.reconsume_times >= times_max:
+        age = (now - message.born_timestamp) / 1000
+        if age > 2 * DELAY_SECONDS[-1]:
+            return None
+        level = sum(seconds <= age for seconds in DELAY_SECONDS)
+    elif level <= 0:
+        level = message.reconsume_times
+    return DELAY_SECONDS[min(level, len(DELAY_SECONDS) - 1)]
+
+
+def _starts(text: str) -> Iterable[tuple[tuple[str, int], int]]:
+    for one in text.split(";"):
+        fields = one.split(" ")
+        if len(fields) == 3:  # kind, queue, offset
+            yield (fields[0], int(fields[1])), int(fields[2])

@@ -1,0 +1,160 @@
+"""Faults that come when they are ordered: requests that are lost, late, refused or cut off.
+
+A `Fault` says which requests it is for, how often it strikes, and what it does:
+
+    drop          the request is lost: it is not carried out, and not answered
+    drop_answer   it is carried out, but the answer is lost
+    delay         it is carried out later, in seconds of the machine
+    refuse        it is answered with a code and a remark instead of being carried out
+    cut           the connection breaks instead
+
+The first fault that is for a request is the one that strikes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from twisted.internet.defer import Deferred
+
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand, encode_response
+from gateway.remoting.call import Peer
+from gateway.remoting.dispatch import Dispatcher
+
+SEND = (
+    RequestCode.SEND_MESSAGE,
+    RequestCode.SEND_MESSAGE_V2,
+    RequestCode.SEND_BATCH_MESSAGE,
+)
+"""What producers send messages with."""
+PULL = (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
+"""What consumers pull with."""
+ANY = None
+"""Every request."""
+ALWAYS = 1 << 62
+
+Codes = int | Iterable[int] | None
+Answer = "bytes | Deferred[bytes | None] | None"
+_BORN = {
+    RequestCode.SEND_MESSAGE: "bornTimestamp",
+    RequestCode.SEND_MESSAGE_V2: "g",
+    RequestCode.SEND_BATCH_MESSAGE: "g",
+}
+
+
+@dataclass(eq=False)
+class Fault:
+    """One order. `times` is how often it strikes still, `hits` how often it has; as a context manager it ends
+    with its block."""
+
+    what: str
+    codes: frozenset[int] | None
+    times: int
+    seconds: float = 0.0
+    code: int = ResponseCode.SYSTEM_ERROR
+    remark: str = ""
+    topic: str | None = None
+    hits: int = 0
+
+    def heal(self) -> None:
+        """It strikes no more."""
+        self.times = 0
+
+    def strikes(self, command: RemotingCommand) -> bool:
+        """Whether it is for this request; if so, that counts."""
+        if self.times <= 0 or not (self.codes is None or command.code in self.codes):
+            return False
+        if self.topic is not None and self.topic not in _topics(command):
+            return False
+        self.times -= 1
+        self.hits += 1
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.heal()
+
+
+class Faults:
+    """The orders of one server. `pause` gives a Deferred that fires after so many seconds; `served` is called
+    when a request was carried out at a time of its own; `ahead` is how far the server's clock is ahead (ms).
+    """
+
+    def __init__(
+        self,
+        pause: Callable[[float], Deferred[None]],
+        served: Callable[[], None],
+        ahead: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._pause = pause
+        self._served = served
+        self._ahead = ahead
+        self._orders: list[Fault] = []
+
+    def order(self, what: str, codes: Codes, times: int | None, **more: Any) -> Fault:
+        """A fault from now on; `times` None: until it is healed."""
+        wanted = None if codes is None else frozenset([codes] if isinstance(codes, int) else codes)
+        fault = Fault(what, wanted, ALWAYS if times is None else times, **more)
+        self._orders = [one for one in self._orders if one.times > 0] + [fault]
+        return fault
+
+    def heal(self) -> None:
+        """All is well again."""
+        for fault in self._orders:
+            fault.heal()
+        self._orders.clear()
+
+    def stand_before(self, dispatcher: Dispatcher) -> None:
+        """Let the requests of a port pass through here."""
+        carry_out = dispatcher.dispatch
+
+        def dispatch(command: RemotingCommand, peer: Peer) -> Any:
+            self._date(command)
+            fault = next((one for one in self._orders if one.strikes(command)), None)
+            return (
+                carry_out(command, peer) if fault is None else self._strike(fault, carry_out, command, peer)
+            )
+
+        dispatcher.dispatch = dispatch  # type: ignore[method-assign]
+
+    def _strike(self, fault: Fault, carry_out: Any, command: RemotingCommand, peer: Peer) -> Any:
+        if fault.what == "refuse":
+            return encode_response(command, fault.code, None, b"", fault.remark)
+        if fault.what == "cut":
+            peer.abort()  # type: ignore[attr-defined]
+        elif fault.what == "drop_answer":
+            answer = carry_out(command, peer)
+            if isinstance(answer, Deferred):
+                return answer.addCallback(lambda _: None)
+        elif fault.what == "delay":
+            return self._later(fault.seconds, carry_out, command, peer)
+        return None
+
+    def _later(self, seconds: float, carry_out: Any, command: RemotingCommand, peer: Peer) -> Any:
+        def carry(_: None) -> Any:
+            answer = carry_out(command, peer)
+            self._served()
+            return answer
+
+        return self._pause(seconds).addCallback(carry).addErrback(lambda _: None)
+
+    def _date(self, command: RemotingCommand) -> None:
+        """Clients live in the machine's time: what they date is dated in the server's."""
+        ahead = self._ahead()
+        name = _BORN.get(command.code)  # type: ignore[call-overload]
+        born = command.ext_fields.get(name, "") if ahead and name else ""
+        if born.isdecimal():
+            command.ext_fields[name] = str(int(born) + ahead)
+
+
+def _topics(command: RemotingCommand) -> tuple[str | None, ...]:
+    fields = command.ext_fields
+    return fields.get("topic"), fields.get("b")

@@ -1,0 +1,449 @@
+"""`Server`: a name server and a broker for tests, that the test drives.
+
+It lives in a thread of its own; every method blocks until it is done and may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar, Self, TypeVar
+
+from twisted.internet.defer import Deferred, maybeDeferred
+
+from engine.clock import Clock
+from engine.groups import SubscriptionGroupConfig
+from engine.message import DLQ_PREFIX
+from engine.options import (
+    BrokerOptions,
+    NamesrvOptions,
+    OptionSet,
+    RemotingOptions,
+    StoreOptions,
+    TlsOptions,
+    camel_case,
+)
+from engine.topics import TopicConfig
+from engine.worker import Worker
+from gateway.broker.broker import Broker
+from gateway.broker.service import BrokerService
+from gateway.client.loop import Loop
+from gateway.client.message import ReceivedMessage
+from gateway.client.reading import read_messages
+from gateway.client.schedule import Schedule
+from gateway.namesrv.lookup import find_route
+from gateway.namesrv.service import NameServerService
+from gateway.testing.faults import Codes, Fault, Faults
+from gateway.testing.mortal import MortalReactor
+from gateway.testing.moving import MovingClock
+from gateway.testing.storage import InFolder, InMemory, Storage
+
+T = TypeVar("T")
+
+LOG_FILE_BYTES = 64 << 20
+LOOK_SECONDS = 0.005
+"""Time between looks for what is waited for."""
+HURRY_SECONDS = 0.02
+"""Time between beats of a server whose time runs faster."""
+PATIENCE_SECONDS = 10.0
+MEASURE_SECONDS = 1.1
+"""The broker looks at its disk once a second."""
+
+
+class ServerError(AssertionError):
+    """What was waited for did not come about, or the server is not in a state for it."""
+
+
+class ServerLoop(Loop):
+    """The thread of all servers of the process; that of the clients is another one."""
+
+    _shared: ClassVar[Loop | None] = None
+
+
+class Server:
+    """A server on `host`; ports are any free ones unless given. It is in memory unless `data_dir` is given.
+
+    `advertise` is the address that clients are told, `host` unless given. `speed`: so many seconds pass in
+    it in one of the machine's. Other arguments are settings of the broker, its store and its connections in
+    the standard's names, as `flushDiskType="SYNC_FLUSH"` or `flush_disk_type="SYNC_FLUSH"`.
+    Raises `engine.errors.ConfigError` for settings that cannot be.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: str | None = None,
+        host: str = "127.0.0.1",
+        advertise: str | None = None,
+        namesrv_port: int = 0,
+        broker_port: int = 0,
+        speed: float = 1.0,
+        loop: Loop | None = None,
+        machine: Clock | None = None,
+        **settings: Any,
+    ) -> None:
+        self._loop = loop or ServerLoop.shared()
+        self.clock = MovingClock(speed, machine)
+        self._storage: Storage = InFolder(data_dir) if data_dir else InMemory(self.clock.millis)
+        self._host = host
+        self._advertise = advertise or host
+        self._namesrv_port = namesrv_port
+        self._settings = settings
+        self._machine = machine or self._loop.clock
+        self._options = _options(settings, self._advertise, broker_port, self._storage.root)
+        self._schedule = Schedule(self._loop.reactor)
+        self._faults = Faults(self._schedule.pause, self._served, lambda: self.clock.ahead_millis)
+        self._numbers = itertools.count(1)
+        self._namesrv: NameServerService | None = None
+        self._namesrv_life = MortalReactor(self._loop.reactor)
+        self._broker: BrokerService | None = None
+        self._life = MortalReactor(self._loop.reactor)
+        self._worker: Worker | None = None
+
+    # Its life
+
+    def start(self) -> Self:
+        """Begin; gives itself when clients can connect."""
+        self._do(self._start)
+        return self
+
+    def stop(self) -> None:
+        """End in good order; harmless when that has been done."""
+        self._do(self._stop)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def namesrv(self) -> str:
+        """`host:port` of the name server: what clients are given."""
+        return f"{self._advertise}:{self._namesrv_port}"
+
+    @property
+    def broker_address(self) -> str:
+        """`host:port` of the broker."""
+        return f"{self._advertise}:{self._options[0].listen_port}"
+
+    @property
+    def broker(self) -> Broker:
+        """The broker from inside; to be touched with `run` only."""
+        if self._broker is None:
+            raise ServerError("the broker is not running")
+        return self._broker.broker
+
+    def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Call a function in the server's thread."""
+        return self._loop.do(function, *args, **kwargs)
+
+    def kill(self) -> None:
+        """The broker dies: connections break, nothing is written any more. What was written is kept."""
+        self._do(self._kill)
+
+    def restart(self) -> None:
+        """The broker comes again on its port and its files; one that runs is stopped in good order before."""
+        self._do(self._restart)
+
+    def kill_name_server(self) -> None:
+        """The name server dies with everything it knows."""
+        self._do(self._kill_name_server)
+
+    def restart_name_server(self) -> None:
+        """It comes again on its port, and is told everything anew by the broker."""
+        self._do(self._restart_name_server)
+
+    # Topics and groups
+
+    def create_topic(self, name: str | None = None, queues: int = 4, **fields: Any) -> str:
+        """A topic, named by us unless told; gives its name once clients can find it.
+
+        `fields` are those of `engine.topics.TopicConfig`, as `attributes={"message.type": "FIFO"}`.
+        """
+        name = name or f"topic-{next(self._numbers)}"
+        config = TopicConfig(name, queues, queues, **fields)
+        self.run(lambda: self.broker.topics.put(config))
+        self._wait(lambda: self._is_known(name, queues), f"the route of {name}")
+        return name
+
+    def create_group(self, name: str | None = None, **fields: Any) -> str:
+        """A consumer group, named by us unless told; gives its name.
+
+        `fields` are those of `engine.groups.SubscriptionGroupConfig`, as `retry_max_times=1`.
+        """
+        name = name or f"group-{next(self._numbers)}"
+        config = SubscriptionGroupConfig(name, **fields)
+        self.run(lambda: self.broker.groups.put(config))
+        return name
+
+    def messages(self, topic: str) -> list[ReceivedMessage]:
+        """Everything that lies in a topic, in the order it was stored."""
+        return self.run(lambda: _stored(self.broker, topic))
+
+    def dead_letters(self, group: str) -> list[ReceivedMessage]:
+        """What a group could not consume and is not given again."""
+        return self.messages(DLQ_PREFIX + group)
+
+    def behind(self, group: str, topic: str) -> int:
+        """How many messages of a topic a group has not consumed, as far as it has committed."""
+        return self.run(lambda: _behind(self.broker, group, topic))
+
+    def wait_for_messages(self, topic: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
+        """Wait until so many messages lie in a topic. Raises `ServerError` when time is up."""
+        self._wait(lambda: len(_stored(self.broker, topic)) >= count, f"{count} messages of {topic}", seconds)
+
+    def wait_until_consumed(self, group: str, topic: str, seconds: float = PATIENCE_SECONDS) -> None:
+        """Wait until a group has committed everything of a topic. Raises `ServerError` when time is up."""
+        self._wait(lambda: _behind(self.broker, group, topic) == 0, f"{group} has consumed {topic}", seconds)
+
+    # Time
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass in the server, at once: what is due by then happens now.
+
+        Connections and clients are not counted as silent meanwhile.
+        """
+        self.run(self._leap, seconds)
+
+    # Faults
+
+    def drop(self, codes: Codes = None, *, times: int | None = 1, topic: str | None = None) -> Fault:
+        """Requests are lost: `SEND`, `PULL`, a request code or several; None for every one."""
+        return self._order("drop", codes, times, topic=topic)
+
+    def drop_answer(self, codes: Codes = None, *, times: int | None = 1, topic: str | None = None) -> Fault:
+        """Requests are carried out, but not answered."""
+        return self._order("drop_answer", codes, times, topic=topic)
+
+    def delay(
+        self, codes: Codes = None, *, seconds: float, times: int | None = 1, topic: str | None = None
+    ) -> Fault:
+        """Requests are carried out late, by the machine's time."""
+        return self._order("delay", codes, times, seconds=seconds, topic=topic)
+
+    def refuse(
+        self,
+        codes: Codes = None,
+        *,
+        code: int = 1,
+        remark: str = "refused for a test",
+        times: int | None = 1,
+        topic: str | None = None,
+    ) -> Fault:
+        """Requests are answered with a response code, and not carried out."""
+        return self._order("refuse", codes, times, code=code, remark=remark, topic=topic)
+
+    def cut(self, codes: Codes = None, *, times: int | None = 1, topic: str | None = None) -> Fault:
+        """Requests break their connection, and are not carried out."""
+        return self._order("cut", codes, times, topic=topic)
+
+    def disconnect(self) -> None:
+        """Break all connections of the broker; clients may connect again."""
+        self.run(lambda: self._life.cut())
+
+    def refuse_connections(self, refuses: bool = True) -> None:
+        """Break all connections of the broker, and end new ones as they come; with False take them again."""
+
+        def refuse() -> None:
+            self._life.refuses = refuses
+            if refuses:
+                self._life.cut()
+
+        self.run(refuse)
+
+    def fill_disk(self) -> None:
+        """Nothing more goes on the disk: sends are refused."""
+        self._set_full(True)
+
+    def free_disk(self) -> None:
+        """There is room again."""
+        self._set_full(False)
+
+    def heal(self) -> None:
+        """No fault strikes any more, the disk has room, connections are taken."""
+        self.run(self._faults.heal)
+        self.refuse_connections(False)
+        if self._broker is not None:
+            self.free_disk()
+
+    # Inside; everything here runs in the server's thread
+
+    def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        return self._loop.call(lambda: Deferred.fromCoroutine(work()))
+
+    def _wait(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
+        async def wait() -> None:
+            end = self._schedule.seconds() + seconds
+            while not condition():
+                if self._schedule.seconds() > end:
+                    raise ServerError(f"{what}: not within {seconds:g} s")
+                await self._schedule.pause(LOOK_SECONDS)
+
+        self._do(wait)
+
+    async def _start(self) -> None:
+        if self._broker is not None or self._namesrv is not None:
+            raise ServerError("the server was started before")
+        self._start_name_server()
+        await self._start_broker()
+        if self.clock.speed > 1:
+            self._schedule.every(HURRY_SECONDS, HURRY_SECONDS, self._hurry)
+
+    async def _stop(self) -> None:
+        await self._stop_broker()
+        if self._namesrv is not None:
+            namesrv, self._namesrv = self._namesrv, None
+            await namesrv.stop()
+        self._schedule.stop()
+
+    def _start_name_server(self) -> None:
+        self._namesrv_life = MortalReactor(self._loop.reactor)
+        root = self._storage.root
+        self._namesrv = NameServerService(
+            NamesrvOptions(kv_config_path=f"{root}/kv.json", config_store_path=f"{root}/namesrv.properties"),
+            remoting=RemotingOptions(bind_address=self._host),
+            reactor=self._namesrv_life,
+            clock=self._machine,
+            disk=self._storage.disk,
+        )
+        self._faults.stand_before(self._namesrv.dispatcher)
+        self._namesrv_port = self._namesrv.start(self._namesrv_port).getHost().port
+
+    async def _start_broker(self) -> None:
+        options, store, remoting, tls = self._options
+        options.namesrv_addr = f"{self._host}:{self._namesrv_port}"
+        remoting.bind_address = self._host
+        self._life = MortalReactor(self._loop.reactor)
+        self._broker = BrokerService(
+            options,
+            store,
+            remoting,
+            tls,
+            reactor=self._life,
+            clock=self.clock,
+            disk=self._storage.disk,
+            worker=self._storage.worker(self._life),
+        )
+        options.listen_port = self._broker.port
+        self._faults.stand_before(self._broker.dispatcher)
+        self._faults.stand_before(self._broker.fast_dispatcher)
+        await maybeDeferred(self._broker.start)
+
+    async def _stop_broker(self) -> None:
+        if self._broker is not None:
+            broker, self._broker = self._broker, None
+            await broker.stop()
+            self._storage.take_over()
+
+    async def _kill(self) -> None:
+        if self._broker is None:
+            raise ServerError("the broker is not running")
+        self._broker = None
+        for closed in self._life.kill():
+            await maybeDeferred(lambda: closed)  # noqa: B023
+        self._storage.take_over()
+
+    async def _restart(self) -> None:
+        await self._stop_broker()
+        await self._start_broker()
+
+    async def _kill_name_server(self) -> None:
+        self._namesrv = None
+        for closed in self._namesrv_life.kill():
+            await maybeDeferred(lambda: closed)  # noqa: B023
+
+    async def _restart_name_server(self) -> None:
+        if self._namesrv is not None:
+            await self._kill_name_server()
+        self._start_name_server()
+        if self._broker is not None:
+            self._broker.registration.soon()
+
+    def _is_known(self, topic: str, queues: int) -> bool:
+        if self._namesrv is None:
+            raise ServerError("the name server is not running")
+        route = find_route(self._namesrv.namesrv.tables, topic)
+        return route is not None and route.queue_datas[0].write_queue_nums == queues
+
+    def _order(self, what: str, codes: Codes, times: int | None, **more: Any) -> Fault:
+        return self.run(lambda: self._faults.order(what, codes, times, **more))
+
+    def _served(self) -> None:
+        if self._broker is not None:
+            self._broker.broker.store.dispatch()
+
+    def _set_full(self, is_full: bool) -> None:
+        def fill() -> None:
+            self._storage.set_full(is_full)
+            self._leap(MEASURE_SECONDS)
+
+        self.run(fill)
+        self._wait(lambda: self.broker.store.is_writable is not is_full, "the broker looks at its disk")
+
+    def _leap(self, seconds: float) -> None:
+        self.clock.leap(seconds)
+        self._count_as_heard_of(int(seconds * 1000))
+        self._beat_soon()
+
+    def _hurry(self) -> None:
+        self._count_as_heard_of(int(HURRY_SECONDS * (self.clock.speed - 1) * 1000))
+        self._beat_soon()
+
+    def _beat_soon(self) -> None:
+        """Let the broker do what is due, now that it is later than it thought."""
+        if self._broker is not None and self._broker.broker.timers.on_set is not None:
+            self._broker.broker.timers.on_set(0)
+
+    def _count_as_heard_of(self, millis: int) -> None:
+        """Clients live in the machine's time, and have not been silent for as long as it seems."""
+        if self._broker is None:
+            return
+        clients = self._broker.broker.clients
+        groups = [group.clients for group in clients.consumer_groups.values()]
+        for members in [*groups, *clients.producer_groups.values()]:
+            for client in members.values():
+                client.last_update += millis
+
+
+def _options(
+    settings: dict[str, Any], address: str, port: int, root: str
+) -> tuple[BrokerOptions, StoreOptions, RemotingOptions, TlsOptions]:
+    """Settings that suit tests, with those that are given."""
+    broker = BrokerOptions(
+        broker_ip1=address, broker_ip2=address, broker_name="broker-a", listen_port=port, broker_id=0
+    )
+    store = StoreOptions(
+        store_path_root_dir=f"{root}/store",
+        mapped_file_size_commit_log=LOG_FILE_BYTES,
+        mapped_file_size_consume_queue=20_000,
+        max_hash_slot_num=1000,
+        max_index_num=4000,
+    )
+    remoting, tls = RemotingOptions(), TlsOptions()
+    options = OptionSet(broker, remoting, store, tls)
+    for name, value in settings.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        options.set(name if name in options else camel_case(name), text, "the test")
+    return broker, store, remoting, tls
+
+
+def _stored(broker: Broker, topic: str) -> list[ReceivedMessage]:
+    found: list[ReceivedMessage] = []
+    for queue in broker.store.queues().get(topic, ()):
+        offset, end = broker.store.min_offset(topic, queue), broker.store.max_offset(topic, queue)
+        while offset < end:
+            got = broker.store.get(topic, queue, offset, 1000, accept=None)
+            found += read_messages(got.body, broker.options.broker_name)
+            if got.next_offset <= offset:
+                break
+            offset = got.next_offset
+    return sorted(found, key=lambda message: message.physical_offset)
+
+
+def _behind(broker: Broker, group: str, topic: str) -> int:
+    count = 0
+    for queue in broker.store.queues().get(topic, ()):
+        begin = max(broker.offsets.query(group, topic, queue), broker.store.min_offset(topic, queue))
+        count += broker.store.max_offset(topic, queue) - begin
+    return count

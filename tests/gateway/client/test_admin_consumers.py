@@ -1,0 +1,47 @@
+"""Questions to brokers about connected clients."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.client import admin_consumers as consumers
+from gateway.client.errors import BrokerError
+from gateway.client.message import Message
+from tests.gateway.client.administering import office
+from tests.gateway.client.cluster import queue_of
+from tests.gateway.client.test_push import Inbox, begin
+
+
+def test_a_consumer_is_seen_from_outside() -> None:
+    with office() as here:
+        results = here.send(4)
+        inbox = Inbox()
+        consumer = begin(here.cluster, inbox)
+        here.cluster.wait_for(lambda: len(inbox.got) == 4)
+        client_id = consumer.client.client_id
+        assert here.ask(consumers.members("G")) == [client_id]
+        connected = here.ask(consumers.connections("G"))
+        assert [one.client_id for one in connected.connection_set] == [client_id]
+        assert connected.subscription_table["T"].sub_string == "*"
+        info = here.ask(consumers.running_info("G", client_id, with_stacks=True))
+        assert queue_of("T") in info.mq_table and info.jstack
+        assert client_id in here.ask(consumers.status("G", "T"))
+        found = here.ask(consumers.consume_directly("G", client_id, results[0].offset_message_id, topic="T"))
+        assert found.consume_result == "CR_SUCCESS" and len(inbox.got) == 5
+        assert here.ask(consumers.waiting_pops("G", "T")) == 0
+
+
+def test_producers_are_seen_from_outside() -> None:
+    with office() as here:
+        producer = here.cluster.producer("Senders")
+        here.cluster.run(producer.send(Message("T", "x")))
+        here.cluster.settle(2.0)
+        found = here.ask(consumers.producers())["Senders"]
+        assert [one.client_id for one in found] == [producer.client.client_id]
+        connected = here.ask(consumers.producer_connections("Senders")).connection_set
+        assert [(one.client_id, one.language) for one in connected] == [(producer.client.client_id, "PYTHON")]
+
+
+def test_who_is_not_there_is_a_refusal() -> None:
+    with office() as here, pytest.raises(BrokerError):
+        here.ask(consumers.connections("Unknown"))
