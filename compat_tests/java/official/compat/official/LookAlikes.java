@@ -102,13 +102,17 @@ public final class LookAlikes {
     private static SubscriptionGroupManager groups(String address) {
         Map<String, Call> calls = new HashMap<>();
         calls.put("findSubscriptionGroupConfig", arguments -> {
+            SubscriptionGroupConfig config = null;
             try {
-                return Cluster.admin().examineSubscriptionGroupConfig(address, (String) arguments[0]);
+                config = Cluster.admin().examineSubscriptionGroupConfig(address, (String) arguments[0]);
             } catch (MQBrokerException unknown) {
-                SubscriptionGroupConfig made = new SubscriptionGroupConfig();
-                made.setGroupName((String) arguments[0]);
-                return made;
+                // A broker asked in its own process makes the group then.
             }
+            if (config == null) {
+                config = new SubscriptionGroupConfig();
+                config.setGroupName((String) arguments[0]);
+            }
+            return config;
         });
         calls.put("updateSubscriptionGroupConfig", arguments -> {
             Cluster.admin().createAndUpdateSubscriptionGroupConfig(address, (SubscriptionGroupConfig) arguments[0]);

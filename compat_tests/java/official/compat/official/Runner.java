@@ -22,6 +22,8 @@ import org.junit.runner.notification.RunListener;
  * each class. RESULT is passed, failed, ignored or inside, the last for a test that needs the server in its process.
  */
 public final class Runner extends RunListener {
+    private static final String WHOLE_CLASS = "*";
+
     private final PrintStream out;
     private long began;
     private String result;
@@ -59,11 +61,10 @@ public final class Runner extends RunListener {
 
     @Override
     public void testFailure(Failure failure) {
-        boolean alone = failure.getDescription().isTest();
         result = "failed";
         reason = describe(failure);
-        if (!alone) {
-            tell("end", "*", result, "0", reason);
+        if (name(failure.getDescription()).equals(WHOLE_CLASS)) {
+            tell("end", WHOLE_CLASS, result, "0", reason);
         }
     }
 
@@ -71,8 +72,8 @@ public final class Runner extends RunListener {
     public void testAssumptionFailure(Failure failure) {
         result = "inside";
         reason = String.valueOf(failure.getMessage());
-        if (!failure.getDescription().isTest()) {
-            tell("end", "*", result, "0", reason);
+        if (name(failure.getDescription()).equals(WHOLE_CLASS)) {
+            tell("end", WHOLE_CLASS, result, "0", reason);
         }
     }
 
@@ -84,7 +85,7 @@ public final class Runner extends RunListener {
 
     @Override
     public void testIgnored(Description test) {
-        tell("end", test.isTest() ? name(test) : "*", "ignored", "0", "");
+        tell("end", name(test), "ignored", "0", "");
     }
 
     private void tell(String... parts) {
@@ -96,7 +97,7 @@ public final class Runner extends RunListener {
     }
 
     private static String name(Description test) {
-        return test.getMethodName();
+        return test.getMethodName() == null ? WHOLE_CLASS : test.getMethodName();
     }
 
     private static String describe(Failure failure) {
