@@ -203,8 +203,11 @@ class ConsumerOffsets:
 
     @property
     def key_count(self) -> int:
-        """How many pairs of a topic and a group there are."""
-        return len(self._table)
+        """How many pairs of a topic and a group there are; light groups are left out.
+
+        Standard: `LmqConsumerOffsetManager`, which keeps those in a table of their own.
+        """
+        return sum(not is_light(group) for _, group in self._pairs())
 
     def to_json(self) -> dict[str, Any]:
         """The committed offsets and their version, as brokers tell slaves."""

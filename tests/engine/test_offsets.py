@@ -123,6 +123,28 @@ def test_removal_takes_everything(what: str) -> None:
     assert table(disk).group_topics() == {"h": ["u"]}
 
 
+def test_one_group_may_leave_one_topic() -> None:
+    offsets = table(max_offsets=4)
+    for group, topic in (("g", "t"), ("g", "u"), ("h", "t")):
+        offsets.commit(group, topic, 0, 1)
+    offsets.commit_pull("g", "t", 0, 2)
+    offsets.assign_reset("g", "t", 0, 3)
+    offsets.remove("g", "t")
+    offsets.remove("g", "nothing")
+    assert offsets.topics_of("g") == {"u"}
+    assert offsets.groups_of("t") == {"h"}
+    assert not offsets.has_reset("g", "t", 0)
+    assert all(offsets.commit("g", "v", queue, 1) for queue in range(2)), "there is room again"
+
+
+def test_pairs_are_counted_without_light_groups() -> None:
+    offsets = table()
+    for group, topic in (("g", "t"), ("g", "u"), ("%LMQ%g", "t")):
+        for queue in range(2):
+            offsets.commit(group, topic, queue, 1)
+    assert offsets.key_count == 2
+
+
 def test_the_number_of_offsets_is_limited() -> None:
     offsets = table(max_offsets=2)
     assert offsets.commit("g", "t", 0, 1)
