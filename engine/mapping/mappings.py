@@ -62,9 +62,9 @@ class TopicMapping:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All, by the standard's names."""
+        """All, by the standard's names; what is led is worked out for name servers only."""
         hosted = {number: [piece.to_json() for piece in pieces] for number, pieces in self.queues.items()}
-        return self.info() | {"hostedQueues": hosted}
+        return self.info() | {"currIdMap": {}, "hostedQueues": hosted}
 
     def leads(self, queue_id: int) -> bool:
         """Whether the broker is the one that a queue is written to."""
