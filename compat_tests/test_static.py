@@ -1,0 +1,227 @@
+"""Static topics over three brokers of either kind: queues move, and producers and consumers see one queue.
+
+The same commands and messages in the same order on both: what clients, operators and connections by hand are
+told is equal.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from compat_tests.artifacts import CURRENT
+from compat_tests.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
+from compat_tests.mqadmin import Mqadmin, normalised
+from compat_tests.peers import Peers
+from compat_tests.processes import free_ports, wait_until
+from compat_tests.raw import RawConnection
+from compat_tests.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
+from gateway.codec import lenient_json
+from gateway.codec.codes import RequestCode
+
+BROKERS = ("broker-a", "broker-b", "broker-c")
+TOPIC, GROUP, LATE_GROUP = "StaticOrders", "StaticReaders", "StaticLateReaders"
+QUEUES, TURNS, EACH = 2, ("", "broker-b", "broker-c", "broker-a"), 5
+EVERYWHERE = "__syslo__global__"
+"""What clients call the broker of static topics."""
+LOGICAL = {"topic": TOPIC, "queueId": "0"}
+PULL = {
+    "maxMsgNums": "32",
+    "sysFlag": "4",
+    "commitOffset": "0",
+    "suspendTimeoutMillis": "0",
+    "subscription": "*",
+    "subVersion": "1",
+}
+
+
+class Cluster(NamedTuple):
+    """A name server, and three brokers by name."""
+
+    namesrv: str
+    brokers: dict[str, str]
+
+
+@contextmanager
+def started(kind: str, folder: Path) -> Iterator[Cluster]:
+    """The servers, for as long as they are needed."""
+    port = free_ports()
+    cluster = Cluster(f"{HOST}:{port}", {})
+    start_namesrv, make = (apache_namesrv, apache_broker) if kind == "apache" else (our_namesrv, our_broker)
+    parts: list[Part] = [start_namesrv(folder / "namesrv", port)]
+    for name in BROKERS:
+        port = free_ports((-2, 0, 1))
+        cluster.brokers[name] = f"{HOST}:{port}"
+        parts.append(make(folder / name, port, cluster.namesrv, {"brokerName": name}))
+    with ExitStack() as stack:
+        for part in parts:
+            part.start()
+            stack.callback(part.kill9)
+        yield cluster
+
+
+class Scenario:
+    """One run; `told` is what is compared."""
+
+    def __init__(self, cluster: Cluster, driver: Driver, admin: Mqadmin) -> None:
+        self.cluster = cluster
+        self.driver = driver
+        self._admin = admin
+        self.told: list[Any] = []
+
+    def run(self) -> None:
+        """Send, move, read, and look."""
+        self._prepare()
+        for turn, broker in enumerate(TURNS):
+            if broker:
+                self._command("remappingStaticTopic", "-t", TOPIC, "-b", broker)
+            self._send(turn)
+            self._read(GROUP, EACH * QUEUES)
+            self._look()
+        self._read(LATE_GROUP, EACH * QUEUES * len(TURNS))
+        self._command("topicStatus", "-t", TOPIC)
+        self._command("consumerProgress", "-g", LATE_GROUP)
+        self._command("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", "4")
+        self._pull_by_hand()
+        self._refuse()
+        self._go_back()
+
+    def _prepare(self) -> None:
+        def seen() -> bool:
+            listed = self._admin.run("clusterList", "-n", self.cluster.namesrv).out
+            return all(name in listed for name in BROKERS)
+
+        wait_until(seen, 40, "all brokers have registered")
+        self._command("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", str(QUEUES))
+
+    def _command(self, *command: str) -> None:
+        output = self._admin.run(*command, "-n", self.cluster.namesrv)
+        self.told.append((command, normalised(output.out), output.exit))
+
+    def _send(self, turn: int) -> None:
+        """To each queue, by a producer that has not seen the topic before."""
+        with Producer(self.driver, self.cluster.namesrv, f"StaticSenders{turn}") as producer:
+            wanted = [Queue(TOPIC, EVERYWHERE, number) for number in range(QUEUES)]
+            wait_until(lambda: self._queues(producer) == wanted, 30, "the topic has a route")
+            for queue in wanted:
+                bodies = [f"{turn}-{queue.queue_id}-{number}" for number in range(EACH)]
+                results = producer.send_to(queue, [message(TOPIC, body) for body in bodies])
+                self.told.append([(one.status, one.queue, one.queue_offset) for one in results])
+
+    def _queues(self, producer: Producer) -> list[Queue]:
+        try:
+            return sorted(producer.queues(TOPIC))
+        except ClientError:
+            return []
+
+    def _read(self, group: str, count: int) -> None:
+        """What a group has not read yet, of each queue in the order it came."""
+        options = {
+            "subscriptions": {TOPIC: "*"},
+            "listener": "ordered",
+            "model": "CLUSTERING",
+            "from": "CONSUME_FROM_FIRST_OFFSET",
+        }
+        with PushConsumer(self.driver, self.cluster.namesrv, group, **options) as consumer:
+            found = consumer.collect(count)
+        for number in range(QUEUES):
+            of_queue = [one for one in found if one.queue_id == number]
+            self.told.append([(one.broker_name, one.queue_offset, one.body) for one in of_queue])
+
+    def _look(self) -> None:
+        """Both ends, where the group is, and the mapping, as every broker tells them."""
+        position = LOGICAL | {"consumerGroup": GROUP, "setZeroIfNotFound": "false"}
+        for address in self.cluster.brokers.values():
+            with RawConnection(address) as connection:
+                for code, fields in (
+                    (RequestCode.GET_MIN_OFFSET, LOGICAL),
+                    (RequestCode.GET_MAX_OFFSET, LOGICAL),
+                    (RequestCode.QUERY_CONSUMER_OFFSET, position),
+                ):
+                    answer = connection.ask(code, fields)
+                    assert answer is not None
+                    remark = answer.remark or None  # Apache's broker says "" where there is nothing to say
+                    self.told.append((code, answer.code, remark, answer.ext_fields.get("offset")))
+                answer = connection.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": TOPIC, "lo": "true"})
+                assert answer is not None
+                self.told.append(_without_times(json.loads(_strict(answer.body))))
+
+    def _pull_by_hand(self) -> None:
+        """What a pull of each offset that is an end or a beginning is told, by the broker that leads."""
+        with RawConnection(self.cluster.brokers[TURNS[-1]]) as connection:
+            for offset in (-1, 0, 4, 5, 9_999, 10_000, 10_005, 25_000, 30_000, 30_004, 30_005, 30_006):
+                fields = PULL | LOGICAL | {"consumerGroup": LATE_GROUP, "queueOffset": str(offset)}
+                answer = connection.ask(RequestCode.PULL_MESSAGE, fields)
+                assert answer is not None
+                names = ("nextBeginOffset", "minOffset", "maxOffset", "offsetDelta")
+                told = [answer.ext_fields.get(name) for name in names]
+                self.told.append((offset, answer.code, told, len(answer.body)))
+
+    def _refuse(self) -> None:
+        """What is answered about queues that another broker leads, or nobody."""
+        with RawConnection(self.cluster.brokers["broker-b"]) as connection:
+            for queue_id in ("0", "9", "-1"):
+                place = {"topic": TOPIC, "queueId": queue_id, "consumerGroup": GROUP}
+                send = {"a": "P", "b": TOPIC, "c": "TBW102", "d": "4", "e": queue_id, "f": "0", "g": "1"}
+                asked = [
+                    (RequestCode.GET_MIN_OFFSET, place),
+                    (RequestCode.GET_MAX_OFFSET, place),
+                    (RequestCode.GET_EARLIEST_MSG_STORETIME, place),
+                    (RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, place | {"timestamp": "1"}),
+                    (RequestCode.QUERY_CONSUMER_OFFSET, place),
+                    (RequestCode.UPDATE_CONSUMER_OFFSET, place | {"commitOffset": "1"}),
+                    (RequestCode.PULL_MESSAGE, PULL | place | {"queueOffset": "0"}),
+                ]
+                if queue_id != "-1":  # ours then chooses a queue that it leads, Apache's broker any
+                    asked.append((RequestCode.SEND_MESSAGE_V2, send | {"h": "0", "m": "false"}))
+                for code, fields in asked:
+                    answer = connection.ask(code, fields, b"x")
+                    assert answer is not None
+                    self.told.append((code, queue_id, answer.code, answer.remark))
+
+    def _go_back(self) -> None:
+        """What is answered to a mapping that is older than the known one."""
+        fields = {"topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": "9", "writeQueueNums": "9"}
+        fields |= {"perm": "6", "topicFilterType": "SINGLE_TAG", "order": "false"}
+        mapping = {"topic": TOPIC, "bname": "broker-b", "epoch": 1, "totalQueues": 2, "hostedQueues": {}}
+        with RawConnection(self.cluster.brokers["broker-b"]) as connection:
+            code = RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC
+            answer = connection.ask(code, fields, json.dumps(mapping).encode())
+        assert answer is not None
+        self.told.append((answer.code, (answer.remark or "").partition("<")[0]))
+
+
+def _strict(body: bytes) -> bytes:
+    """The standard's JSON with its bare keys in quotes."""
+    return lenient_json.dumps(lenient_json.loads(body), bare_keys=False)
+
+
+def _without_times(shape: dict[str, Any]) -> dict[str, Any]:
+    mapping = dict(shape.get("mappingDetail") or {})
+    mapping.pop("epoch", None)
+    return shape | {"mappingDetail": mapping}
+
+
+def transcript(peers: Peers, kind: str) -> list[Any]:
+    """All that a cluster of a kind told."""
+    with ExitStack() as stack:
+        cluster = stack.enter_context(started(kind, peers.work / f"static-{kind}-{time.time_ns()}"))
+        admin = Mqadmin(peers.runtime)
+        stack.callback(admin.close)
+        scenario = Scenario(cluster, peers.driver(CURRENT), admin)
+        scenario.run()
+    return scenario.told
+
+
+@pytest.mark.both_servers
+@pytest.mark.timeout(600)
+def test_queues_that_move_are_the_same(peers: Peers) -> None:
+    """Every step, every answer."""
+    apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
+    assert ours == apache
