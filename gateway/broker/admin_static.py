@@ -6,6 +6,8 @@ Standard: `AdminBrokerProcessor.updateAndCreateStaticTopic`.
 
 from dataclasses import replace
 
+from twisted.internet.defer import Deferred
+
 from engine import lenient_json
 from engine.errors import ConfigError
 from engine.mapping.mappings import TopicMapping
@@ -17,8 +19,8 @@ from gateway.codec.headers import CreateTopicRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
 
 
-def update_static_topic(broker: Broker, call: Call) -> Reply:
-    """Take over the topic and its mapping, both or none; name servers are told of both."""
+def update_static_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    """Take over the topic and its mapping, both or none; answered once the name servers know both."""
     header = call.header
     assert isinstance(header, CreateTopicRequestHeader)
     config = TopicConfig(
@@ -46,7 +48,8 @@ def update_static_topic(broker: Broker, call: Call) -> Reply:
         raise _refused(str(error)) from None
     # Even a topic that stays as it is must be told again, or name servers do not look at the mapping.
     topics.put(replace(config, attributes=known.attributes if known is not None else {}))
-    return Reply()
+    known_outside = broker.when_registered()
+    return Reply() if known_outside.called else known_outside.addCallback(lambda _: Reply())
 
 
 def _refused(why: str) -> RequestError:
