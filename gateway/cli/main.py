@@ -22,6 +22,7 @@ from gateway.cli.consume import consume
 from gateway.cli.environment import from_environment, unknown_variables
 from gateway.cli.logs import LogFormat, start_logging
 from gateway.cli.perf import perf
+from gateway.cli.pipeline import pipeline
 from gateway.cli.send import send
 from gateway.cli.settings import (
     BrokerSettings,
@@ -277,7 +278,7 @@ def run_broker(**given: Any) -> None:
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
-for command in (store, send, consume, tail, perf):
+for command in (store, send, consume, tail, perf, pipeline):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))

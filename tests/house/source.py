@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("engine", "gateway")
+PACKAGES = ("engine", "gateway", "pipeline")
 
 
 def source_files() -> list[Path]:

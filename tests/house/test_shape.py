@@ -68,6 +68,14 @@ def test_tests_mirror_the_source() -> None:
     proved_elsewhere = {
         "gateway/codec/headers": "tests/gateway/codec/test_headers.py",
         "gateway/cli/run.py": "compat_tests",
+        # What Spark calls is proved on Spark.
+        "pipeline/arrow.py": "spark_tests/test_batch.py",
+        "pipeline/source.py": "spark_tests/test_batch.py",
+        "pipeline/store_source.py": "spark_tests/test_store.py",
+        "pipeline/jobs/session.py": "spark_tests/conftest.py",
+        "pipeline/jobs/archive.py": "spark_tests/test_jobs.py",
+        "pipeline/jobs/replay.py": "spark_tests/test_jobs.py",
+        "pipeline/jobs/orders.py": "spark_tests/test_jobs.py",
     }
     missing = []
     for path in source_files():

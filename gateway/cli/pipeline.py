@@ -1,0 +1,212 @@
+"""The commands `mqgateway pipeline archive|replay|orders|traffic`: Spark jobs that are ready to run.
+
+They need `pip install mqgateway[spark]` and Java 17. Progress goes to standard error, the report, one JSON
+object, to standard output or to `--report`. Exit codes: 0 done, 1 failed, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from pipeline.jobs.report import Report
+
+NEEDS_SPARK = "error: pyspark is not installed here: pip install 'mqgateway[spark]' (and Java 17)"
+
+
+def spark_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What all of these commands have."""
+    for option in (
+        click.option("--report", type=click.Path(dir_okay=False), help="Write the report there."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+        click.option(
+            "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."
+        ),
+        click.option(
+            "--option",
+            "pairs",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="An option of the format; repeatable.",
+        ),
+        click.option("--master", default="local[*]", show_default=True, help="Where Spark runs."),
+    ):
+        command = option(command)
+    return command
+
+
+def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Whom to ask."""
+    return click.option(
+        "-n",
+        "--namesrv",
+        envvar="NAMESRV_ADDR",
+        default="127.0.0.1:9876",
+        show_default=True,
+        help="Name servers, separated by ';'.",
+    )(command)
+
+
+def reported(job: Callable[..., Report]) -> Callable[..., None]:
+    """A command out of a function that is given a session and the flags: its report is printed."""
+
+    @functools.wraps(job)
+    def run(**given: Any) -> None:
+        try:
+            from pipeline.jobs.session import new_session
+        except ModuleNotFoundError as error:
+            click.echo(f"{NEEDS_SPARK}: {error}", err=True)
+            raise SystemExit(1) from None
+        session = new_session("mqgateway", given["master"], pairs_of(given["conf"], "--conf"))
+        try:
+            report = job(session, **given)
+        except Exception as error:
+            click.echo(f"error: {brief(error)}", err=True)
+            raise SystemExit(1) from None
+        finally:
+            session.stop()
+        if given["report"]:
+            with click.open_file(given["report"], "w") as file:
+                file.write(report.as_json() + "\n")
+        else:
+            click.echo(report.as_json())
+
+    return run
+
+
+def pairs_of(pairs: Sequence[str], flag: str) -> dict[str, str]:
+    """`NAME=VALUE` texts as a table. Raises `click.BadParameter`."""
+    found = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not (name and separator):
+            raise click.BadParameter(f"{pair} is not NAME=VALUE", param_hint=flag)
+        found[name] = value
+    return found
+
+
+def brief(error: BaseException) -> str:
+    """The lines of an error that say what happened: Spark's hold Python's, with our own at the end."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ours = [line for line in lines if line.startswith(("pipeline.errors.", "gateway.client.errors."))]
+    return ours[-1].partition(": ")[2] if ours else "\n".join(lines[:3])
+
+
+def _tell(given: dict[str, Any]) -> Callable[[str], None]:
+    return (lambda line: None) if given["quiet"] else functools.partial(click.echo, err=True)
+
+
+@click.group()
+def pipeline() -> None:
+    """Run Spark jobs on topics and stores."""
+
+
+@pipeline.command()
+@click.argument("topic")
+@click.argument("target")
+@click.option("--pattern", is_flag=True, help="TOPIC is a regular expression.")
+@click.option("--follow", type=float, metavar="SECONDS", help="Go on for ever, with a batch so often.")
+@click.option("--checkpoint", help="Folder of the checkpoint.  [default: in TARGET]")
+@server_flags
+@spark_flags
+@reported
+def archive(session: Any, **given: Any) -> Report:
+    """Write messages of TOPIC (or several, joined by ',') to Parquet below TARGET, by topic and day.
+
+    Run it again and it goes on where it stopped.
+    """
+    from pipeline.jobs.archive import archive as run
+
+    topic = {"topicPattern" if given["pattern"] else "topic": given["topic"]}
+    options = {"nameServer": given["namesrv"], **topic, **pairs_of(given["pairs"], "--option")}
+    return run(
+        session,
+        options,
+        given["target"],
+        checkpoint=given["checkpoint"],
+        trigger_seconds=given["follow"],
+        tell=_tell(given),
+    )
+
+
+@pipeline.command()
+@click.argument("source")
+@click.argument("topic")
+@click.option("--from-topic", help="Only what was archived of this topic.")
+@click.option("--day", metavar="yyyy-mm-dd", help="Only what was stored that day.")
+@click.option("--speed", type=float, help="Send as far apart as it was stored, so much faster.")
+@server_flags
+@spark_flags
+@reported
+def replay(session: Any, **given: Any) -> Report:
+    """Send what `archive` wrote below SOURCE to TOPIC, each queue in its order."""
+    from pipeline.jobs.replay import replay as run
+
+    options = {
+        "nameServer": given["namesrv"],
+        "topic": given["topic"],
+        **pairs_of(given["pairs"], "--option"),
+    }
+    return run(
+        session,
+        given["source"],
+        options,
+        from_topic=given["from_topic"],
+        day=given["day"],
+        speed=given["speed"],
+    )
+
+
+@pipeline.command()
+@click.argument("topic")
+@click.argument("target")
+@click.argument("result_topic")
+@click.option("--rejects", "rejects_topic", help="Topic for messages that are no orders.")
+@click.option("--follow", type=float, metavar="SECONDS", help="Go on for ever, with a batch so often.")
+@server_flags
+@spark_flags
+@reported
+def orders(session: Any, **given: Any) -> Report:
+    """Count the orders in TOPIC by minute and shop, to Parquet below TARGET and to RESULT_TOPIC.
+
+    An example to begin with: an order is {"shop": "north", "amount": 12.5, "time": "2026-11-21T10:00:00Z"}.
+    """
+    from pipeline.jobs.orders import count_orders
+
+    options = {
+        "nameServer": given["namesrv"],
+        "topic": given["topic"],
+        **pairs_of(given["pairs"], "--option"),
+    }
+    return count_orders(
+        session,
+        options,
+        given["target"],
+        given["result_topic"],
+        rejects_topic=given["rejects_topic"],
+        trigger_seconds=given["follow"],
+        tell=_tell(given),
+    )
+
+
+@pipeline.command()
+@click.argument("store", type=click.Path(exists=True, file_okay=False))
+@click.option("--step", type=click.Choice(("second", "minute", "hour", "day")), default="minute")
+@click.option("--picture", type=click.Path(dir_okay=False), help="Draw messages by time (SVG).")
+@spark_flags
+@reported
+def traffic(session: Any, **given: Any) -> Report:
+    """Count messages, bytes and lag of STORE, a broker's folder, without a broker."""
+    from pipeline.jobs.traffic import traffic as run
+
+    return run(
+        session,
+        given["store"],
+        step=given["step"],
+        picture=given["picture"],
+        options=pairs_of(given["pairs"], "--option"),
+    )

@@ -1,0 +1,207 @@
+"""Asking name servers and brokers, for threads that wait: which queues there are, from where to where.
+
+It lives on the lower layers of `gateway.client`: no group is joined and no heartbeat sent, so a query leaves
+nothing at the broker but its answers. A server that cannot be reached is asked again: as often as
+`fetchOffset.numRetries` says, and as long as `unreachableTimeoutMs`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
+from typing import Any, Self, TypeVar
+
+from twisted.internet.defer import Deferred, DeferredList
+
+from engine.clock import SystemClock
+from engine.message import is_system_topic
+from engine.options import TlsOptions
+from gateway.client.asking import decode_body
+from gateway.client.client import Client
+from gateway.client.errors import BrokerError, ClientError, NoBroker, TooBusy, Unreachable
+from gateway.client.loop import Loop
+from gateway.client.namespaces import with_namespace
+from gateway.client.options import ClientOptions, ProducerOptions, made
+from gateway.client.routes import queues_to_read
+from gateway.codec.bodies import MessageQueue, TopicList
+from gateway.codec.codes import RequestCode, ResponseCode
+from pipeline.errors import PipelineError
+from pipeline.offsets import Offsets
+from pipeline.options import ServerOptions
+from pipeline.planning import Bounds
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+QUESTIONS_MAX = 256
+"""Questions that are under way at a time."""
+_PASSING = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.GO_AWAY})
+"""Refusals after which the same question may be answered."""
+
+
+def client_settings(options: ServerOptions) -> dict[str, Any]:
+    """The settings of a client that the options say."""
+    return {
+        "namesrv_addr": options.name_server,
+        "access_key": options.access_key,
+        "secret_key": options.secret_key,
+        "security_token": options.security_token,
+        "use_tls": options.use_tls,
+        "namespace": options.namespace,
+    }
+
+
+def new_client(options: ServerOptions, tls: TlsOptions, kind: type[ClientOptions] = ClientOptions) -> Client:
+    """A client in the shared loop; nothing runs in it by itself until it is started."""
+    loop = Loop.shared()
+    settings = made(kind, client_settings(options))
+    return loop.do(lambda: Client(settings, loop, tls=tls))
+
+
+def new_producer_client(options: ServerOptions, tls: TlsOptions) -> Client:
+    """The same for a producer."""
+    return new_client(options, tls, ProducerOptions)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same question may be answered later."""
+    if isinstance(error, BrokerError):
+        return error.code in _PASSING
+    return isinstance(error, (Unreachable, NoBroker, TooBusy))
+
+
+class Patience:
+    """How often, how long, and with which rests something is tried."""
+
+    def __init__(self, options: ServerOptions) -> None:
+        self._tries = options.num_retries
+        self._rest = options.retry_interval_ms / 1000
+        self._seconds = options.unreachable_timeout_ms / 1000
+        self._clock = SystemClock()
+        self._end = self._clock.monotonic() + self._seconds
+        self._pause = threading.Event()
+
+    def renew(self) -> None:
+        """Something succeeded: the time begins anew."""
+        self._end = self._clock.monotonic() + self._seconds
+
+    def wait(self, error: Exception) -> None:
+        """Rest before the next try, or raise the error when it is enough."""
+        self._tries -= 1
+        if not is_passing(error) or (self._tries < 0 and self._clock.monotonic() > self._end):
+            raise error
+        log.warning("%s; trying again", error)
+        self._pause.wait(self._rest)
+
+
+class Brokers:
+    """Questions about queues, from any thread. Raises errors of the client, and `PipelineError`."""
+
+    def __init__(self, options: ServerOptions, tls: TlsOptions) -> None:
+        self._options = options
+        self._loop = Loop.shared()
+        self.client = new_client(options, tls)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._loop.call(self.client.close)
+
+    def topics(self, has: Callable[[str], bool]) -> list[str]:
+        """The topics there are that `has` says yes to; never the broker's own."""
+
+        async def ask() -> list[str]:
+            answer = await self.client.name_servers.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+            if answer.code != ResponseCode.SUCCESS:
+                raise BrokerError(answer.code, answer.remark, "the name server")
+            return sorted(decode_body(TopicList, answer).topic_list)
+
+        return [name for name in self._patiently(ask) if has(name) and not is_system_topic(name)]
+
+    def queues(self, topics: Iterable[str]) -> list[MessageQueue]:
+        """The queues that can be read, in order; none of a topic that nobody has."""
+        found: list[MessageQueue] = []
+        for topic in topics:
+            found += self._patiently(partial(self._queues, topic))
+        return sorted(found)
+
+    def bounds(self, queues: Iterable[MessageQueue]) -> dict[MessageQueue, Bounds]:
+        """The first and the next offset of each queue."""
+        queues = list(queues)
+        lows = self._each(queues, lambda queue: self.client.calls.min_offset(self.full(queue)))
+        highs = self.max_offsets(queues)
+        return {queue: Bounds(lows[queue], max(lows[queue], highs[queue])) for queue in queues}
+
+    def max_offsets(self, queues: Iterable[MessageQueue]) -> Offsets:
+        """The offset that the next message of each queue will have."""
+        return self._each(list(queues), lambda queue: self.client.calls.max_offset(self.full(queue)))
+
+    def offsets_by_time(self, times: Mapping[MessageQueue, int]) -> Offsets:
+        """Of each queue the first offset stored at a time (ms) or later; its end if there is none."""
+        return self._each(
+            list(times), lambda queue: self.client.calls.search_offset(self.full(queue), times[queue])
+        )
+
+    def refresh(self, topic: str) -> None:
+        """Look up where the brokers of a topic are now; that nobody knows is logged."""
+
+        async def ask() -> None:
+            try:
+                await self.client.update_route(with_namespace(self._options.namespace, topic))
+            except ClientError as error:
+                log.warning("the route of %s is not known: %s", topic, error)
+
+        self._loop.call(lambda: Deferred.fromCoroutine(ask()))
+
+    def full(self, queue: MessageQueue) -> MessageQueue:
+        """A queue as brokers know it: within the namespace."""
+        topic = with_namespace(self._options.namespace, queue.topic)
+        return MessageQueue(topic, queue.broker_name, queue.queue_id)
+
+    def _each(
+        self, queues: list[MessageQueue], ask: Callable[[MessageQueue], Coroutine[Any, Any, int]]
+    ) -> Offsets:
+        found: Offsets = {}
+        for at in range(0, len(queues), QUESTIONS_MAX):
+            part = queues[at : at + QUESTIONS_MAX]
+            answers = self._patiently(partial(_asked_at_once, ask, part))
+            found.update(zip(part, answers, strict=True))
+        return found
+
+    def _patiently(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        patience = Patience(self._options)
+        while True:
+            try:
+                return self._loop.call(lambda: Deferred.fromCoroutine(ask()))
+            except ClientError as error:
+                patience.wait(error)
+
+    async def _queues(self, topic: str) -> list[MessageQueue]:
+        full = with_namespace(self._options.namespace, topic)
+        if not await self.client.update_route(full):
+            return []
+        route = self.client.routes.route(full)
+        if route is None:
+            raise PipelineError(f"the route of {topic} is gone")
+        return [MessageQueue(topic, one.broker_name, one.queue_id) for one in queues_to_read(full, route)]
+
+
+async def _asked_at_once(
+    ask: Callable[[MessageQueue], Coroutine[Any, Any, int]], queues: list[MessageQueue]
+) -> list[int]:
+    """The answers for all queues; the first failure is raised when all have ended."""
+    outcomes: Any = await DeferredList(
+        [Deferred.fromCoroutine(ask(queue)) for queue in queues], consumeErrors=True
+    )
+    for succeeded, outcome in outcomes:
+        if not succeeded:
+            outcome.raiseException()
+    return [offset for _, offset in outcomes]

@@ -1,0 +1,55 @@
+"""What a stream is doing: a line for each micro-batch with rows, rate, lag and times, and the sum of all."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.clock import Clock, SystemClock
+from pipeline.jobs.report import Report, lag_of
+
+POLL_SECONDS = 0.5
+
+Tell = Callable[[str], None]
+
+
+def to_stderr(line: str) -> None:
+    """The usual place for progress."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def line_of(progress: Mapping[str, Any]) -> str:
+    """One micro-batch in words."""
+    source = progress["sources"][0] if progress.get("sources") else {}
+    lag = lag_of(_tree(source.get("endOffset")), _tree(source.get("latestOffset")))
+    millis = (progress.get("durationMs") or {}).get("triggerExecution", 0)
+    rate = progress.get("processedRowsPerSecond") or 0.0
+    return (
+        f"batch {progress['batchId']}: {progress.get('numInputRows', 0)} rows in {millis} ms, "
+        f"{rate:.0f} rows/s, {lag} messages behind"
+    )
+
+
+def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = None) -> Report:
+    """Wait for the end of a streaming query, telling each micro-batch once. Raises what the query raises."""
+    clock = clock or SystemClock()
+    begin, seen, report = clock.monotonic(), -1, Report(job)
+    ended = False
+    while not ended:
+        ended = query.awaitTermination(POLL_SECONDS)
+        for one in query.recentProgress:
+            progress = json.loads(one.json) if hasattr(one, "json") else dict(one)
+            if progress["batchId"] > seen:
+                seen = progress["batchId"]
+                report.rows += progress.get("numInputRows", 0)
+                report.batches += 1
+                tell(line_of(progress))
+    report.seconds = clock.monotonic() - begin
+    return report
+
+
+def _tree(offset: Any) -> Mapping[str, Any] | None:
+    parsed = json.loads(offset) if isinstance(offset, str) else offset
+    return parsed if isinstance(parsed, dict) else None

@@ -1,0 +1,144 @@
+"""From offsets to what tasks read; pure.
+
+A batch is a begin and an end for every queue. `ranges` makes ranges of them and applies the rule for data
+that is gone; `split` cuts ranges so that there are enough tasks; `limited` ends a micro-batch early;
+`carried` takes queues along that no broker shows at the moment, so that nothing of them is skipped when they
+come back.
+
+The rule of `failOnDataLoss`: what retention removed before it was read, or offsets that went back, fail the
+query; with false the query goes on with the oldest message there is, or at the queue's new end.
+Standard: rocketmq-spark's `RocketMQSource.getBatch`, `rateLimit`.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from gateway.codec.bodies import MessageQueue
+from pipeline.errors import DataLoss
+from pipeline.offsets import EARLIEST, LATEST, Offsets
+
+log = logging.getLogger(__name__)
+
+
+class Bounds(NamedTuple):
+    """The offsets of a queue's oldest message and of the next one that will come."""
+
+    low: int
+    high: int
+
+
+class Range(NamedTuple):
+    """Offsets [start, end) of a queue: what one task reads."""
+
+    queue: MessageQueue
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many offsets; messages are at most as many."""
+        return self.end - self.start
+
+
+def resolved(offsets: Mapping[MessageQueue, int], bounds: Mapping[MessageQueue, Bounds]) -> Offsets:
+    """The same with the earliest and the latest as the numbers they stand for now."""
+    found = {}
+    for queue, offset in offsets.items():
+        if offset == EARLIEST:
+            offset = bounds[queue].low
+        elif offset == LATEST:
+            offset = bounds[queue].high
+        found[queue] = offset
+    return found
+
+
+def carried(start: Mapping[MessageQueue, int], latest: Mapping[MessageQueue, int]) -> Offsets:
+    """The newest offsets, and the old ones of queues that no broker shows now."""
+    missing = set(start) - set(latest)
+    if missing:
+        log.warning("no broker shows %s: they wait", ", ".join(map(shown, sorted(missing))))
+    return {**start, **latest}
+
+
+def limited(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], limit: int) -> Offsets:
+    """An earlier end with about `limit` messages, shared among queues by what each has.
+
+    Queues that are new begin at 0. Less than one message is rounded up, so that no queue starves.
+    """
+    sizes = {queue: max(0, high - start.get(queue, 0)) for queue, high in end.items()}
+    total = sum(sizes.values())
+    if total <= limit:
+        return dict(end)
+    found = {}
+    for queue, high in end.items():
+        if not sizes[queue]:
+            found[queue] = high
+            continue
+        share = limit * sizes[queue] / total
+        count = math.ceil(share) if share < 1 else math.floor(share)
+        found[queue] = min(high, start.get(queue, 0) + count)
+    return found
+
+
+def ranges(
+    start: Mapping[MessageQueue, int],
+    end: Mapping[MessageQueue, int],
+    bounds: Mapping[MessageQueue, Bounds],
+    fail_on_data_loss: bool,
+) -> list[Range]:
+    """What there is to read between two points. Queues that `start` does not know began at 0.
+
+    `bounds` may lack queues that cannot be seen now; their ranges are taken as they are. Raises `DataLoss`.
+    """
+    found = []
+    for queue in sorted(end):
+        low, high = start.get(queue, 0), end[queue]
+        if high < low:
+            tell_loss(
+                f"{shown(queue)} ends at offset {high}, but was read up to {low} before", fail_on_data_loss
+            )
+            continue
+        known = bounds.get(queue)
+        if known is not None and low < known.low and low < high:
+            gone = f"{shown(queue)} begins at offset {known.low}, but {low} is to be read"
+            tell_loss(gone, fail_on_data_loss)
+            low = min(known.low, high)
+        if known is not None and known.high < high:
+            tell_loss(
+                f"{shown(queue)} ends at offset {known.high}, but {high} is to be read", fail_on_data_loss
+            )
+            high = max(low, known.high)
+        if low < high:
+            found.append(Range(queue, low, high))
+    return found
+
+
+def split(whole: Iterable[Range], tasks: int, per_queue_max: int) -> list[Range]:
+    """Ranges cut so that there are at least about `tasks`, the larger ones in more parts."""
+    whole = list(whole)
+    total = sum(one.size for one in whole)
+    if tasks <= len(whole) or not total:
+        return whole
+    parts = []
+    for one in whole:
+        count = min(max(1, round(one.size / total * tasks)), one.size, per_queue_max)
+        cuts = [one.start + one.size * number // count for number in range(count + 1)]
+        parts += [Range(one.queue, low, high) for low, high in pairwise(cuts)]
+    return parts
+
+
+def tell_loss(what: str, fails: bool) -> None:
+    """Messages are gone: raise `DataLoss`, or say so and go on."""
+    if fails:
+        raise DataLoss(what)
+    log.warning("%s; going on without", what)
+
+
+def shown(queue: MessageQueue) -> str:
+    """A queue as errors name it."""
+    return f"queue {queue.queue_id} of {queue.topic} on {queue.broker_name}"

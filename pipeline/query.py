@@ -1,0 +1,102 @@
+"""A query as its driver sees it: from where, how far, and in which ranges.
+
+All offsets are fixed here, once for a batch and once for each micro-batch of a stream, and Spark writes
+them down: whoever repeats a batch reads the same ranges. A stream goes on at the end of its last batch;
+queues that appear later begin at 0, those that disappear keep their place.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from gateway.codec.bodies import MessageQueue
+from pipeline.brokers import Brokers
+from pipeline.errors import PipelineError
+from pipeline.offsets import EARLIEST, LATEST, Offsets, Position, PositionKind
+from pipeline.planning import Bounds, Range, carried, limited, ranges, resolved, split
+from pipeline.pushdown import Narrowing
+from pipeline.request import Request, needs_all_queues
+
+log = logging.getLogger(__name__)
+
+
+class Query:
+    """The questions that a driver has."""
+
+    def __init__(self, request: Request, brokers: Brokers) -> None:
+        self._request = request
+        self._brokers = brokers
+        self._frozen: Offsets | None = None
+
+    def queues(self) -> list[MessageQueue]:
+        """The queues there are now. Raises `PipelineError` when a topic that is named has none."""
+        request = self._request
+        if request.pattern is not None:
+            return self._brokers.queues(self._brokers.topics(request.has))
+        found = self._brokers.queues(request.topics)
+        missing = set(request.topics) - {queue.topic for queue in found}
+        if missing:
+            listed = ", ".join(sorted(missing))
+            raise PipelineError(f"no broker has the topic {listed}; create it, or correct the option topic")
+        return found
+
+    def batch(self, narrowing: Narrowing) -> list[Range]:
+        """What the tasks of a batch read."""
+        request, options = self._request, self._request.options
+        queues = self.queues()
+        needs_all_queues(request.start, "startingOffsets", queues)
+        needs_all_queues(request.end, "endingOffsets", queues)
+        queues = [queue for queue in queues if narrowing.has(queue)]
+        bounds = self._brokers.bounds(queues)
+        start = self._offsets(request.start, queues, bounds)
+        end = self._offsets(request.end, queues, bounds)
+        found = ranges(start, end, bounds, options.fail_on_data_loss)
+        found = narrowing.narrowed(found, self._brokers)
+        return split(found, options.min_partitions, options.max_partitions_per_queue)
+
+    def initial(self) -> Offsets:
+        """Where a stream begins that has no checkpoint."""
+        queues = self.queues()
+        needs_all_queues(self._request.start, "startingOffsets", queues)
+        return self._offsets(self._request.start, queues, self._brokers.bounds(queues))
+
+    def freeze(self) -> None:
+        """Let the stream end where the queues end now."""
+        self._frozen = self.newest()
+
+    def newest(self) -> Offsets:
+        """Where the queues end now."""
+        return self._brokers.max_offsets(self._present())
+
+    def next_end(self, start: Offsets, limit: int) -> Offsets:
+        """Where the next micro-batch ends: `limit` messages on (0: no limit), not beyond what was frozen."""
+        end = carried(start, self.newest() if self._frozen is None else self._frozen)
+        return limited(start, end, limit) if limit else end
+
+    def stream(self, start: Offsets, end: Offsets) -> list[Range]:
+        """What the tasks of a micro-batch read."""
+        options = self._request.options
+        moved = {queue: offset for queue, offset in end.items() if offset != start.get(queue, 0)}
+        present = set(self._present())
+        bounds = self._brokers.bounds(sorted(set(moved) & present))
+        found = ranges(start, moved, bounds, options.fail_on_data_loss)
+        return split(found, options.min_partitions, options.max_partitions_per_queue)
+
+    def _present(self) -> list[MessageQueue]:
+        """The queues there are now, of topics there are now."""
+        request = self._request
+        topics = request.topics or self._brokers.topics(request.has)
+        return self._brokers.queues(topics)
+
+    def _offsets(
+        self, position: Position, queues: Iterable[MessageQueue], bounds: dict[MessageQueue, Bounds]
+    ) -> Offsets:
+        if position.kind is PositionKind.TIME:
+            return self._brokers.offsets_by_time(dict.fromkeys(queues, position.time))
+        if position.kind is PositionKind.TIMES:
+            return self._brokers.offsets_by_time({queue: position.offsets[queue] for queue in queues})
+        if position.kind is PositionKind.OFFSETS:
+            return resolved({queue: position.offsets[queue] for queue in queues}, bounds)
+        word = EARLIEST if position.kind is PositionKind.EARLIEST else LATEST
+        return resolved(dict.fromkeys(queues, word), bounds)

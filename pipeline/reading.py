@@ -1,0 +1,145 @@
+"""Reading a range of a queue: pulls ahead over one connection, and batches made of what comes.
+
+Bodies of replies go as they are into `Rows`; a batch is made when enough rows are together, never one per
+pull.
+What a task holds is bounded: rows up to `taskMemoryBytes`, and `pullsInFlight` replies.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred
+
+from engine.options import TlsOptions
+from gateway.client.asking import decode_header
+from gateway.client.errors import BrokerError, ClientError
+from gateway.client.loop import Loop
+from gateway.client.pulling import BYTES_MAX, STATUS, SUBSCRIPTION
+from gateway.client.subscriptions import subscription
+from gateway.codec.bodies import MessageQueue
+from gateway.codec.codes import RequestCode
+from gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
+from pipeline.brokers import Brokers, Patience
+from pipeline.columns import Place
+from pipeline.errors import PipelineError
+from pipeline.planning import Range, shown
+from pipeline.request import Request
+from pipeline.rows import Rows
+from pipeline.walk import Answer, Walk
+
+T = TypeVar("T")
+
+REST_SECONDS = 0.2
+"""Rest before a place is asked again that had no message a moment ago."""
+
+
+class RangeReader:
+    """Reads ranges for one request."""
+
+    def __init__(self, request: Request, tls: TlsOptions) -> None:
+        self._request = request
+        self._options = request.options
+        self._loop = Loop.shared()
+        self._brokers = Brokers(request.options, tls)
+        self._pause = threading.Event()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._brokers.close()
+
+    def batches(self, range_: Range, make: Callable[[Rows, Place], T]) -> Iterator[T]:
+        """What `make` gives for the rows of a range, many rows at a time."""
+        options = self._options
+        place = Place(range_.queue.topic, range_.queue.broker_name)
+        tags = subscription(range_.queue.topic, self._request.wanted, 0).tags_set
+        rows = Rows()
+        for asked, body in self.replies(range_):
+            rows.add_reply(body, asked, range_.end, range_.queue.broker_name, tags)
+            if len(rows) >= options.arrow_batch_rows or rows.size >= options.task_memory_bytes:
+                yield make(rows, place)
+                rows.clear()
+        if rows:
+            yield make(rows, place)
+
+    def replies(self, range_: Range) -> Iterator[tuple[int, bytes]]:
+        """Bodies of replies, and the offset each was asked for. Raises `DataLoss` and `ClientError`."""
+        options = self._options
+        walk = Walk(
+            range_,
+            options.pull_batch_size,
+            ahead=options.pulls_in_flight,
+            fail_on_data_loss=options.fail_on_data_loss,
+            is_filtered=self._request.is_filtered,
+        )
+        patience = Patience(options)
+        pending: deque[tuple[int, Future[Answer]]] = deque()
+        while not walk.is_done:
+            self._ask(walk, range_, pending)
+            asked, outcome = pending.popleft()
+            epoch = walk.epoch
+            try:
+                answer = outcome.result()
+            except ClientError as error:
+                pending.clear()
+                walk.forget_asked()
+                patience.wait(_named(error, range_, asked))
+                self._brokers.refresh(range_.queue.topic)
+                continue
+            patience.renew()
+            belongs = walk.take(asked, answer)
+            if walk.epoch != epoch:
+                pending.clear()
+            if belongs:
+                # The next ones are on their way while these are made use of.
+                self._ask(walk, range_, pending)
+                yield asked, answer.body
+            elif walk.needs_rest:
+                self._pause.wait(REST_SECONDS)
+
+    def _ask(self, walk: Walk, range_: Range, pending: deque[tuple[int, Future[Answer]]]) -> None:
+        for offset, count in walk.ask():
+            pending.append((offset, self._begin(range_.queue, offset, count)))
+
+    def _begin(self, queue: MessageQueue, offset: int, count: int) -> Future[Answer]:
+        return self._loop.submit(lambda: Deferred.fromCoroutine(self._pull(queue, offset, count)))
+
+    async def _pull(self, queue: MessageQueue, offset: int, count: int) -> Answer:
+        client, options = self._brokers.client, self._options
+        queue = self._brokers.full(queue)
+        wanted = subscription(queue.topic, self._request.wanted, 0)
+        place = await client.place_of(queue)
+        header = PullMessageRequestHeader(
+            consumer_group=options.consumer_group,
+            topic=queue.topic,
+            queue_id=queue.queue_id,
+            queue_offset=offset,
+            max_msg_nums=count,
+            sys_flag=SUBSCRIPTION,
+            commit_offset=0,
+            suspend_timeout_millis=0,
+            subscription=wanted.sub_string,
+            sub_version=0,
+            expression_type=wanted.expression_type,
+            max_msg_bytes=BYTES_MAX,
+            bname=queue.broker_name,
+        )
+        timeout = options.pull_timeout_ms / 1000
+        answer = await client.asking.ask(place.address, RequestCode.PULL_MESSAGE, header, timeout=timeout)
+        status = STATUS.get(answer.code)  # type: ignore[call-overload]
+        if status is None:
+            raise BrokerError(answer.code, answer.remark, place.address)
+        found = decode_header(PullMessageResponseHeader, answer)
+        if found.offset_delta:
+            raise PipelineError(f"{shown(queue)} is a queue of a static topic, which cannot be read")
+        return Answer(status, found.next_begin_offset, found.min_offset, found.max_offset, bytes(answer.body))
+
+
+def _named(error: ClientError, range_: Range, offset: int) -> ClientError:
+    """The error, its text saying what was read."""
+    error.add_note(f"reading {shown(range_.queue)} at offset {offset}")
+    return error

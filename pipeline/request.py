@@ -1,0 +1,141 @@
+"""What a query asks of the source, read from its options once and judged as a whole; pure.
+
+Refused are options that exclude one another, and what cannot be meant: a batch that begins at the end or ends
+at the begin, a stream with an end. `needs_all_queues` keeps the stock connector's rule that offsets given as
+JSON name every queue of a topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gateway.client.subscriptions import Sql
+from gateway.codec.bodies import MessageQueue
+from pipeline import columns
+from pipeline.errors import BadOption
+from pipeline.offsets import (
+    EARLIEST,
+    EARLIEST_POSITION,
+    LATEST,
+    LATEST_POSITION,
+    Position,
+    PositionKind,
+    parse_position,
+    parse_time,
+    parse_times,
+)
+from pipeline.options import SourceOptions, names, parse, required
+
+TAG, SQL92 = "TAG", "SQL92"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be read: topics or a pattern, from where to where, which messages, which columns."""
+
+    options: SourceOptions
+    topics: tuple[str, ...]
+    pattern: re.Pattern[str] | None
+    start: Position
+    end: Position
+    wanted: str | Sql
+    columns: tuple[str, ...]
+
+    def has(self, topic: str) -> bool:
+        """Whether a topic is asked for."""
+        return bool(self.pattern.fullmatch(topic)) if self.pattern is not None else topic in self.topics
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the broker leaves messages out."""
+        return self.wanted != "*"
+
+
+def read_request(given: Mapping[str, str], *, is_stream: bool) -> Request:
+    """Judge the options of a query. Raises `BadOption`."""
+    options = parse(SourceOptions, given)
+    required(options, "name_server")
+    topics, pattern = _topics(options)
+    start = _position(options, "starting", LATEST_POSITION if is_stream else EARLIEST_POSITION)
+    end = _position(options, "ending", LATEST_POSITION)
+    if is_stream:
+        _refuse_stream(options)
+    else:
+        _refuse_batch(options, start, end)
+    if options.max_offsets_per_trigger and options.max_messages_per_trigger:
+        value = str(options.max_messages_per_trigger)
+        raise BadOption("maxMessagesPerTrigger", value, "is the same as maxOffsetsPerTrigger", "give one")
+    chosen = columns.chosen(options.include_columns, columns.SOURCE)
+    return Request(options, topics, pattern, start, end, _wanted(options), chosen)
+
+
+def needs_all_queues(position: Position, name: str, queues: Iterable[MessageQueue]) -> None:
+    """Offsets that are given by queue must name each queue there is, and no other. Raises `BadOption`."""
+    if position.kind not in (PositionKind.OFFSETS, PositionKind.TIMES):
+        return
+    present, named = set(queues), set(position.offsets)
+    for what, which in (("are not named", present - named), ("do not exist", named - present)):
+        if which:
+            listed = ", ".join(f"{one.topic}/{one.broker_name}/{one.queue_id}" for one in sorted(which))
+            raise BadOption(name, "...", f"queues {what}: {listed}", "name all queues of every topic")
+
+
+def _topics(options: SourceOptions) -> tuple[tuple[str, ...], re.Pattern[str] | None]:
+    if options.topic and options.topic_pattern:
+        raise BadOption("topicPattern", options.topic_pattern, "topic is given as well", "give one of them")
+    if options.topic_pattern:
+        try:
+            return (), re.compile(options.topic_pattern)
+        except re.error as error:
+            raise BadOption(
+                "topicPattern", options.topic_pattern, f"is no regular expression: {error}"
+            ) from None
+    topics = tuple(names(options.topic))
+    if not topics:
+        raise BadOption("topic", options.topic, "is needed", "name a topic, or give topicPattern")
+    return topics, None
+
+
+def _position(options: SourceOptions, side: str, default: Position) -> Position:
+    readers = {
+        f"{side}Offsets": (parse_position, getattr(options, f"{side}_offsets")),
+        f"{side}Timestamp": (parse_time, getattr(options, f"{side}_timestamp")),
+        f"{side}OffsetsByTimestamp": (parse_times, getattr(options, f"{side}_offsets_by_timestamp")),
+    }
+    given = [name for name, (_, text) in readers.items() if text]
+    if len(given) > 1:
+        raise BadOption(given[1], readers[given[1]][1], f"{given[0]} is given as well", "give one of them")
+    if not given:
+        return default
+    read, text = readers[given[0]]
+    return read(given[0], text)
+
+
+def _refuse_stream(options: SourceOptions) -> None:
+    for name in ("ending_offsets", "ending_timestamp", "ending_offsets_by_timestamp"):
+        if value := getattr(options, name):
+            shown = "ending" + "".join(part.capitalize() for part in name.split("_")[1:])
+            raise BadOption(
+                shown, value, "a stream has no end", "leave it out, or use trigger(availableNow=True)"
+            )
+    if options.push_down_filters:
+        raise BadOption("pushDownFilters", "true", "Spark pushes filters into batches only", "leave it out")
+
+
+def _refuse_batch(options: SourceOptions, start: Position, end: Position) -> None:
+    if start == LATEST_POSITION or LATEST in start.offsets.values():
+        right = "write earliest, an offset, or -2 for the earliest"
+        raise BadOption("startingOffsets", options.starting_offsets, "a batch cannot begin at the end", right)
+    if end == EARLIEST_POSITION or EARLIEST in end.offsets.values():
+        right = "write latest, an offset, or -1 for the latest"
+        raise BadOption("endingOffsets", options.ending_offsets, "a batch cannot end at the begin", right)
+
+
+def _wanted(options: SourceOptions) -> str | Sql:
+    kind = options.expression_type.upper()
+    if kind not in (TAG, SQL92):
+        raise BadOption("expressionType", options.expression_type, f"not one of {TAG}, {SQL92}")
+    text = options.sub_expression.strip() or "*"
+    return Sql(text) if kind == SQL92 else text

@@ -1,0 +1,183 @@
+"""Raw rows: what a task has read, as tuples of numbers and slices of bytes, before columns are made of them.
+
+`Rows.add_reply` cuts the body of a pull reply. For plain records it makes no object but a tuple, a body and a
+slice with the properties; what is compressed, from IPv6 hosts, or several messages in one record takes the
+longer way through `gateway.client.reading`. Offline readers give records one by one to `add`.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Collection
+
+from engine.message import (
+    PROPERTY_TAGS,
+    StoredMessage,
+    SysFlag,
+    format_properties,
+    pack_host,
+    parse_properties,
+)
+from engine.store.record import HEAD_SIZE, MAGIC, decode
+from gateway.client.compression import decompress
+from gateway.client.errors import ClientError
+from gateway.client.message import ReceivedMessage
+from gateway.client.reading import read_record
+from pipeline.errors import PipelineError
+
+log = logging.getLogger(__name__)
+
+Head = tuple[int, int, int, int, int, int, int, int, int, bytes, int, bytes, int, int, int]
+"""Size, magic, crc, queue id, flag, queue offset, physical offset, sys flag, born timestamp, born host, store
+timestamp, store host, times consumed, offset of the half message, length of the body."""
+
+_HEAD = struct.Struct(">iiiiiqqiq8sq8siqi")
+assert _HEAD.size == HEAD_SIZE
+_SIZE_MIN = HEAD_SIZE + 3
+_MANY = SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH
+_SPECIAL = SysFlag.COMPRESSED | SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6 | _MANY
+
+
+class Rows:
+    """Rows that wait to become a batch; `size` is about their bytes.
+
+    `topics` is filled only by readers whose rows are of several topics, `notes` only by those that have some.
+    """
+
+    __slots__ = ("bodies", "heads", "notes", "properties", "size", "topics")
+
+    def __init__(self) -> None:
+        self.heads: list[Head] = []
+        self.bodies: list[bytes] = []
+        self.properties: list[bytes] = []
+        self.topics: list[bytes] = []
+        self.notes: list[str | None] = []
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def add(self, head: Head, body: bytes, properties: bytes) -> None:
+        """One row."""
+        self.heads.append(head)
+        self.bodies.append(body)
+        self.properties.append(properties)
+        self.size += len(body) + len(properties)
+
+    def add_reply(
+        self, data: bytes, low: int, high: int, broker_name: str = "", tags: Collection[str] = ()
+    ) -> int:
+        """The messages of a pull reply with offsets in [low, high); how many were added.
+
+        With `tags` only those with one of them: brokers compare hashes. Raises `PipelineError` for bytes
+        that are no records.
+        """
+        before = len(self.heads)
+        unpack, add_head = _HEAD.unpack_from, self.heads.append
+        add_body, add_properties = self.bodies.append, self.properties.append
+        at, total = 0, len(data)
+        while at < total:
+            if total - at < _SIZE_MIN:
+                raise PipelineError(f"a reply ends with {total - at} bytes that are no record")
+            head = unpack(data, at)
+            size, offset, length = head[0], head[5], head[14]
+            end = at + size
+            if size < _SIZE_MIN or end > total:
+                raise PipelineError(f"a record of {size} bytes in a reply with {total - at} left")
+            if head[1] != MAGIC or head[7] & _SPECIAL or length < 0:
+                self._add_special(data[at:end], low, high, broker_name, tags)
+            elif low <= offset < high:
+                body_at = at + HEAD_SIZE
+                topic_at = body_at + length
+                if topic_at >= end:
+                    raise PipelineError(f"a body of {length} bytes in a record of {size}")
+                properties = data[topic_at + 3 + data[topic_at] : end]
+                if not tags or _tag_of(properties) in tags:
+                    add_head(head)
+                    add_body(data[body_at:topic_at])
+                    add_properties(properties)
+                    self.size += size
+            at = end
+        return len(self.heads) - before
+
+    def _add_special(
+        self, record: bytes, low: int, high: int, broker_name: str, tags: Collection[str]
+    ) -> None:
+        stored = decode(record)
+        if stored.sys_flag & _MANY == _MANY:
+            found = [as_row(message) for message in read_record(record, broker_name)]
+        else:
+            found = [stored_row(stored)]
+        for head, body, properties in found:
+            if low <= head[5] < high and (not tags or _tag_of(properties) in tags):
+                self.add(head, body, properties)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.heads.clear()
+        self.bodies.clear()
+        self.properties.clear()
+        self.topics.clear()
+        self.notes.clear()
+        self.size = 0
+
+
+def as_row(message: ReceivedMessage) -> tuple[Head, bytes, bytes]:
+    """A message that was read the long way, as a row."""
+    head = (
+        message.store_size,
+        MAGIC,
+        0,
+        message.queue.queue_id,
+        message.flag,
+        message.queue_offset,
+        message.physical_offset,
+        message.sys_flag,
+        message.born_timestamp,
+        _packed(message.born_host),
+        message.store_timestamp,
+        _packed(message.store_host),
+        message.reconsume_times,
+        0,
+        len(message.body),
+    )
+    return head, message.body, format_properties(message.properties).encode()
+
+
+def stored_row(stored: StoredMessage) -> tuple[Head, bytes, bytes]:
+    """A record that was decoded, as a row; a body that cannot be made whole stays as it is."""
+    try:
+        body = decompress(stored.body, stored.sys_flag)
+    except ClientError as error:
+        log.warning("a message of %s at offset %d: %s", stored.topic, stored.queue_offset, error)
+        body = stored.body
+    head = (
+        stored.size,
+        MAGIC,
+        stored.body_crc,
+        stored.queue_id,
+        stored.flag,
+        stored.queue_offset,
+        stored.physical_offset,
+        stored.sys_flag,
+        stored.born_timestamp,
+        stored.born_host,
+        stored.store_timestamp,
+        stored.store_host,
+        stored.reconsume_times,
+        stored.prepared_transaction_offset,
+        len(body),
+    )
+    return head, body, format_properties(stored.properties).encode()
+
+
+def _packed(host: str) -> bytes:
+    ip, _, port = host.rpartition(":")
+    return pack_host(ip, int(port))
+
+
+def _tag_of(properties: bytes) -> str | None:
+    if b"TAGS\x01" not in properties:
+        return None
+    return parse_properties(properties.decode("utf-8", "replace")).get(PROPERTY_TAGS)

@@ -1,0 +1,109 @@
+"""The data source `rocketmq-store`: the commit log of a store, ours or Apache's, read without a broker.
+
+    spark.read.format("rocketmq-store").option("storeDir", "/data/store").load()
+
+Every task reads a part of a file; the folder must be the same for driver and executors.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from engine.disk import ReadOnlyDisk
+from pipeline import columns
+from pipeline.arrow import Batches
+from pipeline.columns import Place
+from pipeline.files import Counts, Selection, Split, add_found, log_folder, scan, splits
+from pipeline.options import StoreReadOptions, names, parse, required
+from pipeline.rows import Rows
+
+log = logging.getLogger(__name__)
+
+
+class StoreDataSource(DataSource):
+    """The format `rocketmq-store`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "rocketmq-store"
+
+    def schema(self) -> str:
+        """The columns."""
+        options = _options(dict(self.options))
+        return columns.ddl(_columns(options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A batch; there is nothing else."""
+        return StoreReader(dict(self.options))
+
+
+class SplitPartition(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, split: Split) -> None:
+        super().__init__(tuple(split))
+        self.split = split
+
+
+class StoreReader(DataSourceReader):
+    """Reads a store."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._options = _options(given)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One for each split."""
+        disk = ReadOnlyDisk()
+        folder = log_folder(disk, self._options.store_dir)
+        return [SplitPartition(one) for one in splits(disk, folder, self._options.split_bytes)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The record batches of a split."""
+        if not isinstance(partition, SplitPartition):
+            return
+        options = self._options
+        batches, rows, counts = Batches(_columns(options)), Rows(), Counts()
+        place = Place("", options.broker_name)
+        selection = Selection(
+            frozenset(names(options.topic)),
+            options.include_system_topics,
+            options.skip_corrupt,
+            options.corrupt_rows,
+        )
+        for found in scan(ReadOnlyDisk(), partition.split, options.check_crc):
+            add_found(rows, found, selection, counts)
+            if len(rows) >= options.arrow_batch_rows or rows.size >= options.task_memory_bytes:
+                yield batches.make(rows, place)
+                rows.clear()
+        if rows:
+            yield batches.make(rows, place)
+        if counts.damages:
+            log.warning(
+                "%s: %d damaged places with %d bytes beside %d rows",
+                partition.split.path,
+                counts.damages,
+                counts.damaged_bytes,
+                counts.rows,
+            )
+
+
+def _options(given: Mapping[str, str]) -> StoreReadOptions:
+    """The options; what `load(path)` names is the store's folder."""
+    chosen = dict(given)
+    path = chosen.pop("path", "")
+    if path:
+        chosen.setdefault("storedir", path)
+    options = parse(StoreReadOptions, chosen)
+    required(options, "store_dir")
+    return options
+
+
+def _columns(options: StoreReadOptions) -> tuple[str, ...]:
+    default = (*columns.STORE, "corrupt") if options.corrupt_rows else columns.STORE
+    return columns.chosen(options.include_columns, default)

@@ -1,0 +1,124 @@
+"""The way through a range, pull by pull; pure.
+
+An answer says what it found and where to go on. Offsets may have gaps (records of other kinds, damaged ones,
+what a filter leaves out): the walk goes on where the broker says, and ends at the end of its range. Only
+three things mean that messages are gone: the queue begins after the place asked for, it ends before the range
+does, or the place asked for is not in it.
+
+Pulls are asked for ahead, each beginning where the one before it will end if it is full; when it is not,
+those that were guessed wrong are dropped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from gateway.client.message import PullStatus
+from pipeline.errors import DataLoss, PipelineError
+from pipeline.planning import Range, shown, tell_loss
+
+STALLS_MAX = 5
+"""Answers in a row that bring nothing and lead nowhere, after which a range is given up."""
+
+
+class Answer(NamedTuple):
+    """What the broker said to a pull."""
+
+    status: PullStatus
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    body: bytes
+
+
+class Walk:
+    """One range. `ask` says where the next pulls begin, `take` follows an answer; over when `is_done`."""
+
+    def __init__(
+        self, range_: Range, count: int, *, ahead: int, fail_on_data_loss: bool, is_filtered: bool
+    ) -> None:
+        self._range = range_
+        self._count = count
+        self._ahead = 1 if is_filtered else ahead
+        self._fails = fail_on_data_loss
+        self._stalls = 0
+        self._step = count
+        self._asked: deque[int] = deque()
+        self.offset = range_.start
+        self.epoch = 0
+        """Grows when what was asked ahead is worth nothing any more."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the end is reached."""
+        return self.offset >= self._range.end
+
+    @property
+    def needs_rest(self) -> bool:
+        """Whether the last answer led nowhere, so that it is better to wait a moment."""
+        return self._stalls > 0
+
+    def ask(self) -> list[tuple[int, int]]:
+        """Where pulls are to begin now, and for how many messages; they count as asked from here on."""
+        found = []
+        following = self._asked[-1] + self._step if self._asked else self.offset
+        while len(self._asked) < self._ahead and following < self._range.end:
+            found.append((following, min(self._count, self._range.end - following)))
+            self._asked.append(following)
+            following += self._step
+        return found
+
+    def take(self, asked: int, answer: Answer) -> bool:
+        """Follow an answer; whether its body belongs to the walk. Raises `DataLoss`, `PipelineError`."""
+        if not self._asked or asked != self._asked[0]:
+            raise PipelineError(f"an answer for offset {asked} out of turn")
+        self._asked.popleft()
+        if answer.min_offset > asked:
+            self._lost_before(asked, answer.min_offset)
+            if answer.status is not PullStatus.FOUND:
+                self._go(max(answer.min_offset, answer.next_offset))
+                return False
+        if answer.status is PullStatus.FOUND:
+            self._stalls = 0
+            step = answer.next_offset - asked
+            if step <= 0:
+                raise PipelineError(f"{shown(self._range.queue)} gave messages at {asked} but leads to none")
+            self._step = min(step, self._count)
+            self._go(answer.next_offset)
+            return True
+        if answer.next_offset > asked and answer.status is not PullStatus.OFFSET_ILLEGAL:
+            self._stalls = 0
+            self._go(answer.next_offset)
+            return False
+        self._stall(asked, answer)
+        return False
+
+    def forget_asked(self) -> None:
+        """Everything that was asked has failed: it is to be asked again."""
+        self._asked.clear()
+        self.epoch += 1
+
+    def _go(self, offset: int) -> None:
+        self.offset = min(offset, self._range.end)
+        if self._asked and self._asked[0] != self.offset:
+            # Replies are not as full as they were: guesses cost more than they bring.
+            self._ahead = 1
+            self.forget_asked()
+
+    def _lost_before(self, asked: int, low: int) -> None:
+        tell_loss(
+            f"{shown(self._range.queue)} begins at offset {low}, but {asked} is to be read", self._fails
+        )
+
+    def _stall(self, asked: int, answer: Answer) -> None:
+        """Nothing there, and nowhere to go on: at the end of the queue, or for a moment."""
+        self.forget_asked()
+        self._stalls += 1
+        if self._stalls < STALLS_MAX:
+            return
+        queue, end = shown(self._range.queue), self._range.end
+        if answer.max_offset >= end and self._fails:
+            raise DataLoss(f"{queue} has no message at offset {asked}, though it ends at {answer.max_offset}")
+        tell_loss(f"{queue} ends at offset {answer.max_offset}, but {end} is to be read", self._fails)
+        self.offset = end

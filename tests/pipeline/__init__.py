@@ -1,0 +1,1 @@
+"""Tests of `pipeline` that need no Spark; those that do are in `spark_tests`."""

@@ -1,0 +1,42 @@
+"""A stream's batches, told once each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.clock import ManualClock
+from pipeline.jobs.progress import follow, line_of
+
+
+def progress(number: int, rows: int) -> dict[str, Any]:
+    return {
+        "batchId": number,
+        "numInputRows": rows,
+        "processedRowsPerSecond": 12.3,
+        "durationMs": {"triggerExecution": 40},
+        "sources": [{"endOffset": '{"t":{"a":{"0":3}}}', "latestOffset": '{"t":{"a":{"0":8}}}'}],
+    }
+
+
+class Query:
+    """A query that ends after some looks."""
+
+    def __init__(self, *looks: list[dict[str, Any]]) -> None:
+        self._looks = list(looks)
+        self.recentProgress: list[dict[str, Any]] = []
+
+    def awaitTermination(self, timeout: float) -> bool:
+        self.recentProgress = self._looks.pop(0)
+        return not self._looks
+
+
+def test_a_line_says_rows_time_rate_and_lag() -> None:
+    assert line_of(progress(4, 100)) == "batch 4: 100 rows in 40 ms, 12 rows/s, 5 messages behind"
+    assert line_of({"batchId": 0}) == "batch 0: 0 rows in 0 ms, 0 rows/s, 0 messages behind"
+
+
+def test_batches_are_told_once_and_added_up() -> None:
+    lines: list[str] = []
+    query = Query([progress(0, 5)], [progress(0, 5), progress(1, 7)], [progress(1, 7)])
+    report = follow(query, "archive", lines.append, ManualClock())
+    assert (report.rows, report.batches, len(lines)) == (12, 2, 2)

@@ -1,0 +1,122 @@
+"""Commit-log files: every record in exactly one split, whatever is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.disk import ReadOnlyDisk
+from engine.store.record import blank
+from pipeline import files
+from pipeline.errors import BadOption, PipelineError
+from pipeline.files import Counts, Damage, Found, Selection, Split, add_found, log_folder, scan, splits
+from pipeline.rows import Rows
+from tests.pipeline.records import log, record
+
+DISK = ReadOnlyDisk()
+NAME = "0" * 20
+ALL = Selection(frozenset(), False, True, True)
+
+
+def written(path: Path, data: bytes, room: int = 1 << 16) -> Path:
+    """A store with one file of the log."""
+    folder = path / "commitlog"
+    folder.mkdir(exist_ok=True, parents=True)
+    with (folder / NAME).open("wb") as file:
+        file.write(data)
+        file.truncate(room)
+    return path
+
+
+def everything(path: Path, split_bytes: int) -> list[Found | Damage]:
+    folder = log_folder(DISK, str(path))
+    return [one for split in splits(DISK, folder, split_bytes) for one in scan(DISK, split, True)]
+
+
+@pytest.mark.parametrize("split_bytes", [100, 333, 4096, 1 << 20])
+def test_every_record_is_in_one_split(tmp_path: Path, split_bytes: int) -> None:
+    records = log(60)
+    store = written(tmp_path, b"".join(records) + blank(500))
+    assert [one.data for one in everything(store, split_bytes) if isinstance(one, Found)] == records
+    assert not [one for one in everything(store, split_bytes) if isinstance(one, Damage)]
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_damage_costs_only_what_it_hits(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Some records are spoiled: the others are found, and the damage is told, whatever the splits."""
+    records = log(30)
+    broken = data.draw(st.sets(st.integers(0, 28), max_size=5))
+    spoiled = [
+        bytes(len(one))
+        if number in broken and number % 2
+        else (one[:90] + b"?" + one[91:] if number in broken else one)
+        for number, one in enumerate(records)
+    ]
+    spoiled[29] = records[29]
+    store = written(tmp_path_factory.mktemp("log"), b"".join(spoiled))
+    found = everything(store, data.draw(st.sampled_from([150, 500, 5000])))
+    assert [one.data for one in found if isinstance(one, Found)] == [
+        one for number, one in enumerate(records) if number not in broken
+    ]
+    hit = {one.position for one in found if isinstance(one, Damage)}
+    starts = {sum(map(len, records[:number])) for number in broken if not number % 2}
+    if broken and all(number % 2 == 0 for number in broken):
+        assert hit and hit <= starts
+
+
+def test_large_records_are_read_over_the_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "CHUNK", 1000)
+    records = [record(0, b"a" * 5000)]
+    records.append(record(1, b"b" * 3000, position=len(records[0])))
+    store = written(tmp_path, b"".join(records))
+    assert [one.data for one in everything(store, 700) if isinstance(one, Found)] == records
+
+
+def test_where_the_log_is(tmp_path: Path) -> None:
+    written(tmp_path, b"")
+    folder = str(tmp_path / "commitlog")
+    assert log_folder(DISK, str(tmp_path)) == log_folder(DISK, folder) == folder
+    written(tmp_path / "data" / "store", b"")
+    assert log_folder(DISK, str(tmp_path / "data")) == str(tmp_path / "data" / "store" / "commitlog")
+    with pytest.raises(BadOption, match="there are no commit-log files; give the broker's storePathRootDir"):
+        log_folder(DISK, str(tmp_path / "nothing"))
+
+
+def test_an_empty_log_has_no_splits(tmp_path: Path) -> None:
+    assert splits(DISK, log_folder(DISK, str(written(tmp_path, b""))), 100) == []
+
+
+def test_what_was_written_since_is_whole(tmp_path: Path) -> None:
+    """A record that crosses the end of what was there is read whole, the next one is not begun."""
+    records = log(3)
+    store = written(tmp_path, b"".join(records))
+    path = str(store / "commitlog" / NAME)
+    split = Split(path, 0, 0, len(records[0]) + 5)
+    assert [one.data for one in scan(DISK, split, True) if isinstance(one, Found)] == records[:2]
+
+
+def test_rows_and_what_is_counted() -> None:
+    rows, counts = Rows(), Counts()
+    for number, topic in enumerate(("t", "SCHEDULE_TOPIC_XXXX", "u")):
+        add_found(rows, Found(0, record(number, topic=topic)), ALL, counts)
+    add_found(rows, Damage(77, 10, "broken"), ALL, counts)
+    assert rows.topics == [b"t", b"u", b""] and rows.notes == [None, None, "broken"]
+    assert (counts.rows, counts.damages, counts.damaged_bytes) == (2, 1, 10)
+    assert rows.heads[-1][6] == 77
+
+
+def test_selections() -> None:
+    assert Selection(frozenset({"u"}), False, True, False).has("u")
+    assert not Selection(frozenset({"u"}), True, True, False).has("t")
+    assert Selection(frozenset(), True, True, False).has("SCHEDULE_TOPIC_XXXX")
+    rows = Rows()
+    add_found(rows, Damage(0, 1, "x"), ALL._replace(corrupt_rows=False), Counts())
+    assert not len(rows)
+    with pytest.raises(PipelineError, match=r"1 bytes at 0 of the log are no record: x; .*skipCorrupt"):
+        add_found(rows, Damage(0, 1, "x"), ALL._replace(skip_corrupt=False), Counts())

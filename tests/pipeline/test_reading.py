@@ -1,0 +1,93 @@
+"""Reading ranges from brokers in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from engine.options import TlsOptions
+from gateway.client.errors import ClientError
+from gateway.client.message import Message
+from pipeline.columns import Place
+from pipeline.errors import DataLoss
+from pipeline.planning import Range
+from pipeline.reading import RangeReader
+from pipeline.request import read_request
+from pipeline.rows import Rows
+from tests.fuzz.world import BROKER_PORT
+from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
+from tests.gateway.client.facing import faced
+
+COUNT = 150
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        producer = cluster.producer("Fillers", compress_msg_body_over_howmuch=1000)
+        batch = [
+            Message("T", f"{number}" * (1 if number % 9 else 900), tags="ab"[number % 2])
+            for number in range(COUNT)
+        ]
+        for message in batch:
+            cluster.run(producer.send(message, queue=queue_of("T")))
+        yield cluster
+
+
+def read(start: int, end: int, **given: str) -> list[list[tuple[int, bytes]]]:
+    """Offsets and bodies, by batch."""
+    told = {
+        "nameServer": NAMESRV,
+        "topic": "T",
+        "fetchOffset.retryIntervalMs": "1",
+        "unreachableTimeoutMs": "0",
+    }
+    reader = RangeReader(read_request({**told, **given}, is_stream=False), TlsOptions())
+
+    def made(rows: Rows, place: Place) -> list[tuple[int, bytes]]:
+        assert place == Place("T", "broker-a")
+        return [(head[5], body) for head, body in zip(rows.heads, rows.bodies, strict=True)]
+
+    try:
+        return list(reader.batches(Range(queue_of("T"), start, end), made))
+    finally:
+        reader.close()
+
+
+def expected(offsets: Any) -> list[tuple[int, bytes]]:
+    return [(number, (f"{number}" * (1 if number % 9 else 900)).encode()) for number in offsets]
+
+
+def test_exactly_the_range(cluster: Cluster) -> None:
+    """Over many pulls, compressed bodies made whole; many rows a batch whatever a pull brings."""
+    assert read(3, 131) == [expected(range(3, 131))]
+    parts = read(0, COUNT, arrowBatchRows="50", pullBatchSize="7")
+    assert list(chain(*parts)) == expected(range(COUNT))
+    assert all(50 <= len(part) < 57 for part in parts[:-1])
+    assert read(5, 5) == []
+
+
+def test_a_batch_is_bounded_in_bytes(cluster: Cluster) -> None:
+    parts = read(0, COUNT, taskMemoryBytes="1m")
+    assert list(chain(*parts)) == expected(range(COUNT))
+
+
+def test_the_broker_chooses_and_gaps_are_followed(cluster: Cluster) -> None:
+    assert read(0, COUNT, subExpression="a") == [expected(range(0, COUNT, 2))]
+
+
+def test_offsets_that_are_not_there_are_lost(cluster: Cluster) -> None:
+    with pytest.raises(DataLoss, match=f"ends at offset {COUNT}, but {COUNT + 5} is to be read"):
+        read(COUNT - 1, COUNT + 5)
+    assert read(COUNT - 1, COUNT + 5, failOnDataLoss="false") == [expected([COUNT - 1])]
+
+
+def test_a_broker_that_stays_away_fails_the_task_by_name(cluster: Cluster) -> None:
+    cluster.cut(BROKER_PORT)
+    with pytest.raises(ClientError) as failure:
+        read(0, COUNT)
+    assert "reading queue 0 of T on broker-a at offset 0" in failure.value.__notes__
