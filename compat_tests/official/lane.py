@@ -89,6 +89,8 @@ class TestJvm:
 class Lane:
     """A cluster, and the JVM that runs tests against it at the moment."""
 
+    _starting = threading.Lock()
+
     def __init__(self, kind: str, runtime: Runtime, folder: Path) -> None:
         self._runtime = runtime
         self._folder = folder
@@ -100,7 +102,8 @@ class Lane:
         config = self._folder / "conf" / "rmq-proxy.json"
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text("{}")
-        self._cluster.start()
+        with self._starting:  # a dozen servers that start at once are slow to answer
+            self._cluster.start()
 
     def run(self, name: str, wanted: list[str]) -> Outcomes:
         """Run a class, or the methods wanted of it, to the end: a JVM that hangs is replaced."""
