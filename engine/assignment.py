@@ -128,6 +128,19 @@ class RequestModes:
     def __len__(self) -> int:
         return self._count
 
+    def adopt(self, told: Mapping[str, Any]) -> None:
+        """Take over a master's table, as `to_json` gives it.
+
+        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncMessageRequestMode`.
+        """
+        table: dict[str, dict[str, Mode]] = {}
+        for topic, groups in members.read(told, "messageRequestModeMap", dict[str, Any]()).items():
+            table[topic] = {group: _mode(value) for group, value in groups.items()}
+        if table != self._table:
+            self._table = table
+            self._count = sum(map(len, table.values()))
+            self.persist()
+
     def to_json(self) -> dict[str, Any]:
         """The table under the standard's names."""
         return {

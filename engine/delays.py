@@ -14,6 +14,7 @@ Standard: `HookUtils.handleScheduleMessage`, `ScheduleMessageService`.
 
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from engine import members
@@ -198,6 +199,21 @@ class DelaySchedule:
         self._other = known
         self._members = members.others(table, ("dataVersion", "offsetTable"))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
+
+    def adopt(self, told: Mapping[str, Any]) -> None:
+        """Take over how far a master has come, as `to_json` gives it. Raises `ConfigError`.
+
+        Standard: `SlaveSynchronize.syncDelayOffset`.
+        """
+        table = members.read(told, "offsetTable", dict[Any, Any]())
+        known = {int(level): int(offset) for level, offset in table.items()}
+        for queue in self._queues:
+            queue.offset = known.pop(queue.number, 0)
+            queue.due = None
+        self._other = known
+        version = DataVersion.from_json(told.get("dataVersion"))
+        self._is_dirty |= version != self.data_version
+        self.data_version = version
 
     def tick(self, now: int) -> int:
         """Deliver what is due at `now` (ms since the epoch); gives how many messages were delivered."""

@@ -227,6 +227,25 @@ class GroupTable:
         """Bits by group and topic."""
         return {group: dict(topics) for group, topics in self._forbidden.items()}
 
+    def adopt(self, told: Mapping[str, Any]) -> bool:
+        """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.
+
+        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize`.
+        """
+        version = DataVersion.from_json(told.get("dataVersion"))
+        if version == self.data_version:
+            return False
+        table = members.read(told, "subscriptionGroupTable", dict[str, Any]())
+        configs = [SubscriptionGroupConfig.from_json(value) for value in table.values()]
+        forbidden = members.read(told, "forbiddenTable", dict[str, Any]())
+        self._forbidden = {group: dict(topics) for group, topics in forbidden.items()}
+        self._table = {config.group_name: config for config in configs}
+        self._texts.clear()
+        self._others_of.clear()
+        self.data_version = version
+        self.persist()
+        return True
+
     def to_json(self) -> dict[str, Any]:
         """The table and its version, as brokers tell slaves and tools."""
         return {

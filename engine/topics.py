@@ -279,6 +279,23 @@ class TopicTable:
         self._changed(())
         return True
 
+    def adopt(self, told: Mapping[str, Any]) -> bool:
+        """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.
+
+        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncTopicConfig`.
+        """
+        version = DataVersion.from_json(told.get("dataVersion"))
+        if version == self.data_version:
+            return False
+        table = members.read(told, "topicConfigTable", dict[str, Any]())
+        configs = [TopicConfig.from_json(value) for value in table.values()]
+        self._table = {config.topic_name: config for config in configs}
+        self._texts.clear()
+        self._others_of.clear()
+        self.data_version = version
+        self.persist()
+        return True
+
     def to_json(self) -> dict[str, Any]:
         """The table and its version, as brokers tell name servers, slaves and tools."""
         return {

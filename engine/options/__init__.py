@@ -3,7 +3,7 @@
 - `option`: how a setting is declared, read and written
 - `properties`: the text of the files
 - `option_set`: the settings of one server as one table; problems with place and remedy
-- `broker`, `store`, `remoting` (TLS too), `namesrv`: the settings
+- `broker`, `store`, `replication`, `remoting` (TLS too), `namesrv`: the settings
 - `accepted`, `reasons`: the standard's properties that change nothing here, and why
 
 Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`.
@@ -15,7 +15,8 @@ from engine.options.option import BadValue, Option, Value, camel_case, format_va
 from engine.options.option_set import Effective, Options, OptionSet, Problem
 from engine.options.properties import Setting, format_properties_text, load_properties
 from engine.options.remoting import ClientAuthentication, RemotingOptions, TlsMode, TlsOptions
-from engine.options.store import BrokerRole, FlushDiskType, StoreOptions
+from engine.options.replication import BrokerRole
+from engine.options.store import FlushDiskType, StoreOptions
 
 __all__ = [
     "BadValue",

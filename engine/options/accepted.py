@@ -208,12 +208,8 @@ STORE_ACCEPTED = (
     *accepted(
         NO_REPLICAS,
         """
-        storePathEpochFile= storePathBrokerIdentity= haSendHeartbeatInterval=5000
-        haHousekeepingInterval=20000 haTransferBatchSize=32768 haMasterAddress=
-        haMaxGapNotInSync=268435456 slaveTimeout=3000 putMessageTimeout=8000 offsetCheckInSlave=false
-        duplicationEnable=false totalReplicas=1 minInSyncReplicas=1 allAckInSyncStateSet=false
-        enableAutoInSyncReplicas=false haFlowControlEnable=false maxHaTransferByteInSecond=104857600
-        haMaxTimeSlaveNotCatchup=15000 syncMasterFlushOffsetWhenStartup=false maxChecksumRange=1073741824
+        storePathEpochFile= storePathBrokerIdentity= putMessageTimeout=8000 duplicationEnable=false
+        syncMasterFlushOffsetWhenStartup=false maxChecksumRange=1073741824
         maxSlaveResendLength=268435456 syncFromLastFile=false asyncLearner=false
         """,
     ),

@@ -9,7 +9,8 @@ from enum import StrEnum
 from engine.options.accepted import STORE_ACCEPTED
 from engine.options.option import LONG_MAX, option
 from engine.options.option_set import Options
-from engine.options.reasons import NO_REPLICAS, NO_ROCKSDB, OWN_WAY
+from engine.options.reasons import NO_ROCKSDB, OWN_WAY
+from engine.options.replication import ReplicationOptions
 from engine.options.timers import TimerOptions
 
 
@@ -18,14 +19,6 @@ class FlushDiskType(StrEnum):
 
     ASYNC_FLUSH = "ASYNC_FLUSH"
     SYNC_FLUSH = "SYNC_FLUSH"
-
-
-class BrokerRole(StrEnum):
-    """What a broker is to its replicas."""
-
-    ASYNC_MASTER = "ASYNC_MASTER"
-    SYNC_MASTER = "SYNC_MASTER"
-    SLAVE = "SLAVE"
 
 
 @dataclass(kw_only=True)
@@ -235,20 +228,17 @@ class LightOptions(Options):
 
 @dataclass(kw_only=True)
 class StoreOptions(
-    TimerOptions, DelayOptions, LightOptions, ReadOptions, RetentionOptions, FlushOptions, PathOptions
+    ReplicationOptions,
+    TimerOptions,
+    DelayOptions,
+    LightOptions,
+    ReadOptions,
+    RetentionOptions,
+    FlushOptions,
+    PathOptions,
 ):
     """All settings of the message store."""
 
-    broker_role: BrokerRole = option(  # noqa: RUF009
-        BrokerRole.ASYNC_MASTER,
-        "Master or slave, and whether a master waits for its slaves.",
-        no_effect=NO_REPLICAS,
-        unavailable={"SLAVE": NO_REPLICAS},
-    )
-    in_sync_replicas: int = option(1, "Copies a send waits for.", low=1, high=1)
-    ha_listen_port: int = option(
-        0, "Port for slaves; 0: the port for clients and 1.", high=65535, no_effect=NO_REPLICAS
-    )
     enable_d_leger_commit_log: bool = option(
         False,
         "Keep the log in a DLedger group.",

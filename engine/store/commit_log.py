@@ -117,6 +117,12 @@ class CommitLog:
             raise
         self.position += len(data)
 
+    def write_raw(self, data: bytes) -> None:
+        """Write bytes of another's log, which end in the file they begin in; raises as `write`."""
+        if self.position == self._end:
+            self._roll()
+        self.write(data)
+
     def _stained(self, error: OSError) -> None:
         self.stain = error
         self._end = self.position  # so that the next record asks for room, and is refused

@@ -92,6 +92,12 @@ class GroupCommit:
             self.flushed = self.target
         self.target = None
 
+    def retreat(self, end: int) -> None:
+        """The log was cut, and ends at `end` now."""
+        self.flushed = min(self.flushed, end)
+        if self.target is not None:
+            self.target = min(self.target, end)
+
     def fail(self, failure: str) -> None:
         """Trust no sync any more."""
         self.failure = failure

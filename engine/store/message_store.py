@@ -21,7 +21,7 @@ from engine.clock import Clock
 from engine.disk import Disk, File, make_directories, total_memory
 from engine.errors import StoreUnavailable
 from engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
-from engine.options import FlushDiskType, StoreOptions
+from engine.options import BrokerRole, FlushDiskType, StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from engine.store.checkpoint import Checkpoint
 from engine.store.cold import ColdRead
@@ -35,6 +35,7 @@ from engine.store.inspection import Inspection
 from engine.store.key_query import KeyQuery
 from engine.store.light import has_light_queues
 from engine.store.queue_table import QueueTable
+from engine.store.raw_log import RawLog
 from engine.store.reader import Accept, Reader
 from engine.store.record import decode
 from engine.store.recovery import Progress, Recovery, logged
@@ -119,6 +120,7 @@ class MessageStore:
             self._apply,
             self._aside,
         )
+        self.raw = RawLog(options, self._log, self._queues, self._dispatch, self._durability.commit)
         self._removals = Removals(disk, clock, self._aside, options)
         self._log.files.pool.remove = self._queues.pool.remove = self._removals.add
         if self._index is not None:
@@ -184,7 +186,8 @@ class MessageStore:
                 file.sync()
             self._disk.sync_dir(self._log.files.directory)
         self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)
-        self._refusal = ""
+        is_slave = self._options.broker_role is BrokerRole.SLAVE
+        self._refusal = "messages are put to the master, this is a slave" if is_slave else ""
         self._is_open = True
         if not clean:
             self._durability.start_round()

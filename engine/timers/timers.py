@@ -195,6 +195,21 @@ class Timers:
             checkpoint.file.sync()
             self._disk.sync_dir(self._root)
 
+    def stand_by(self) -> None:
+        """In place of `load`, on a slave: the master delivers, and nothing is known of that here.
+
+        What our files say of an earlier time as master is no longer all: whoever goes on with them must look
+        through the log for what was delivered since. Raises `OSError`.
+        """
+        checkpoint = self.checkpoint
+        if self._disk.exists(f"{self._root}/config/timercheck"):
+            checkpoint.load(create=False)
+        if checkpoint.is_clean:
+            assert checkpoint.file is not None
+            checkpoint.is_clean = False
+            checkpoint.save()
+            checkpoint.file.sync()
+
     def _open(self, precision: int, now: int) -> None:
         if precision != self.precision:
             self.precision = precision

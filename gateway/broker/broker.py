@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gateway.broker.clients import ClientTable
     from gateway.broker.durable import Durability
     from gateway.broker.flow_control import FlowControl
+    from gateway.broker.ha import Replication
     from gateway.broker.lites import Lites
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds
@@ -131,3 +132,11 @@ class Broker:
         self.configuration = configuration
         self.register_soon = register_soon
         self.when_registered = when_registered
+        self.replication: Replication | None = None
+        """The broker's part in its group of replicas, once the service has made it."""
+
+    @property
+    def has_master(self) -> bool:
+        """Whether this is a slave that is connected to its master."""
+        replication = self.replication
+        return replication is not None and replication.follows

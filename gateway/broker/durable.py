@@ -2,13 +2,17 @@
 
 With ASYNC_FLUSH nothing: the road of a send stays a plain call. With SYNC_FLUSH it waits until
 the log is on disk past the message; the store lets all that wait share one flush, so many sends
-of one read cost one fsync. A message that says WAIT=false is acknowledged at once either way.
+of one read cost one fsync. A SYNC_MASTER waits for its slaves too, at the same time, and takes
+nothing while too few of them keep up; where both fail, the slaves are what is told. A message
+that says WAIT=false is acknowledged at once in any case.
 
-Standard: `CommitLog.handleDiskFlush`, `GroupCommitService`.
+Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransferService`.
 """
 
 from twisted.internet.defer import Deferred
 
+from engine.clock import Clock
+from engine.ha.replicas import Replicas
 from engine.message import PROPERTY_WAIT_STORE_MSG_OK
 from engine.options import BrokerOptions, FlushDiskType, StoreOptions
 from engine.store.message_store import MessageStore, PutResult, PutStatus
@@ -17,11 +21,18 @@ from engine.store.message_store import MessageStore, PutResult, PutStatus
 class Durability:
     """Decides what a put waits for, and waits; `maxSendsWaitingForFlush` bounds how many do."""
 
-    def __init__(self, store: MessageStore, options: BrokerOptions, store_options: StoreOptions) -> None:
+    def __init__(
+        self, store: MessageStore, options: BrokerOptions, store_options: StoreOptions, clock: Clock
+    ) -> None:
         self._store = store
         self._options = options
+        self._clock = clock
         self._waiting = 0
-        self.is_awaited = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self.replicas = Replicas(store_options, store.raw)
+        """The slaves."""
+        self._for_disk = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._for_slaves = self.replicas.is_awaited
+        self.is_awaited = self._for_disk or self._for_slaves
         """Whether any message waits at all."""
 
     @property
@@ -33,14 +44,43 @@ class Durability:
         """Whether a message with these properties waits; it may say that it does not want to."""
         return self.is_awaited and properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
 
+    def lacks_replicas(self, properties: dict[str, str]) -> bool:
+        """Whether too few slaves keep up for a message with these properties, which must not be put then."""
+        return self._for_slaves and self.replicas.need(self._now()) is None and self.awaits(properties)
+
     def wait(self, result: PutResult) -> Deferred[PutStatus]:
         """Fires with the final status of what was put."""
-        waiting: Deferred[PutStatus] = Deferred()
-
-        def flushed(status: PutStatus) -> None:
-            self._waiting -= 1
-            waiting.callback(status)
-
         self._waiting += 1
-        self._store.when_flushed(result.end_offset, flushed)
+        if not self._for_slaves:
+            waiting = self._on_disk(result.end_offset)
+        elif not self._for_disk:
+            waiting = self._on_slaves(result.end_offset)
+        else:
+            on_slaves = self._on_slaves(result.end_offset)
+            waiting = self._on_disk(result.end_offset)
+            waiting.addCallback(
+                lambda flushed: on_slaves.addCallback(
+                    lambda copied: flushed if copied is PutStatus.PUT_OK else copied
+                )
+            )
+        return waiting.addCallback(self._done)
+
+    def _done(self, status: PutStatus) -> PutStatus:
+        self._waiting -= 1
+        return status
+
+    def _on_disk(self, end: int) -> Deferred[PutStatus]:
+        waiting: Deferred[PutStatus] = Deferred()
+        self._store.when_flushed(end, waiting.callback)
         return waiting
+
+    def _on_slaves(self, end: int) -> Deferred[PutStatus]:
+        waiting: Deferred[PutStatus] = Deferred()
+        now, replicas = self._now(), self.replicas
+        # What was put although too few keep up waits for all that are asked for, in vain perhaps.
+        need = replicas.need(now) or replicas.wanted
+        replicas.wait(end, now, need, waiting.callback)
+        return waiting
+
+    def _now(self) -> int:
+        return int(self._clock.monotonic() * 1000)

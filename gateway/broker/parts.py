@@ -100,7 +100,7 @@ def build_broker(
         delay_levels=levels,
         timers=timers,
         transactions=_transactions(ground, store, topics, offsets, unique_keys),
-        durable=Durability(store, options, store_options),
+        durable=Durability(store, options, store_options, clock),
         stats=stats,
         flow_control=FlowControl(clock, stats),
         broadcasts=BroadcastOffsets(options, clock),

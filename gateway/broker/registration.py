@@ -29,6 +29,7 @@ from gateway.codec.headers import (
     QueryDataVersionRequestHeader,
     QueryDataVersionResponseHeader,
     RegisterBrokerRequestHeader,
+    RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
 from gateway.remoting.loop import Clockwork, Timer
@@ -59,10 +60,15 @@ class NotTakenError(Exception):
     """A name server answered that it does not take what it was told."""
 
 
+def _nobody(main_address: str | None, ha_address: str | None) -> None:
+    """Nobody wants to know."""
+
+
 class Registration:
     """This broker's entry with all name servers of `namesrvAddr`, kept true from `start` to `stop`.
 
-    `address` is where clients reach the broker, `ha_address` where its slaves do.
+    `address` is where clients reach the broker, `ha_address` where its slaves do. `on_master` is told these
+    two of the group's master, each time a name server says them.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class Registration:
         *,
         address: str,
         ha_address: str,
+        on_master: Callable[[str | None, str | None], None] = _nobody,
     ) -> None:
         self.options = options
         self.caller = caller
@@ -83,6 +90,7 @@ class Registration:
         self._clockwork = clockwork
         self._address = address
         self._ha_address = ha_address
+        self._on_master = on_master
         self._registrars: dict[str, Registrar] = {}
         self._gathered: set[str] | None = set()
         self._timers: dict[str, Timer] = {}
@@ -211,10 +219,12 @@ class Registration:
         return RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)
 
     def registered(self, answer: RemotingCommand) -> None:
-        """Take over which topics are ordered, as the name server's settings say.
+        """Take over who the master is, and which topics are ordered, as the name server's settings say.
 
-        Standard: `TopicConfigManager.updateOrderTopicConfig`.
+        Standard: `handleRegisterBrokerResult`, `TopicConfigManager.updateOrderTopicConfig`.
         """
+        header = RegisterBrokerResponseHeader.decode(answer.ext_fields)
+        self._on_master(header.master_addr, header.ha_server_addr)
         if not answer.body:
             return
         named = [self._topics.get(name) for name in KVTable.decode(answer.body).table]

@@ -16,6 +16,7 @@ from gateway.broker import (
     admin_tables,
     admin_topics,
     assignment,
+    ha_status,
     heartbeats,
     lite_subscriptions,
     locks,
@@ -133,6 +134,7 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.GET_BROKER_CONFIG: admin_broker.get_config,
     RequestCode.GET_BROKER_RUNTIME_INFO: admin_broker.runtime_info,
     RequestCode.VIEW_BROKER_STATS_DATA: admin_broker.view_stats,
+    RequestCode.GET_BROKER_HA_STATUS: ha_status.ha_status,
     RequestCode.GET_ALL_DELAY_OFFSET: admin_tables.delay_offsets,
     RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
     RequestCode.GET_TIMER_METRICS: timers.metrics,
@@ -215,7 +217,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
     _NO_REPLICAS: (
         RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,
         RequestCode.EXCHANGE_BROKER_HA_INFO,
-        RequestCode.GET_BROKER_HA_STATUS,
         RequestCode.RESET_MASTER_FLUSH_OFFSET,
         RequestCode.GET_BROKER_EPOCH_CACHE,
         RequestCode.NOTIFY_BROKER_ROLE_CHANGED,

@@ -326,6 +326,8 @@ def _put_durably(
     durable = broker.durable
     if durable.is_full:
         raise broker.flow_control.refusal(WAITING_FOR_FLUSH, OVERLOAD, message.topic)
+    if durable.lacks_replicas(message.properties):
+        raise _failure(broker, PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     if result.status is not _PUT_OK or not durable.awaits(message.properties):
         return _answer(broker, message, queue_id, result, result.status)

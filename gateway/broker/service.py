@@ -19,15 +19,17 @@ from engine import broadcasts, cold_reads, laggards
 from engine.clock import Clock
 from engine.disk import Disk
 from engine.message import SCHEDULE_TOPIC
-from engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
+from engine.options import BrokerOptions, BrokerRole, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from engine.topics import TopicConfig
 from engine.worker import Worker
-from gateway.broker import static_cleaning
+from gateway.broker import slave_tables, static_cleaning
 from gateway.broker.broker import Broker
+from gateway.broker.ha import Replication
 from gateway.broker.longpoll import monotonic_millis, resume_all
 from gateway.broker.parts import build_broker
 from gateway.broker.registration import Registration
 from gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
+from gateway.broker.slave_requests import SLAVE_REQUESTS
 from gateway.broker.transactions import ask, is_reachable
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand
@@ -116,15 +118,9 @@ class BrokerService:
             register_soon=lambda: self.registration.soon(),
             when_registered=lambda: self.registration.told(),
         )
-        self.registration = Registration(
-            options,
-            self.broker.topics,
-            self.broker.mappings,
-            self._client,
-            reactor,
-            address=f"{options.broker_ip1}:{self.port}",
-            ha_address=f"{options.broker_ip2}:{store_options.ha_listen_port or self.port + 1}",
-        )
+        self._is_slave = store_options.broker_role is BrokerRole.SLAVE
+        self._ha_port = store_options.ha_listen_port or self.port + 1
+        self.replication, self.registration = self._join(reactor)
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
         self.broker.timers.on_set = self._beat_within
@@ -134,7 +130,23 @@ class BrokerService:
             self.dispatcher,
             remoting,
             tls=ServerTls(tls, disk),
-            after_read=self.broker.store.dispatch,
+            after_read=self.replication.after_read,
+        )
+
+    def _join(self, reactor: Reactor) -> tuple[Replication, Registration]:
+        """The broker's part among its replicas, and its entry with the name servers."""
+        options, broker = self._options, self.broker
+        address = f"{options.broker_ip1}:{self.port}"
+        broker.replication = Replication(broker, reactor, self._client.request, address)
+        return broker.replication, Registration(
+            options,
+            broker.topics,
+            broker.mappings,
+            self._client,
+            reactor,
+            address=address,
+            ha_address=f"{options.broker_ip2}:{self._ha_port}",
+            on_master=broker.replication.told,
         )
 
     def start(self) -> Deferred[None]:
@@ -149,6 +161,7 @@ class BrokerService:
         if self._stopped is None:
             self._stopped = self.registration.stop()
             self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
+            self._stopped.addCallback(lambda _: self.replication.settle())
             self._stopped.addCallback(lambda _: None if self._is_closed else self._close())
         return self._stopped
 
@@ -159,19 +172,20 @@ class BrokerService:
             broker.topics.load()
             broker.mappings.load()
             broker.store.start()
-            for table in (broker.groups, broker.offsets, broker.filters, broker.delays, broker.transactions):
+            for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
                 table.load()
             broker.request_modes.load()
-            broker.timers.load()
-            broker.pops.load()
+            self._load_services()
             self._server.listen(bind, self.port)
             if self.fast_port:
                 self._server.listen(bind, self.fast_port, self.fast_dispatcher)
+            self.replication.listen(bind, self._ha_port)
         except Exception:
             self._close_store(None)
             raise
         self._beat_timer = self._reactor.callLater(BEAT_SECONDS, self._beat)
         self._every(SLOW_BEAT_SECONDS, self._slow_beat)
+        self._every(slave_tables.TICK_SECONDS, self.replication.sync_tables)
         self._every(self._options.flush_consumer_offset_interval / 1000, broker.pops.persist)
         self._every(self._store_options.flush_delay_offset_interval / 1000, broker.delays.persist)
         self._every(
@@ -188,8 +202,19 @@ class BrokerService:
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
         return registered.addErrback(lambda _: None)
 
+    def _load_services(self) -> None:
+        """What delivers messages of its own accord: on a slave nothing, as the master does."""
+        broker = self.broker
+        if self._is_slave:
+            broker.timers.stand_by()
+            return
+        broker.transactions.load()
+        broker.timers.load()
+        broker.pops.load()
+
     def _close(self) -> Deferred[None]:
         """What was read is answered and nothing more comes in."""
+        self.replication.stop()
         while self._timers:
             self._timers.pop().stop()
         for one in (self._beat_timer, self._notice_timer):
@@ -251,13 +276,18 @@ class BrokerService:
     def _do_what_is_due(self) -> None:
         broker = self.broker
         now = self._clock.millis()
-        broker.delays.tick(now)
-        broker.timers.tick(now)
-        ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
+        if not self._is_slave:
+            broker.delays.tick(now)
+            broker.timers.tick(now)
+            ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         broker.store.tick()
+        self.replication.tick()
         # Once we stop nobody waits any longer, or the connections would never be settled.
         elapsed = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
-        broker.pops.tick(now, elapsed)
+        if self._is_slave:
+            broker.pops.notices.due(elapsed)
+        else:
+            broker.pops.tick(now, elapsed)
         broker.lites.tick(now, elapsed)
         if broker.holds:
             resume_all(broker.holds.due(elapsed, broker.store.max_offset))
@@ -318,13 +348,15 @@ class BrokerService:
 
 def _dispatchers(broker: Broker, clock: Clock, hooks: Sequence[Hook]) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    fast = {code: function for code, function in REQUESTS.items() if code not in NOT_ON_FAST_PORT}
+    is_slave = broker.store_options.broker_role is BrokerRole.SLAVE
+    requests = REQUESTS | SLAVE_REQUESTS if is_slave else REQUESTS
+    fast = {code: function for code, function in requests.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
         broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    main_port = Dispatcher(broker, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks)
+    main_port = Dispatcher(broker, requests, UNSUPPORTED, clock=clock, hooks=hooks)
     fast_port = Dispatcher(broker, fast, refused, clock=clock, hooks=hooks)
     main_port.on_refused = fast_port.on_refused = count_refused
     return main_port, fast_port

@@ -13,6 +13,7 @@ from engine.disk import RealDisk
 from engine.errors import ConfigError
 from engine.options import (
     BrokerOptions,
+    BrokerRole,
     NamesrvOptions,
     OptionSet,
     Problem,
@@ -25,6 +26,9 @@ from engine.options import (
 from gateway.cli.environment import tls_file
 from gateway.cli.sizes import assume_file_sizes
 from gateway.cli.summary import default_advertise, local_addresses
+
+SLAVE_MEMORY_PERCENT_LESS = 10
+"""By how much less of the memory a slave counts as fresh, so that readers go back to the master first."""
 
 
 @dataclass
@@ -50,10 +54,22 @@ class BrokerSettings:
         if self.tls.tls_enable:
             options.assume("useTLS", True, "tls.enable")
         options.assume("storePathRootDir", os.path.join(os.path.expanduser("~"), "store"), "home folder")
+        self._settle_role()
         try:
             assume_file_sizes(options, RealDisk(), small_files)
         except OSError as error:
             raise ConfigError(f"the store cannot be looked at: {error}") from None
+
+    def _settle_role(self) -> None:
+        """A master has the id 0, a slave another one. Raises `ConfigError`. Standard: `BrokerStartup`."""
+        if self.store.broker_role is not BrokerRole.SLAVE:
+            if self.broker.broker_id:
+                self.options.set("brokerId", "0", "the role of a master")
+            return
+        if self.broker.broker_id <= 0:
+            raise ConfigError("brokerId: a slave's id must be more than 0, and its own among the slaves")
+        ratio = self.store.access_message_in_memory_max_ratio - SLAVE_MEMORY_PERCENT_LESS
+        self.options.assume("accessMessageInMemoryMaxRatio", max(0, ratio), "the role of a slave")
 
 
 @dataclass

@@ -73,7 +73,9 @@ BROKER_SHARED = frozenset(
         "topic_queues",
     )
 )
-BROKER_TOP = ("gateway.broker.service", "gateway.broker.requests", "gateway.broker.broker")
+BROKER_TOP = tuple(
+    f"gateway.broker.{name}" for name in ("service", "requests", "broker", "ha", "slave_requests")
+)
 
 
 def inside(module: str, place: str) -> bool:

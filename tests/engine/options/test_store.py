@@ -20,20 +20,13 @@ def test_enumerations_compare_with_their_names() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("brokerRole", "SLAVE"),
         ("storeType", "defaultRocksDB"),
         ("enableDLegerCommitLog", "true"),
-        ("inSyncReplicas", "2"),
     ],
 )
 def test_promises_that_cannot_be_kept_are_refused(key: str, value: str) -> None:
     (problem,) = OptionSet(StoreOptions()).apply([Setting(key, value)])
     assert problem.severity == "error"
-
-
-def test_a_master_that_waits_for_slaves_is_told_that_there_are_none() -> None:
-    (problem,) = OptionSet(StoreOptions()).apply([Setting("brokerRole", "SYNC_MASTER")])
-    assert problem.severity == "warning"
 
 
 def test_paths_of_version_4_are_accepted() -> None:

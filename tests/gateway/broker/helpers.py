@@ -274,7 +274,7 @@ class MemoryBroker:
             transactions=TransactionLog(
                 store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST
             ),
-            durable=Durability(store, options, store_options),
+            durable=Durability(store, options, store_options, clock),
             stats=stats,
             flow_control=FlowControl(clock, stats),
             broadcasts=BroadcastOffsets(options, clock),

@@ -92,7 +92,7 @@ def test_both_know_each_other_and_stop_in_good_order(tmp_path: Path) -> None:
     loop = Loop()
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
     assert loop.wait_for(both.start()) is None
-    assert set(loop.ports) == {NAMESRV_PORT, BROKER_PORT, BROKER_PORT - 2}
+    assert set(loop.ports) == {NAMESRV_PORT, BROKER_PORT - 2, BROKER_PORT, BROKER_PORT + 1}
     cluster = ClusterInfo.decode(loop.ask(NAMESRV_PORT, RequestCode.GET_BROKER_CLUSTER_INFO).body)
     assert cluster.broker_addr_table["broker-a"].broker_addrs == {0: f"10.0.0.1:{BROKER_PORT}"}
     assert loop.ask(BROKER_PORT, RequestCode.GET_BROKER_RUNTIME_INFO).code == 0

@@ -76,6 +76,9 @@ class Wire:
         self.aborted = True
         self.pending.clear()
 
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Nothing is gathered here anyway."""
+
     def getHost(self) -> IPv4Address:
         return self.host
 

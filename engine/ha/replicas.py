@@ -1,0 +1,144 @@
+"""All slaves of a master, and the sends that wait for them.
+
+A send waits until so many logs have it, the master's own counted: `inSyncReplicas`, or with
+`allAckInSyncStateSet` every slave that keeps up. `enableAutoInSyncReplicas` asks for no more logs than are in
+sync, but for `minInSyncReplicas` at least; where there are fewer than that, or than are asked for, nothing is
+stored. Who keeps up: a slave that lacks less than `haMaxGapNotInSync` bytes, and for all-of-them one that had
+everything within `haMaxTimeSlaveNotCatchup` too.
+
+What counts is the log, not the connection: a slave that came again while its old connection still hangs would
+count twice. So of connections from one address the older ones count only once they were heard of after the
+newest one came; a connection that hangs is never heard of again.
+
+Standard: `CommitLog.calcNeedAckNums`, `handleHA`, `GroupTransferService`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engine.ha.feed import Feed, LogEnds
+from engine.options import BrokerRole, StoreOptions
+from engine.store.message_store import PutStatus
+
+log = logging.getLogger(__name__)
+
+Done = Callable[[PutStatus], None]
+
+
+class _Waiter(NamedTuple):
+    end: int
+    deadline: int
+    done: Done
+
+
+class Replicas:
+    """The slaves of a master, each with its `Feed`, and the sends that wait. Times in ms."""
+
+    def __init__(self, options: StoreOptions, ends: LogEnds) -> None:
+        self._options = options
+        self._log = ends
+        self.feeds: list[Feed] = []
+        self._came: dict[Feed, int] = {}
+        self._waiting: dict[int, deque[_Waiter]] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many sends wait."""
+        return sum(map(len, self._waiting.values()))
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether any send waits for slaves at all."""
+        return self._options.broker_role is BrokerRole.SYNC_MASTER
+
+    @property
+    def wanted(self) -> int:
+        """How many logs a send is to be in by the settings."""
+        return max(self._options.in_sync_replicas, self._options.min_in_sync_replicas)
+
+    def add(self, feed: Feed, now: int) -> None:
+        """A slave has come."""
+        self.feeds.append(feed)
+        self._came[feed] = now
+
+    def remove(self, feed: Feed) -> None:
+        """A slave has gone."""
+        self.feeds.remove(feed)
+        del self._came[feed]
+
+    def in_sync(self) -> int:
+        """How many logs keep up, our own counted. Standard: `inSyncReplicasNums`."""
+        return 1 + sum(feed.is_in_sync() for feed in self._counted())
+
+    def need(self, now: int) -> int | None:
+        """How many logs a send of now must be in; None when too few keep up, and nothing may be stored."""
+        options = self._options
+        least = options.min_in_sync_replicas
+        wanted = options.in_sync_replicas
+        if options.all_ack_in_sync_state_set:
+            limit = now - options.ha_max_time_slave_not_catchup
+            wanted = 1 + sum(feed.is_in_sync() and feed.caught_up >= limit for feed in self._counted())
+        elif options.enable_auto_in_sync_replicas:
+            wanted = max(min(wanted, self.in_sync()), least)
+            return None if wanted > self.in_sync() else wanted
+        return None if least > 1 and self.in_sync() < least else max(wanted, least)
+
+    def high_water_mark(self, need: int) -> int:
+        """Up to where at least `need` logs agree, our own counted."""
+        if need <= 1:
+            return self._log.position
+        acks = sorted((feed.ack_offset for feed in self._counted()), reverse=True)
+        return acks[need - 2] if len(acks) >= need - 1 else 0
+
+    def wait(self, end: int, now: int, need: int, done: Done) -> None:
+        """Call `done` once `need` logs have everything before `end`, or it has taken `slaveTimeout`."""
+        if need <= 1 or self.high_water_mark(need) >= end:
+            done(PutStatus.PUT_OK)
+            return
+        waiter = _Waiter(end, now + self._options.slave_timeout, done)
+        self._waiting.setdefault(need, deque()).append(waiter)
+
+    def acknowledged(self) -> None:
+        """A slave has acknowledged more: answer those who waited for that."""
+        for need, waiting in list(self._waiting.items()):
+            mark = self.high_water_mark(need)
+            while waiting and waiting[0].end <= mark:
+                waiting.popleft().done(PutStatus.PUT_OK)
+            if not waiting:
+                self._waiting.pop(need, None)
+
+    def expire(self, now: int) -> None:
+        """Answer those that have waited too long."""
+        for need, waiting in list(self._waiting.items()):
+            late = 0
+            while waiting and waiting[0].deadline <= now:
+                waiting.popleft().done(PutStatus.FLUSH_SLAVE_TIMEOUT)
+                late += 1
+            if late:
+                log.warning("%d messages were not in %d logs in time", late, need)
+            if not waiting:
+                self._waiting.pop(need, None)
+
+    def give_up(self) -> None:
+        """Answer everybody: the broker stops."""
+        self.acknowledged()
+        self.expire(max((one.deadline for waiting in self._waiting.values() for one in waiting), default=0))
+
+    def _counted(self) -> list[Feed]:
+        """The connections that stand for different logs, as far as can be told."""
+        newest: dict[str, int] = {}
+        for feed in self.feeds:
+            newest[_host(feed)] = max(newest.get(_host(feed), 0), self._came[feed])
+        return [
+            feed
+            for feed in self.feeds
+            if self._came[feed] == newest[_host(feed)] or feed.heard > newest[_host(feed)]
+        ]
+
+
+def _host(feed: Feed) -> str:
+    return feed.address.rpartition(":")[0]

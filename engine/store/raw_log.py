@@ -1,0 +1,211 @@
+"""The commit log as bytes, as a master gives it to its slaves and a slave takes it.
+
+A slave appends what its master sends, wherever that begins and ends; a record that is not complete yet lies
+in the log's file and waits in memory for its rest. A complete one is checked as recovery checks it, and
+dispatched: queues, index and who waits follow as with a put. Bytes that are no record, or the end of a file
+where ours has none, are not written: whatever sent them has another log. An empty log begins wherever the
+first file that is sent begins; its queues then begin with the first message that comes. Standard:
+`CommitLog.appendData`, `DefaultMessageStore.appendToCommitLog`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from engine.errors import MessageIllegal, StoreError
+from engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessage
+from engine.options import StoreOptions
+from engine.store.batch_consume_queue import BatchConsumeQueue
+from engine.store.commit_log import CommitLog
+from engine.store.consume_queue import AnyQueue, ConsumeQueues
+from engine.store.dispatch import Dispatch, enters_queue, inner_batch
+from engine.store.flush import GroupCommit
+from engine.store.light import LIGHT_QUEUE_ID, has_light_queues, light_places
+from engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
+from engine.store.recovery import Scan
+
+log = logging.getLogger(__name__)
+
+
+class ForeignBytes(StoreError):
+    """What is to be appended does not continue this log; the text says why."""
+
+
+class LastRecord(NamedTuple):
+    """The newest whole record: where it starts, and its bytes."""
+
+    start: int
+    record: bytes
+
+
+class RawLog:
+    """Reads and appends bytes; bodies are checked against their checksum if `checkCRCOnRecover` says so."""
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        commit_log: CommitLog,
+        queues: ConsumeQueues,
+        dispatch: Dispatch,
+        commit: GroupCommit,
+    ) -> None:
+        self._log = commit_log
+        self._queues = queues
+        self._dispatch = dispatch
+        self._commit = commit
+        self._light = has_light_queues(options)
+        self._check_crc = options.check_crc_on_recover
+        self._rest = b""
+        self._last = -1
+        self._homeless = 0
+        self.file_size = commit_log.file_size
+
+    @property
+    def position(self) -> int:
+        """Where the log ends, perhaps inside a record."""
+        return self._log.position
+
+    @property
+    def min_offset(self) -> int:
+        """Where the log begins."""
+        return self._log.min_offset
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Bytes of one file, which must be there. Raises `ColdRead` for what is not in memory, and
+        `OSError`."""
+        pool = self._log.files.pool
+        pool.may_wait = False
+        try:
+            data = self._log.read(offset, size)
+        finally:
+            pool.may_wait = True
+        if data is None:
+            raise OSError(f"{size} bytes at {offset} are not in the log")
+        return data
+
+    def last_record(self) -> LastRecord | None:
+        """The newest whole record; None for a log without any. Looked for once, from the last one that
+        entered a queue on."""
+        files = self._log.files
+        if self._last < 0 and files.starts:
+            scan = Scan(files, max(self._dispatch.last_start, self._log.min_offset), check_crc=False)
+            for _, _, position, _ in scan.records():
+                self._last = position
+        if self._last < 0:
+            return None
+        size = int.from_bytes(files.read(self._last, 4), "big")
+        return LastRecord(self._last, files.read(self._last, size))
+
+    def drop_partial(self) -> None:
+        """End the log with its last whole record, as a new start would: the rest of a record that came in
+        part is asked for anew, perhaps of another master. Raises `OSError`."""
+        if self._rest:
+            end = self._log.position - len(self._rest)
+            self._log.open_at(end)
+            self._rest = b""
+            self._commit.retreat(end)
+
+    def append(self, offset: int, data: bytes) -> None:
+        """Append what lies at `offset` of the master's log; `dispatch` of the store makes it readable.
+
+        Raises `ForeignBytes` and `OSError`, and then nothing was appended."""
+        commit_log = self._log
+        position = commit_log.position
+        if not position and offset:
+            if offset % self.file_size:
+                raise ForeignBytes(f"an empty log cannot begin at {offset}, where none of its files begins")
+        elif offset != position:
+            raise ForeignBytes(f"bytes at {offset} do not continue a log that ends at {position}")
+        if offset % self.file_size + len(data) > self.file_size:
+            raise ForeignBytes(
+                f"{len(data)} bytes at {offset} go beyond the end of a file: the master's files have another "
+                "length (mappedFileSizeCommitLog)"
+            )
+        everything = self._rest + data
+        begin = offset - len(self._rest)
+        messages, used = self._whole(everything, begin)
+        if offset and not position:
+            while commit_log.files.starts:
+                commit_log.files.remove_last()
+            commit_log.open_at(offset)
+        commit_log.write_raw(data)
+        self._rest = everything[used:]
+        for message in messages:
+            self._take(message)
+
+    def _whole(self, data: bytes, begin: int) -> tuple[list[StoredMessage], int]:
+        """The messages whose records are complete in `data`, which lies at `begin` and starts with a record,
+        and how many of its bytes that were."""
+        found: list[StoredMessage] = []
+        at, total = 0, len(data)
+        while total - at >= BLANK_SIZE:
+            position = begin + at
+            room = self.file_size - position % self.file_size
+            size, magic = START.unpack_from(data, at)
+            if magic == BLANK_MAGIC:
+                if size != room:
+                    raise ForeignBytes(
+                        f"the file ends at {position + size}, ours at {position + room}: the master's "
+                        "files have another length (mappedFileSizeCommitLog)"
+                    )
+                if total - at < size:
+                    break
+                at += size
+                continue
+            if not HEAD_SIZE < size <= room - BLANK_SIZE:
+                raise ForeignBytes(f"what lies at {position} is no record: its size is {size}")
+            if total - at < size:
+                break
+            valid = examine(data, at, position, self._check_crc)
+            if isinstance(valid, Invalid):
+                raise ForeignBytes(f"what lies at {position} is no record: {valid.what}")
+            found.append(decode(data, at))
+            at += size
+        return found, at
+
+    def _take(self, message: StoredMessage) -> None:
+        """Leave a message to dispatch, its queue being ready for it."""
+        queue = self._queue(message.topic, message.queue_id) if enters_queue(message.sys_flag) else None
+        if queue is not None:
+            base, count = message.queue_offset, 1
+            if isinstance(queue, BatchConsumeQueue):
+                base, count = inner_batch(message.properties) or (base, 1)
+            self._make_ready(queue, base, count, message.physical_offset)
+            if self._light and PROPERTY_INNER_MULTI_DISPATCH in message.properties:
+                for name, offset in light_places(message.topic, message.properties):
+                    light = self._queue(name, LIGHT_QUEUE_ID)
+                    if light is not None:
+                        self._make_ready(light, offset, 1, message.physical_offset)
+        self._dispatch.waiting.append(
+            (
+                message.topic,
+                queue,
+                message.properties,
+                message.sys_flag,
+                message.queue_offset,
+                message.physical_offset,
+                message.size,
+                message.store_timestamp,
+            )
+        )
+        self._log.last_timestamp = message.store_timestamp
+        self._last = message.physical_offset
+
+    def _queue(self, topic: str, queue_id: int) -> AnyQueue | None:
+        try:
+            return self._queues.open(topic, queue_id)
+        except MessageIllegal as error:
+            if not self._homeless:
+                log.error("messages are in no queue, the first of %s queue %d: %s", topic, queue_id, error)
+            self._homeless += 1
+            return None
+
+    def _make_ready(self, queue: AnyQueue, offset: int, count: int, physical_offset: int) -> None:
+        """Let a queue expect a message. What it has in that place, or later, gives way: the topic was deleted
+        and came again."""
+        if queue.next_offset != offset:
+            # What waits for the queue must be in it before something of it is cut.
+            self._dispatch.apply(physical_offset, None)
+            queue.give_way(offset, physical_offset)
+        queue.next_offset = offset + count

@@ -1,0 +1,235 @@
+"""The port for slaves, and the connections they make: the log goes out as it grows.
+
+What is sent and what was acknowledged is decided by `engine.ha`; here bytes are read and written. A
+connection sends while its socket takes bytes; it is woken by what arrives in the store, by the slave's
+reports, and by the beat. While no slave is connected the store does not know of any of this. Standard:
+`DefaultHAService.AcceptSocketService`, `DefaultHAConnection`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.python.failure import Failure
+
+from engine.clock import Clock
+from engine.ha.feed import Feed
+from engine.ha.frames import StreamBroken, encode_header
+from engine.ha.replicas import Replicas
+from engine.options import StoreOptions
+from engine.store.message_store import Arrival, ColdRead, MessageStore
+from gateway.broker.longpoll import monotonic_millis
+from gateway.remoting.loop import ListeningPort, Reactor, Transport
+
+log = logging.getLogger(__name__)
+
+SETTLE_MILLIS = 3000
+"""How long a broker that stops waits until its slaves have everything."""
+COMPLAINTS_MAX = 100
+"""Different reasons to refuse a slave that are remembered, so that each is logged once."""
+
+
+class SlaveConnection(Protocol):
+    """One slave that is connected."""
+
+    transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
+    feed: Feed
+
+    def __init__(self, server: SlaveServer) -> None:
+        self._server = server
+        self._is_paused = False
+        self._waits_for_disk = False
+        self.is_lost = False
+
+    def connectionMade(self) -> None:
+        peer = self.transport.getPeer()
+        self.transport.setTcpNoDelay(True)
+        self.feed = self._server.came(self, f"{peer.host}:{peer.port}")
+        self.transport.registerProducer(self, True)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self.is_lost:
+            return
+        try:
+            more = self.feed.receive(data, self._server.now())
+        except StreamBroken as reason:
+            self._server.refuse(self, str(reason))
+            return
+        if more:
+            self._server.replicas.acknowledged()
+        self.pump()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.is_lost = True
+        self._server.gone(self)
+
+    def pauseProducing(self) -> None:
+        """The socket takes no more for now."""
+        self._is_paused = True
+
+    def resumeProducing(self) -> None:
+        """The socket takes bytes again."""
+        self._is_paused = False
+        self.pump()
+
+    def stopProducing(self) -> None:
+        """The connection is over."""
+        self._is_paused = True
+
+    def pump(self) -> None:
+        """Send what there is, as long as the socket takes it and nothing waits for the disk."""
+        while not (self._is_paused or self._waits_for_disk or self.is_lost):
+            outgoing = self.feed.take(self._server.now())
+            if outgoing is None:
+                return
+            header = encode_header(*outgoing)
+            if not outgoing.size:
+                self._write(header)
+                return
+            try:
+                body = self._server.store.raw.read(*outgoing)
+            except ColdRead as cold:
+                self.feed.give_back(outgoing)
+                self._waits_for_disk = True
+                self._server.store.bring(cold, self._brought)
+                return
+            except OSError as error:
+                self._server.refuse(self, f"the log cannot be read: {error}")
+                return
+            self._write(header + body)
+
+    def _brought(self) -> None:
+        self._waits_for_disk = False
+        self.pump()
+
+    def _write(self, data: bytes) -> None:
+        self.transport.write(data)
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.is_lost = True
+        self.transport.abortConnection()
+
+
+class SlaveServer(Factory):
+    """All connections of slaves; nothing happens before `listen`."""
+
+    noisy = False
+
+    def __init__(
+        self, options: StoreOptions, store: MessageStore, replicas: Replicas, clock: Clock, reactor: Reactor
+    ) -> None:
+        self._options = options
+        self.store = store
+        self.replicas = replicas
+        self._clock = clock
+        self._reactor = reactor
+        self._port: ListeningPort | None = None
+        self.connections: list[SlaveConnection] = []
+        self._wake: Callable[[list[Arrival]], None] | None = None
+        self._complaints: set[tuple[str, str]] = set()
+        self._settled: Deferred[None] | None = None
+        self._settle_until = 0
+
+    def now(self) -> int:
+        """Ms of a clock that never goes back."""
+        return monotonic_millis(self._clock)
+
+    def listen(self, host: str, port: int) -> None:
+        """Take connections. Raises `twisted.internet.error.CannotListenError`."""
+        self._port = self._reactor.listenTCP(port, self, 50, host)
+
+    def settle(self) -> Deferred[None]:
+        """Fires when the slaves have acknowledged everything, or it takes too long; for the end."""
+        self._settled = Deferred()
+        self._settle_until = self.now() + SETTLE_MILLIS
+        settled = self._settled
+        self.tick()
+        return settled
+
+    def _check_settled(self) -> None:
+        end, settled = self.store.raw.position, self._settled
+        if settled is None:
+            return
+        lacking = [feed for feed in self.replicas.feeds if feed.is_in_sync() and feed.ack_offset < end]
+        if not lacking or self.now() >= self._settle_until:
+            self._settled = None
+            settled.callback(None)
+
+    def stop(self) -> Deferred[None]:
+        """Take no more connections, end those there are; fires when the port is closed."""
+        port, self._port = self._port, None
+        closed = maybeDeferred(port.stopListening) if port is not None else maybeDeferred(lambda: None)
+        for connection in list(self.connections):
+            connection.abort()
+        self.replicas.give_up()
+        return closed.addCallback(lambda _: None)
+
+    def buildProtocol(self, addr: object) -> SlaveConnection | None:
+        if len(self.connections) >= self._options.ha_max_slaves:
+            self._complain(str(addr), f"{len(self.connections)} slaves are connected already (haMaxSlaves)")
+            return None
+        return SlaveConnection(self)
+
+    def pump(self) -> None:
+        """Send to every slave what there is for it."""
+        for connection in list(self.connections):
+            connection.pump()
+
+    def tick(self) -> None:
+        """Do what is due: sends that waited too long, slaves that fell silent, keep-alives."""
+        now = self.now()
+        if self.replicas.waiting:
+            self.replicas.expire(now)
+        for connection in list(self.connections):
+            if connection.feed.is_expired(now):
+                self.refuse(connection, "it was silent for too long")
+            else:
+                connection.pump()
+        self._check_settled()
+
+    # Called by connections
+
+    def came(self, connection: SlaveConnection, address: str) -> Feed:
+        """A slave has connected."""
+        now = self.now()
+        feed = Feed(self._options, self.store.raw, address, now)
+        self.connections.append(connection)
+        self.replicas.add(feed, now)
+        if len(self.connections) == 1:
+            self._wake, self.store.on_arrivals = self.store.on_arrivals, self._arrived
+        log.info("slave %s has connected", address)
+        return feed
+
+    def gone(self, connection: SlaveConnection) -> None:
+        """A slave's connection has ended."""
+        if connection not in self.connections:
+            return
+        self.connections.remove(connection)
+        self.replicas.remove(connection.feed)
+        if not self.connections and self.store.on_arrivals == self._arrived:
+            self.store.on_arrivals, self._wake = self._wake, None
+        feed = connection.feed
+        log.info("slave %s is gone, it had everything before %d", feed.address, feed.ack_offset)
+
+    def refuse(self, connection: SlaveConnection, reason: str) -> None:
+        """End a connection, and say why."""
+        self._complain(connection.feed.address, reason)
+        connection.abort()
+
+    def _complain(self, address: str, reason: str) -> None:
+        """Once for each host and reason: a slave comes again every few seconds."""
+        complaint = address.rpartition(":")[0], reason
+        if complaint not in self._complaints:
+            if len(self._complaints) >= COMPLAINTS_MAX:
+                self._complaints.clear()
+            self._complaints.add(complaint)
+            log.error("slave %s is not served: %s", address, reason)
+
+    def _arrived(self, arrivals: list[Arrival]) -> None:
+        if self._wake is not None:
+            self._wake(arrivals)
+        self.pump()

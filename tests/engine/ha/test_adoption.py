@@ -1,0 +1,58 @@
+"""Whose consumer offset counts on a slave."""
+
+from engine.ha.adoption import OffsetAdoption, Place
+
+PLACE = ("g", "t", 0)
+
+
+class Slave:
+    """Offsets of a slave whose queue has `held` messages."""
+
+    def __init__(self, held: int = 100) -> None:
+        self.held = held
+        self.own: dict[Place, int] = {}
+        self._adoption = OffsetAdoption()
+
+    def hear(self, offset: int) -> int:
+        """What the slave has after the master told this."""
+        changes = self._adoption.changes(
+            {PLACE: offset}, lambda _topic, _queue: self.held, lambda *place: self.own.get(place, -1)
+        )
+        self.own.update(list(changes))
+        return self.own[PLACE]
+
+
+def test_what_the_master_tells_is_taken_over() -> None:
+    slave = Slave()
+    assert [slave.hear(5), slave.hear(7)] == [5, 7]
+
+
+def test_what_was_committed_here_stays_while_the_master_knows_nothing_new() -> None:
+    slave = Slave()
+    slave.hear(5)
+    slave.own[PLACE] = 9
+    assert slave.hear(5) == 9
+    assert slave.hear(6) == 6
+
+
+def test_a_reset_on_the_master_is_followed() -> None:
+    slave = Slave()
+    slave.hear(50)
+    assert slave.hear(10) == 10
+
+
+def test_no_offset_lies_behind_what_the_slave_has() -> None:
+    """Or messages written here, were this the master one day, would be passed over."""
+    slave = Slave(held=30)
+    assert slave.hear(50) == 30
+    slave.held = 45
+    assert slave.hear(50) == 45
+    slave.held = 60
+    assert slave.hear(50) == 50
+
+
+def test_an_offset_that_went_back_here_is_put_right() -> None:
+    slave = Slave()
+    slave.hear(50)
+    slave.own[PLACE] = 20
+    assert slave.hear(50) == 50
