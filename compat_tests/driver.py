@@ -10,9 +10,9 @@ import itertools
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from compat_tests.artifacts import SMALL_JVM, program
 from compat_tests.processes import Process
@@ -119,13 +119,15 @@ def message(topic: str, body: str, **fields: Any) -> dict[str, Any]:
 class Driver:
     """One JVM with the official client in it."""
 
+    _names: ClassVar[Iterator[int]] = itertools.count(1)
+    """For all drivers: clients of two JVMs must not have one client id."""
+
     def __init__(self, runtime: Runtime, version: str, properties: Mapping[str, str] | None = None) -> None:
         self.version = version
         options = [f"-D{name}={value}" for name, value in (properties or {}).items()]
         arguments = [*SMALL_JVM, *options, "-cp", program("driver", "client", version), MAIN]
         self._process: Process = runtime.java(arguments)
         self._ids = itertools.count(1)
-        self._names = itertools.count(1)
         self._open: dict[int, Future[Any]] = {}
         self._lock = threading.Lock()
         self._reader = threading.Thread(target=self._read, name=f"driver-{version}", daemon=True)
@@ -150,7 +152,7 @@ class Driver:
         return answer
 
     def new_name(self, what: str) -> str:
-        """A name that no other client of this driver has."""
+        """A name that no other client of any driver has."""
         return f"{what}-{self.version}-{next(self._names)}"
 
     def close(self) -> None:

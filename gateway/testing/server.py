@@ -312,7 +312,8 @@ class Server:
 
     async def _start_broker(self) -> None:
         options, store, remoting, tls = self._options
-        options.namesrv_addr = f"{self._host}:{self._namesrv_port}"
+        nearby = self._host if self._host not in ("", "0.0.0.0", "::") else "127.0.0.1"
+        options.namesrv_addr = f"{nearby}:{self._namesrv_port}"
         remoting.bind_address = self._host
         self._life = MortalReactor(self._loop.reactor)
         self._broker = BrokerService(

@@ -1,0 +1,164 @@
+"""The server for other people's tests, on real ports: in a fresh environment, with Python, with Java."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from compat_tests.artifacts import CURRENT
+from compat_tests.driver import message
+from compat_tests.peers import Peer, Peers
+from compat_tests.processes import wait_until
+from compat_tests.servers import ROOT
+from gateway.client import Context, Message, Producer, PushConsumer, ReceivedMessage, SendFailed
+from gateway.testing import SEND, Server
+
+START_SECONDS = 0.3
+USER_TEST = """\
+from gateway.client import Message, Producer
+
+
+def test_a_delayed_order(rocketmq_server, rocketmq_topic):
+    with Producer("orders", rocketmq_server.namesrv) as producer:
+        producer.send(Message(rocketmq_topic, "book", delay_level=16))
+    assert rocketmq_server.messages(rocketmq_topic) == []
+    rocketmq_server.advance(1800)
+    rocketmq_server.wait_for_messages(rocketmq_topic, 1)
+    assert [one.body for one in rocketmq_server.messages(rocketmq_topic)] == [b"book"]
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server in memory."""
+    with Server() as server:
+        yield server
+
+
+def test_a_fresh_environment_and_ten_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The package and pytest in a new virtual environment; a test of ten lines finds the fixtures."""
+    assert len(USER_TEST.splitlines()) <= 10 + 1
+    source, environment = tmp_path / "source", tmp_path / "environment"
+    for name in ("engine", "gateway"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", source, "pytest"], check=True)
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "test_orders.py").write_text(USER_TEST)
+    began = time.monotonic()
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", "--durations=3"], cwd=project, capture_output=True, text=True
+    )
+    took = time.monotonic() - began
+    assert done.returncode == 0, done.stdout
+    with capsys.disabled():
+        print(f"\nten lines in a fresh environment: {took:.1f} s in all\n{done.stdout}")
+
+
+def test_it_is_ready_in_no_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """From nothing to a server that takes messages."""
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        with Server():
+            times.append(time.perf_counter() - began)
+    with capsys.disabled():
+        print(f"\nready after {', '.join(f'{one * 1000:.0f}' for one in times)} ms")
+    assert min(times) < START_SECONDS
+
+
+class Inbox:
+    """A listener that fails so many times."""
+
+    def __init__(self, fails: int = 0) -> None:
+        self.got: list[ReceivedMessage] = []
+        self.fails = fails
+
+    def __call__(self, given: Sequence[ReceivedMessage], context: Context) -> bool:
+        self.got += given
+        self.fails -= 1
+        return self.fails < 0
+
+
+def consuming(server: Server, topic: str, inbox: Inbox) -> PushConsumer:
+    """A consumer that is not started yet."""
+    consumer = PushConsumer("services", inbox, server.namesrv, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
+    consumer.subscribe(topic)
+    return consumer
+
+
+def test_a_python_service_over_retries(server: Server) -> None:
+    """Each failure is over when the test says so."""
+    topic, inbox = server.create_topic(), Inbox(fails=3)
+    with Producer("shop", server.namesrv) as producer, consuming(server, topic, inbox):
+        producer.send(Message(topic, "not yet"))
+        for count in range(1, 4):
+            server.wait_for_messages("SCHEDULE_TOPIC_XXXX", count)
+            server.advance(600)
+        wait_until(lambda: len(inbox.got) == 4, 20, "it comes the fourth time")
+    assert [one.reconsume_times for one in inbox.got] == [0, 1, 2, 3]
+
+
+def test_a_python_service_until_the_dead_letter() -> None:
+    """Seventeen failures, nearly five hours apart in all, take seconds."""
+    with Server(speed=10_000) as server:
+        topic, inbox = server.create_topic(), Inbox(fails=99)
+        with Producer("shop", server.namesrv) as producer, consuming(server, topic, inbox):
+            producer.send(Message(topic, "not an order"))
+            server.wait_for_messages("%DLQ%services", 1, seconds=60)
+        assert [one.reconsume_times for one in inbox.got] == list(range(17))
+        assert [one.body for one in server.dead_letters("services")] == [b"not an order"]
+
+
+def test_a_java_service_over_delays_faults_and_death(server: Server, peers: Peers) -> None:
+    """The official client meets delays that take no time, refusals that it retries, a broker that dies."""
+    peer = Peer(server.namesrv, peers.driver(CURRENT), CURRENT)
+    topic, group = server.create_topic(), peer.name("java_service")
+    with peer.producer() as producer, peer.push(group, {topic: "*"}) as consumer:
+        producer.send([message(topic, "now"), message(topic, "in two hours", delayLevel=18)])
+        assert [one.body for one in consumer.collect(1)] == ["now"]
+        server.advance(7200)
+        assert [one.body for one in consumer.collect(2)] == ["now", "in two hours"]
+        refused = server.refuse(SEND, code=2, topic=topic)
+        producer.send([message(topic, "tried twice")])
+        assert refused.hits == 1
+        server.kill()
+        server.restart()
+        wait_until(lambda: sent(producer, topic), 60, "the producer finds the broker again", 0.5)
+        bodies = {one.body for one in consumer.collect(4, 60)}
+        assert bodies >= {"now", "in two hours", "tried twice", "after all"}
+
+
+def sent(producer: object, topic: str) -> bool:
+    """Whether a message could be sent."""
+    try:
+        producer.send([message(topic, "after all")])  # type: ignore[attr-defined]
+    except Exception:
+        return False
+    return True
+
+
+def test_a_folder_outlives_its_broker(tmp_path: Path) -> None:
+    """Files of a broker that is killed are there for the next one, and for a server of another day."""
+    folder = str(tmp_path / "data")
+    with Server(data_dir=folder) as server:
+        topic = server.create_topic("kept")
+        with Producer("shop", server.namesrv, retry_times_when_send_failed=0) as producer:
+            producer.send(Message(topic, "one"))
+            server.kill()
+            with pytest.raises(SendFailed):
+                producer.send(Message(topic, "lost"), timeout=2)
+            server.restart()
+            producer.send(Message(topic, "two"))
+    with Server(data_dir=folder) as server:
+        assert [one.body for one in server.messages("kept")] == [b"one", b"two"]
