@@ -86,13 +86,7 @@ class BrokerService:
         self._remoting = remoting
         self._reactor = reactor
         self._clock = clock
-        self._threads: list[ThreadWorker] = []
-        aside: Worker | None = None
-        if worker is None:
-            worker = ThreadWorker(reactor)  # type: ignore[arg-type]
-            aside = ThreadWorker(reactor, store_options.cold_read_threads, "reads")  # type: ignore[arg-type]
-            self._threads = [aside, worker]
-        self._worker: Worker = worker
+        self._worker, aside, self._threads = _workers(worker, reactor, store_options.cold_read_threads)
         self._beat_timer: Timer | None = None
         self._beaten_offset = -1
         self._timers: list[LoopingCall] = []
@@ -111,7 +105,7 @@ class BrokerService:
             everything,
             disk=disk,
             clock=clock,
-            worker=worker,
+            worker=self._worker,
             aside=aside,
             port=self.port,
             ask=self._client.request,
@@ -360,6 +354,17 @@ def _dispatchers(broker: Broker, clock: Clock, hooks: Sequence[Hook]) -> tuple[D
     fast_port = Dispatcher(broker, fast, refused, clock=clock, hooks=hooks)
     main_port.on_refused = fast_port.on_refused = count_refused
     return main_port, fast_port
+
+
+def _workers(
+    given: Worker | None, reactor: Reactor, threads: int
+) -> tuple[Worker, Worker | None, list[ThreadWorker]]:
+    """What works, what reads where that waits for the disk, and which threads they are, if none was given."""
+    if given is not None:
+        return given, None, []
+    worker = ThreadWorker(reactor)  # type: ignore[arg-type]
+    aside = ThreadWorker(reactor, threads, "reads")  # type: ignore[arg-type]
+    return worker, aside, [aside, worker]
 
 
 def _free_port(host: str) -> int:
