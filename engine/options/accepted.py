@@ -18,7 +18,7 @@ from engine.options.reasons import (
     NO_METRICS,
     NO_REPLICAS,
     NO_ROCKSDB,
-    NO_STATIC_TOPICS,
+    NO_STATIC_SUBSCRIPTIONS,
     ONE_LOOP,
     OWN_TIMERS,
     OWN_WAY,
@@ -112,7 +112,7 @@ BROKER_ACCEPTED = (
         LOGGING,
         "enablePopLog=false isolateLogEnable=false printChannelGroups=false printChannelGroupsMinNum=5",
     ),
-    *accepted(NO_STATIC_TOPICS, "useStaticSubscription=false"),
+    *accepted(NO_STATIC_SUBSCRIPTIONS, "useStaticSubscription=false"),
     *accepted("there are no plug-ins", "messageStorePlugIn="),
     *accepted(
         NO_ACL,
