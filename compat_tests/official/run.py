@@ -47,6 +47,7 @@ class OfficialRun:
         self._lanes = [Lane(kind, runtime, folder / f"lane-{number}") for number in range(lanes)]
         self._changed = threading.Condition()
         self._open = len(self._settled)
+        self._is_closed = False
         self._threads = ThreadPoolExecutor(lanes, "official")
 
     def start(self) -> OfficialRun:
@@ -63,8 +64,8 @@ class OfficialRun:
     def close(self) -> None:
         """End what still runs."""
         with self._changed:
+            self._is_closed = True
             self._work.clear()
-            self._open = 0
             self._changed.notify_all()
         for lane in self._lanes:
             lane.close()
@@ -76,6 +77,8 @@ class OfficialRun:
             lane.start()
             while (work := self._next(number)) is not None:
                 for name, wanted in work.classes:
+                    if self._is_closed:
+                        return
                     self._note(name, lane.run(name, wanted), work, number)
                 lane.rest()
         except BaseException as failure:
@@ -89,7 +92,7 @@ class OfficialRun:
     def _next(self, number: int) -> Work | None:
         """What this lane does now; waits while others may still leave something to it."""
         with self._changed:
-            while self._open:
+            while self._open and not self._is_closed:
                 for work in self._work:
                     if number not in work.lanes or len(work.lanes) == len(self._lanes):
                         self._work.remove(work)
@@ -103,6 +106,8 @@ class OfficialRun:
             for method, outcome in outcomes.items():
                 kept[method] = better(kept.get(method), outcome)
             failed = [method for method, outcome in kept.items() if outcome.result == FAILED]
+            if self._is_closed:
+                return  # what came of it came of being stopped
             if failed and work.tries < TRIES:
                 if WHOLE_CLASS in failed:
                     kept.pop(WHOLE_CLASS)
