@@ -156,6 +156,23 @@ class Mappings:
             elif mapping.epoch == old.epoch:
                 raise MappingRefused("Cannot accept equal epoch with null data")
 
+    def adopt(self, told: Mapping[str, Any]) -> bool:
+        """Take over a master's table, told along with its topics, whole; false where it is as new as ours.
+
+        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncTopicConfig`.
+        """
+        version = DataVersion.from_json(told.get("mappingDataVersion"))
+        if version == self.data_version:
+            return False
+        values = members.read(told, "topicQueueMappingDetailMap", dict[str, Any]()).values()
+        mappings = [TopicMapping.from_json(value) for value in values]
+        self.table, self.piece_count = {}, 0
+        for mapping in mappings:
+            self._set(mapping)
+        self.data_version = version
+        self._file.save(self._text)
+        return True
+
     def delete(self, topic: str) -> None:
         """Forget a topic."""
         old = self.table.pop(topic, None)

@@ -95,6 +95,7 @@ class SlaveTables:
         self._problem = problem
 
     def _adopt_topics(self, told: Mapping[str, Any]) -> None:
+        self._broker.mappings.adopt(told)
         if self._broker.topics.adopt(told):
             self._broker.register_soon()
 

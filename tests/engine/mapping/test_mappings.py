@@ -110,6 +110,25 @@ def test_a_file_that_could_not_be_written_is_written_later() -> None:
     assert table(disk).table == {"st": MAPPING}
 
 
+def test_a_slave_takes_over_what_its_master_knows() -> None:
+    master, disk = table(), CrashDisk()
+    for epoch in (4, MAPPING.epoch):
+        master.put(replace(MAPPING, epoch=epoch))
+    told = {
+        "mappingDataVersion": master.data_version.to_json(),
+        "topicQueueMappingDetailMap": {"st": MAPPING.to_json()},
+    }
+    slave = table(disk)
+    slave.put(replace(MAPPING, topic="old"))
+    assert slave.adopt(told)
+    assert (slave.table, slave.piece_count, slave.data_version) == ({"st": MAPPING}, 3, master.data_version)
+    assert table(disk).table == slave.table
+    assert not slave.adopt(told)
+    with pytest.raises(ConfigError):
+        slave.adopt({"mappingDataVersion": {"counter": 99}, "topicQueueMappingDetailMap": {"st": 1}})
+    assert slave.table == {"st": MAPPING}
+
+
 def test_a_deleted_mapping_is_gone() -> None:
     disk = CrashDisk()
     made = table(disk)

@@ -20,6 +20,8 @@ TOLD: dict[int, Any] = {
     RequestCode.GET_ALL_TOPIC_CONFIG: {
         "dataVersion": {"counter": 9, "timestamp": 1},
         "topicConfigTable": {"N": {"topicName": "N", "readQueueNums": 2, "writeQueueNums": 2, "perm": 6}},
+        "mappingDataVersion": {"counter": 5, "timestamp": 1},
+        "topicQueueMappingDetailMap": {"N": {"topic": "N", "bname": "broker-a", "totalQueues": 1}},
     },
     RequestCode.GET_ALL_CONSUMER_OFFSET: {
         "dataVersion": {"counter": 3, "timestamp": 1},
@@ -72,6 +74,7 @@ def test_every_table_is_taken_over(scene: Scene) -> None:
     broker = scene.memory.broker
     assert broker.topics.names() == ["N"]
     assert broker.topics.data_version.counter == 9
+    assert broker.mappings.table["N"].total_queues == 1
     group = broker.groups.get("G")
     assert group is not None and group.retry_max_times == 3
     assert broker.groups.forbidden("G", "T") == 1
