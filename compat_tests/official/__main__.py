@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +27,7 @@ def main() -> None:
     parser.add_argument("words", nargs="*", help="run only classes whose names contain one of these")
     parser.add_argument("--lanes", type=int, default=2, help="how many clusters and JVMs at once")
     parser.add_argument("--record", action="store_true", help="keep the results and write the table")
+    parser.add_argument("--missing", action="store_true", help="only classes of which no results are kept")
     parser.add_argument("--runtime", default="local", choices=["docker", "local", "auto"])
     arguments = parser.parse_args()
     if arguments.kind != "table":
@@ -35,11 +38,14 @@ def main() -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run, and print what came of each class as it is known."""
+    kept = load(recorded(arguments.kind))
     names = [name for name in CLASSES if not arguments.words or any(word in name for word in arguments.words)]
+    names = [name for name in names if not (arguments.missing and name in kept.classes)]
     work = Path(tempfile.mkdtemp(prefix="official-"))
     print(f"logs in {work}", flush=True)
     runtime = choose(arguments.runtime, work)
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     official = OfficialRun(arguments.kind, runtime, work, arguments.lanes, names).start()
     try:
         for name in names:
@@ -51,16 +57,13 @@ def run(arguments: argparse.Namespace) -> None:
                     print(
                         f"    {method}: {outcome.result}, tries {outcome.tries} {outcome.reason}", flush=True
                     )
+            kept.date, kept.classes[name] = official.results.date, outcomes
+            if arguments.record:
+                kept.save(recorded(arguments.kind))
     finally:
         official.close()
         runtime.close()
     print(f"{time.monotonic() - began:.0f} s")
-    if arguments.record:
-        path = recorded(arguments.kind)
-        kept = load(path)
-        kept.server, kept.date = arguments.kind, official.results.date
-        kept.classes |= official.results.classes
-        kept.save(path)
 
 
 main()

@@ -56,8 +56,15 @@ class Results:
 
     def passed(self, name: str) -> set[str]:
         """The methods of a class that passed."""
+        return self._with(name, PASSED)
+
+    def failed(self, name: str) -> set[str]:
+        """The methods of a class that failed."""
+        return self._with(name, FAILED)
+
+    def _with(self, name: str, result: str) -> set[str]:
         outcomes = self.classes.get(name, {})
-        return {method for method, outcome in outcomes.items() if outcome.result == PASSED}
+        return {method for method, outcome in outcomes.items() if outcome.result == result}
 
 
 def recorded(kind: str) -> Path:
