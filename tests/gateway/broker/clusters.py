@@ -91,20 +91,23 @@ class Cluster:
         self._tell()
 
     def move(self, number: int, to: str, *, begin: bool = True, end: bool = False) -> None:
-        """A queue goes to another broker, in the steps of the standard's tools; `begin` is the last one.
-
-        The tools do not say where the old piece ends; with `end` that is done.
-        """
+        """A queue goes to another broker, in the steps of the standard's tools; `begin` is the last one."""
         old = self.pieces(number)
-        moved_from, new = old[-1].broker_name, self._next_queue(to)
-        pieces = [*old, Piece(old[-1].gen + 1, new, to, -1)]
-        self._set(number, pieces, moved_from, to)
+        pieces = [*old, Piece(old[-1].gen + 1, self._next_queue(to), to, -1)]
+        self._set(number, pieces, old[-1].broker_name, to)
         if begin:
-            last = old[-1]
-            most = self[moved_from].broker.store.max_offset(TOPIC, last.queue_id)
-            start = (last.logical(most) // BLOCK + 1) * BLOCK
-            last = replace(last, end_offset=most if end else -1)
-            self._set(number, [*old[:-1], last, replace(pieces[-1], logic_offset=start)], moved_from, to)
+            self.begin(number, end=end)
+
+    def begin(self, number: int, *, end: bool = False) -> None:
+        """Say where the last piece of a queue begins.
+
+        The tools do not say where the one before ends; with `end` that is done.
+        """
+        *older, last, new = self.pieces(number)
+        most = self[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
+        start = (last.logical(most) // BLOCK + 1) * BLOCK
+        last, new = replace(last, end_offset=most if end else -1), replace(new, logic_offset=start)
+        self._set(number, [*older, last, new], last.broker_name, new.broker_name)
 
     def pieces(self, number: int) -> list[Piece]:
         """The pieces of a queue, as its leader knows them."""
