@@ -1,0 +1,59 @@
+"""One Python consumer as a process of its own, which can be killed: ``python -m compat_tests.python_member``.
+
+Arguments: name server, group, topic. It prints a line of JSON for each message it has consumed, and one when
+its queues change; it ends in good order when its input ends. What it logs goes to its standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from gateway.client import Context, MessageQueue, PushConsumer, ReceivedMessage
+
+_lock = threading.Lock()
+
+
+def tell(what: dict[str, Any]) -> None:
+    """Print a line; listeners work in threads."""
+    with _lock:
+        print(json.dumps(what), flush=True)
+
+
+def show(messages: Sequence[ReceivedMessage], context: Context) -> None:
+    """Print what came."""
+    for message in messages:
+        queue = message.queue
+        place = [queue.broker_name, queue.queue_id, message.queue_offset]
+        tell({"body": message.body.decode(), "place": place})
+
+
+def queues_changed(topic: str, queues: Collection[MessageQueue], ours: Collection[MessageQueue]) -> None:
+    """Print which queues are ours."""
+    if not topic.startswith("%RETRY%"):
+        tell({"queues": sorted(queue.queue_id for queue in ours)})
+
+
+def main() -> None:
+    """Consume until the input ends."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    namesrv, group, topic = sys.argv[1:]
+    consumer = PushConsumer(
+        group,
+        show,
+        namesrv,
+        consume_from_where="CONSUME_FROM_FIRST_OFFSET",
+        on_queues_changed=queues_changed,
+    )
+    consumer.subscribe(topic)
+    with consumer:
+        tell({"client_id": consumer.client_id})
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
