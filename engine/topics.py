@@ -79,6 +79,11 @@ class TopicConfig:
         """Whether its messages are kept in batch consume queues."""
         return self.attributes.get("queue.type") == "BatchCQ"
 
+    @property
+    def is_compacted(self) -> bool:
+        """Whether only the newest message of each key stays. Standard: `CleanupPolicyUtils`."""
+        return self.attributes.get("cleanup.policy") == "COMPACTION"
+
     def to_json(self) -> dict[str, Any]:
         """The fields under the standard's names."""
         return {
@@ -154,6 +159,19 @@ class TopicTable:
         """Whether the topic of this name is kept in batch consume queues."""
         config = self._table.get(name)
         return config is not None and config.has_batch_queues
+
+    def is_compacted(self, name: str) -> bool:
+        """Whether of the topic's messages only the newest of each key stays."""
+        config = self._table.get(name)
+        return config is not None and config.is_compacted
+
+    def compacted(self) -> list[tuple[str, int]]:
+        """Names and numbers of queues of all such topics."""
+        return [
+            (config.topic_name, config.write_queue_nums)
+            for config in self._table.values()
+            if config.is_compacted
+        ]
 
     def all(self) -> Collection[TopicConfig]:
         """Every topic."""

@@ -10,7 +10,6 @@ from engine.options.reasons import (
     NO_ACL,
     NO_BIT_MAPS,
     NO_COLD,
-    NO_COMPACTION,
     NO_CONTROLLER,
     NO_JVM,
     NO_LITE_FIGURES,
@@ -188,13 +187,6 @@ STORE_ACCEPTED = (
         timerRocksDBRollIntervalHours=1 timerRocksDBRollRangeHours=2 timerRecallToTimeWheelEnable=true
         timerRecallToTimelineEnable=true timerReputServiceCorePoolSize=6 timerReputServiceMaxPoolSize=6
         timerReputServiceQueueCapacity=10000
-        """,
-    ),
-    *accepted(
-        NO_COMPACTION,
-        """
-        enableCompaction=true compactionMappedFileSize=104857600 compactionCqMappedFileSize=10485760
-        compactionScheduleInternal=900000 maxOffsetMapSize=104857600 compactionThreadNum=6
         """,
     ),
     *accepted(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.options.accepted import STORE_ACCEPTED
+from engine.options.compaction import CompactionOptions
 from engine.options.option import LONG_MAX, option
 from engine.options.option_set import Options
 from engine.options.reasons import NO_ROCKSDB, OWN_WAY
@@ -230,6 +231,7 @@ class LightOptions(Options):
 class StoreOptions(
     ReplicationOptions,
     TimerOptions,
+    CompactionOptions,
     DelayOptions,
     LightOptions,
     ReadOptions,

@@ -26,6 +26,7 @@ from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from engine.store.checkpoint import Checkpoint
 from engine.store.cold import ColdRead
 from engine.store.commit_log import CommitLog
+from engine.store.compaction_log import Compacted
 from engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
 from engine.store.dispatch import Dispatch, parse_delay_levels
 from engine.store.file_queue import FilePool
@@ -75,6 +76,9 @@ class MessageStore:
     """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks
     say so.
     """
+
+    compaction: Compacted | None = None
+    """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
 
     def __init__(
         self,
@@ -189,6 +193,8 @@ class MessageStore:
         is_slave = self._options.broker_role is BrokerRole.SLAVE
         self._refusal = "messages are put to the master, this is a slave" if is_slave else ""
         self._is_open = True
+        if self.compaction is not None:
+            self.compaction.load(clean)
         if not clean:
             self._durability.start_round()
         seconds = self._clock.monotonic() - began
@@ -218,6 +224,8 @@ class MessageStore:
         """Not after a start that failed, which leaves everything to the next one."""
         self._is_open = False
         self._dispatch_up_to(self._log.position)
+        if self.compaction is not None:
+            self.compaction.stop()
         clean = self._durability.stop()
         self._removals.finish()
         if clean:
@@ -321,6 +329,8 @@ class MessageStore:
             self._retention.tick()
         except OSError as error:
             log.error("old files cannot be looked through: %s", error)
+        if self.compaction is not None:
+            self.compaction.tick()
         now = self._clock.millis()
         if now - self._last_sample >= _SAMPLE_MILLIS:
             self._last_sample = now
@@ -349,6 +359,8 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         statistics = self.statistics
         try:
+            if self.compaction is not None and self.compaction.covers(topic):
+                return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept)
             result = self._reader.get(queue, offset, max_count, max_bytes, accept, may_wait)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
@@ -432,6 +444,12 @@ class MessageStore:
             return []
         return self._reader.units(queue, index, count)
 
+    def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
+        """The stored bytes and tags codes of messages of a queue from an offset on, of those there are."""
+        units = self.consume_queue_units(topic, queue_id, offset, count)
+        found = [(self.record_at(place), code) for place, _size, code in units]
+        return [(record, code) for record, code in found if record is not None]
+
     # The store as a whole.
 
     @property
@@ -479,6 +497,8 @@ class MessageStore:
             self._dispatch.forget(name)
             try:
                 count += self._queues.delete(name)
+                if self.compaction is not None:
+                    self.compaction.delete(name)
             except OSError as error:
                 log.error("the consume queues of %s cannot be deleted: %s", name, error)
         if count:

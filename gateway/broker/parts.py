@@ -16,6 +16,7 @@ from engine.assignment import RequestModes
 from engine.broadcasts import BroadcastOffsets
 from engine.clock import Clock
 from engine.cold_reads import ColdReads
+from engine.compaction import Compaction
 from engine.configuration import Configuration
 from engine.delays import DelayLevels, DelaySchedule
 from engine.disk import Disk
@@ -68,6 +69,8 @@ def build_broker(
     holds, locks = PullHolds(options), QueueLocks(options)
     topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
     store = _store(ground, topics, aside, lambda arrivals: _wake(holds, pops, lites, arrivals))
+    if store_options.enable_compaction:
+        store.compaction = _compaction(ground, topics, store, aside or worker)
     topics.has_light_topics = store_options.enable_lmq
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     stats = BrokerStats(options, clock.millis())
@@ -143,6 +146,20 @@ def _store(
         on_arrivals=on_arrivals,
         is_batch_topic=topics.has_batch_queues,
         aside=aside,
+    )
+
+
+def _compaction(ground: _Ground, topics: TopicTable, store: MessageStore, worker: Worker) -> Compaction:
+    """What keeps of each key the newest message, for topics that want it so."""
+    return Compaction(
+        ground.store_options,
+        disk=ground.disk,
+        clock=ground.clock,
+        worker=worker,
+        root=ground.store_options.store_path_root_dir,
+        source=store,
+        topics=topics.compacted,
+        is_compacted=topics.is_compacted,
     )
 
 

@@ -320,3 +320,11 @@ def test_with_light_queues_each_of_them_is_a_topic_that_is_nowhere_listed() -> N
     assert "%LMQ%a" in made and made.get("a") is None
     made.put(TopicConfig("%LMQ%a", 9, 9), TopicConfig("T", 1, 1))
     assert "T" in made.names() and "%LMQ%a" not in made.names()
+
+
+def test_compacted_topics_are_known_with_their_queues() -> None:
+    made = table()
+    made.update(TopicConfig("states", 4, 6, attributes={"+cleanup.policy": "COMPACTION"}))
+    made.update(TopicConfig("orders", 4, 4, attributes={"+cleanup.policy": "DELETE"}))
+    assert made.compacted() == [("states", 6)]
+    assert [made.is_compacted(name) for name in ("states", "orders", "none")] == [True, False, False]

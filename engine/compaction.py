@@ -1,0 +1,336 @@
+"""Compacted queues, of the topics whose cleanup policy says so, and when they are compacted.
+
+    compaction/compactionLog, compactionCq    the files of each queue, see `compaction_files`
+    compaction/position-checkpoint            up to which queue offset each queue has been compacted
+    compaction/replacing                      only while files change places: which, so that it goes on
+
+Queues are copied from the consume queue with each tick and each read, so a crash loses nothing that the
+commit log has. One queue is compacted at a time, by a worker. Standard: `CompactionStore`,
+`CompactionService`, `CompactionPositionMgr`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Protocol
+from zlib import crc32
+
+from engine.clock import Clock
+from engine.disk import Disk
+from engine.jsonfile import load_table, save_table
+from engine.options import StoreOptions
+from engine.store.compaction_files import Original
+from engine.store.compaction_log import (
+    ENTRIES_MIN,
+    ENTRY_SIZE,
+    Accept,
+    CompactionLog,
+    Plan,
+    Replacement,
+    compact,
+    discard,
+    places,
+    replace,
+)
+from engine.store.file_queue import FilePool
+from engine.store.results import GetResult, GetStatus
+from engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+SCAN_MILLIS = 30_000
+"""How often topics are looked through for queues that nobody reads. Standard: `CompactionStore`."""
+SYNC_MILLIS = 1000
+COPIES_PER_TICK = 4
+
+Key = tuple[str, int]
+
+
+class Source(Protocol):
+    """The consume queues that are copied, and the log that they are made from."""
+
+    @property
+    def max_physical_offset(self) -> int:
+        """The log offset after the last record."""
+
+    @property
+    def flushed_offset(self) -> int:
+        """Up to where the log is on stable storage."""
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """The offset of the oldest message."""
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """The offset after the last message."""
+
+    def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
+        """Records, with tags codes, from an offset on."""
+
+
+class Compaction:
+    """All compacted queues of a store. Failures of the disk are logged and tried again."""
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        *,
+        disk: Disk,
+        clock: Clock,
+        worker: Worker,
+        root: str,
+        source: Source,
+        topics: Callable[[], Iterable[tuple[str, int]]],
+        is_compacted: Callable[[str], bool],
+    ) -> None:
+        """`topics` names all topics that are compacted, with their queues; `is_compacted` tells of one."""
+        self._options = options
+        self._disk = disk
+        self._clock = clock
+        self._worker = worker
+        self._root = f"{root}/compaction"
+        self._source = source
+        self._topics = topics
+        self._is_compacted = is_compacted
+        self._pool = FilePool(disk)
+        self._logs: dict[Key, CompactionLog] = {}
+        self._due: dict[Key, int] = {}
+        self._positions: dict[str, int] = {}
+        self._scanned = self._synced = 0
+        self._is_working = self._is_syncing = False
+        self._planned: tuple[Key, Plan, int] | None = None
+        self._unfinished: tuple[Key, Replacement] | None = None
+        self._check = True
+
+    @property
+    def _note(self) -> str:
+        return f"{self._root}/replacing"
+
+    @property
+    def _checkpoint(self) -> str:
+        return f"{self._root}/position-checkpoint"
+
+    def covers(self, topic: str) -> bool:
+        """Whether a topic is compacted."""
+        return self._is_compacted(topic)
+
+    def load(self, clean: bool) -> None:
+        """Find all queues; `clean` is whether the last run stopped in good order.
+
+        Raises `CorruptFile`, `ConfigError` and `OSError`.
+        """
+        self._check = not clean
+        table = load_table(self._disk, self._checkpoint) or {}
+        self._positions = {str(key): int(value) for key, value in table.get("queueOffsetMap", {}).items()}
+        self._end_replacement()
+        for topic in self._disk.subdirs(f"{self._root}/compactionLog"):
+            for queue_id in self._disk.subdirs(f"{self._root}/compactionLog/{topic}"):
+                if queue_id.isdecimal():
+                    discard(self._disk, places(self._options, self._root, topic, int(queue_id)))
+                    self._open((topic, int(queue_id)))
+
+    def _end_replacement(self) -> None:
+        """Go on with the replacement that a crash interrupted."""
+        if not self._disk.exists(self._note):
+            return
+        note = load_table(self._disk, self._note) or {}
+        key = str(note["topic"]), int(note["queueId"])
+        replacement = Replacement(list(note["old"]), list(note["new"]), int(note["position"]))
+        replace(self._disk, places(self._options, self._root, *key), replacement)
+        self._positions[_name(key)] = replacement.position
+        self._finish(key)
+
+    def _finish(self, key: Key) -> None:
+        """What follows when the files have changed places."""
+        discard(self._disk, places(self._options, self._root, *key))
+        save_table(self._disk, self._checkpoint, {"queueOffsetMap": dict(self._positions)})
+        for path in (self._note, f"{self._note}.bak"):
+            if self._disk.exists(path):
+                self._disk.unlink(path)
+        self._disk.sync_dir(self._root)
+
+    def _open(self, key: Key) -> CompactionLog:
+        found = self._logs.get(key)
+        if found is None:
+            found = CompactionLog(self._options, self._pool, places(self._options, self._root, *key))
+            found.load(self._original(key) if self._check else None, self._source.max_offset(*key))
+            self._logs[key] = found
+            # Not all at the same time. Standard: `CompactionStore.loadAndGetClog`, which draws lots.
+            interval = self._options.compaction_schedule_internal
+            delay = interval + 1000 + crc32(_name(key).encode()) % interval
+            self._due[key] = self._clock.millis() + delay
+        return found
+
+    def _original(self, key: Key) -> Original:
+        """What a message of a queue is in the commit log, for comparison."""
+
+        def original(offset: int) -> bytes | None:
+            if not self._source.min_offset(*key) <= offset < self._source.max_offset(*key):
+                return None
+            return next((record for record, _ in self._source.records(*key, offset, 1)), None)
+
+        return original
+
+    # Reading.
+
+    def get(
+        self,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+    ) -> GetResult:
+        """Messages of a queue from an offset on, as far as they are left. Standard: `CompactionStore`."""
+        key = topic, queue_id
+        if key not in self._logs and not self._source.max_offset(topic, queue_id):
+            return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
+        try:
+            found = self._open(key)
+            self._copy(key, found)
+            return found.get(offset, max_count, max_bytes, accept)
+        except OSError as error:
+            log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
+            return GetResult(GetStatus.OFFSET_FOUND_NULL, offset, 0, 0)
+
+    def _copy(self, key: Key, found: CompactionLog) -> bool:
+        """Take some of what has come; whether there is more."""
+        begin, end = self._source.min_offset(*key), self._source.max_offset(*key)
+        return found.catch_up(lambda offset, count: self._source.records(*key, offset, count), begin, end)
+
+    # Upkeep.
+
+    def tick(self) -> None:
+        """Copy what has come, sync it, compact what is due. Called every 100 ms or so."""
+        now = self._clock.millis()
+        try:
+            if now - self._scanned >= SCAN_MILLIS:
+                self._scanned = now
+                for topic, queues in self._topics():
+                    for queue_id in range(queues):
+                        if self._source.max_offset(topic, queue_id):
+                            self._open((topic, queue_id))
+            copies = 0
+            for key, found in self._logs.items():
+                while copies < COPIES_PER_TICK and self._copy(key, found):
+                    copies += 1
+            self._tick_files(now)
+        except OSError as error:
+            log.error("compacted queues cannot be written: %s", error)
+
+    def _tick_files(self, now: int) -> None:
+        if self._unfinished is not None:
+            self._replace(*self._unfinished)
+        if now - self._synced >= SYNC_MILLIS and not self._is_syncing:
+            self._synced = now
+            self._sync()
+        for key, due in self._due.items():
+            if due <= now and not self._is_working and self._planned is None:
+                self._plan(key, now)
+        if self._planned is not None and self._planned[2] <= self._source.flushed_offset:
+            self._compact(*self._planned[:2])
+
+    def _sync(self) -> None:
+        logs = list(self._logs.values())
+        begun = [(each, sync) for each in logs if (sync := each.files.begin_sync()) is not None]
+        if not begun:
+            return
+
+        def work() -> None:
+            for _, each_sync in begun:
+                each_sync()
+
+        def done(outcome: Exception | None) -> None:
+            self._is_syncing = False
+            for found, _ in begun:
+                found.files.end_sync(outcome)
+
+        self._is_syncing = True
+        self._worker.run(work, done)
+
+    def _plan(self, key: Key, now: int) -> None:
+        """Choose what to compact, once the log that it was copied from is on stable storage: a newer message
+        that is lost may not have cost the older one its place.
+        """
+        interval = self._options.compaction_schedule_internal
+        self._due[key] = now + interval + 1000 + crc32(_name(key).encode()) % interval
+        room = self._options.max_offset_map_size // self._options.compaction_thread_num
+        capacity = max(room // ENTRY_SIZE, ENTRIES_MIN)
+        plan = self._logs[key].plan(self._positions.get(_name(key), -1), capacity)
+        if plan is not None:
+            self._planned = key, plan, self._source.max_physical_offset
+
+    def _compact(self, key: Key, plan: Plan) -> None:
+        """Let the worker do what was planned."""
+        self._planned = None
+        began = self._clock.monotonic()
+
+        def work() -> Replacement:
+            made = compact(self._disk, plan)
+            note = {"topic": key[0], "queueId": key[1], **made._asdict()}
+            save_table(self._disk, self._note, note)
+            return made
+
+        def done(outcome: Replacement | Exception) -> None:
+            self._is_working = False
+            if isinstance(outcome, Exception):
+                log.error("%s cannot be compacted: %s", _name(key), outcome)
+                return
+            seconds = self._clock.monotonic() - began
+            log.info("%s was compacted in %.3f s: %s", _name(key), seconds, outcome)
+            self._replace(key, outcome)
+
+        self._is_working = True
+        self._worker.run(work, done)
+
+    def _replace(self, key: Key, replacement: Replacement) -> None:
+        """Let files change places; begun again with the next tick where the disk fails."""
+        self._unfinished = key, replacement
+        self._is_working = True
+        try:
+            if key in self._logs:
+                self._logs[key].replaced(self._disk, replacement)
+                self._positions[_name(key)] = replacement.position
+        except OSError as error:
+            log.error("files of %s cannot change places: %s", _name(key), error)
+            return
+
+        def done(outcome: Exception | None) -> None:
+            self._is_working = False
+            if outcome is not None:
+                log.error("%s cannot be written: %s", self._checkpoint, outcome)
+
+        self._unfinished = None
+        self._worker.run(lambda: self._finish(key), done)
+
+    def delete(self, topic: str) -> None:
+        """Forget a topic and delete its files. Raises `OSError`."""
+        for key in [key for key in self._logs if key[0] == topic]:
+            found = self._logs.pop(key)
+            del self._due[key]
+            if self._planned is not None and self._planned[0] == key:
+                self._planned = None
+            self._positions.pop(_name(key), None)
+            for segment in found.files.segments:
+                found.files.forget(segment.start)
+        for kind in ("compactionLog", "compactionCq"):
+            self._disk.rmtree(f"{self._root}/{kind}/{topic}")
+
+    def stop(self) -> None:
+        """Write and sync everything; what fails is copied anew after the next start."""
+        try:
+            for found in self._logs.values():
+                found.files.write_out()
+                if (work := found.files.begin_sync()) is not None:
+                    work()
+        except OSError as error:
+            log.error("compacted queues cannot be written: %s", error)
+        self._logs.clear()
+        self._due.clear()
+        self._pool.clear()
+
+
+def _name(key: Key) -> str:
+    """As the standard names a queue in its checkpoint."""
+    return f"{key[0]}_{key[1]}"
