@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Mapping, Sequence
 from operator import mul
+from typing import Final
 
 # Properties string: name 0x01 value 0x02, repeated.
 NAME_VALUE_SEPARATOR = "\x01"
@@ -140,18 +141,18 @@ _LEGAL_NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
 class SysFlag:
     """Bits of a record's sysFlag. Standard: `MessageSysFlag`."""
 
-    COMPRESSED = 1
-    MULTI_TAGS = 1 << 1
-    TRANSACTION_NOT_TYPE = 0
-    TRANSACTION_PREPARED = 1 << 2
-    TRANSACTION_COMMIT = 2 << 2
-    TRANSACTION_ROLLBACK = 3 << 2
-    TRANSACTION_MASK = 3 << 2
-    BORN_HOST_V6 = 1 << 4
-    STORE_HOST_V6 = 1 << 5
-    NEED_UNWRAP = 1 << 6
-    INNER_BATCH = 1 << 7
-    COMPRESSION_TYPE_MASK = 7 << 8
+    COMPRESSED: Final = 1
+    MULTI_TAGS: Final = 1 << 1
+    TRANSACTION_NOT_TYPE: Final = 0
+    TRANSACTION_PREPARED: Final = 1 << 2
+    TRANSACTION_COMMIT: Final = 2 << 2
+    TRANSACTION_ROLLBACK: Final = 3 << 2
+    TRANSACTION_MASK: Final = 3 << 2
+    BORN_HOST_V6: Final = 1 << 4
+    STORE_HOST_V6: Final = 1 << 5
+    NEED_UNWRAP: Final = 1 << 6
+    INNER_BATCH: Final = 1 << 7
+    COMPRESSION_TYPE_MASK: Final = 7 << 8
 
 
 class Message:

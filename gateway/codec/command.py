@@ -40,6 +40,19 @@ _JSON = SerializeType.JSON
 _ROCKETMQ = SerializeType.ROCKETMQ
 
 
+_PARTS = (
+    "body",
+    "code",
+    "ext_fields",
+    "flag",
+    "language",
+    "opaque",
+    "remark",
+    "serialize_type",
+    "version",
+)
+
+
 class RemotingCommand:
     """One request or answer.
 
@@ -48,17 +61,7 @@ class RemotingCommand:
     text under their wire names, `serialize_type` the form the header came in or is to be written in.
     """
 
-    __slots__ = (
-        "body",
-        "code",
-        "ext_fields",
-        "flag",
-        "language",
-        "opaque",
-        "remark",
-        "serialize_type",
-        "version",
-    )
+    __slots__ = _PARTS
 
     def __init__(
         self,
@@ -131,7 +134,7 @@ class RemotingCommand:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RemotingCommand):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in RemotingCommand.__slots__)
+        return all(getattr(self, name) == getattr(other, name) for name in _PARTS)
 
     def __repr__(self) -> str:
         kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"
@@ -232,11 +235,7 @@ def _decode_json(text: bytes) -> RemotingCommand:
     if type(header) is not dict:
         raise CodecError("a JSON header that is no object")
     get = header.get
-    command = RemotingCommand.__new__(RemotingCommand)
-    command.code = code = get("code", 0)
-    command.version = version = get("version", 0)
-    command.opaque = opaque = get("opaque", 0)
-    command.flag = flag = get("flag", 0)
+    code, version, opaque, flag = get("code", 0), get("version", 0), get("opaque", 0), get("flag", 0)
     if not (
         type(code) is type(version) is type(opaque) is type(flag) is int  # a bool has another type
         and _INT_MIN <= code <= _INT_MAX
@@ -245,16 +244,20 @@ def _decode_json(text: bytes) -> RemotingCommand:
         and _INT_MIN <= flag <= _INT_MAX
     ):
         raise CodecError("code, version, opaque or flag is no 32-bit number")
-    language = get("language", "JAVA")
+    language, remark = get("language", "JAVA"), get("remark")
     if type(language) is not str:
         raise CodecError("a language that is no text")
-    command.language = _LANGUAGE_NAMES.get(language, LanguageCode.OTHER)
-    command.remark = remark = get("remark")
     if remark is not None and type(remark) is not str:
         raise CodecError("a remark that is no text")
-    command.ext_fields = _text_fields(get("extFields"))
-    command.serialize_type = _JSON
-    return command
+    return RemotingCommand(
+        code,
+        language=_LANGUAGE_NAMES.get(language, LanguageCode.OTHER),
+        version=version,
+        opaque=opaque,
+        flag=flag,
+        remark=remark,
+        ext_fields=_text_fields(get("extFields")),
+    )
 
 
 def _text_fields(fields: Any) -> dict[str, str]:
