@@ -31,7 +31,7 @@ from engine.store.light import LIGHT_QUEUE_ID, light_places
 from engine.store.results import Arrival
 
 INDEX_GROUP = 1024
-"""Messages that are entered into the index together."""
+"""Entries that are written into the index together."""
 _CODES_MAX = 10_000
 _UNIT_MILLIS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNKNOWN_LEVEL_MILLIS = 1000
@@ -155,7 +155,7 @@ class Dispatch:
             if light and PROPERTY_INNER_MULTI_DISPATCH in properties:
                 self._take_light(item, properties, code, arrivals)
         if self._index is not None and sys_flag & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK:
-            self._index.pending.append((topic, properties, physical_offset, store_timestamp))
+            self._index.note(topic, properties, physical_offset, store_timestamp)
 
     def _take_light(
         self, item: Stored, properties: dict[str, str], code: int, arrivals: list[Arrival] | None
@@ -177,12 +177,14 @@ class Dispatch:
         topic, queue, _, sys_flag, queue_offset, physical_offset, _, store_timestamp = item
         units: list[tuple[int, int, int]] = []
         plain: list[Pending] = []
+        of_bytes = None if self._index is None else self._index.hashes.of_bytes
         for size, text in batch:
             unique = lone_unique_key(text)
             if unique is None or not isinstance(queue, ConsumeQueue):
                 break
             units.append((physical_offset, size, 0))
-            plain.append((topic, unique, physical_offset, store_timestamp))
+            if of_bytes is not None:
+                plain.append((of_bytes(topic, unique), physical_offset, store_timestamp))
             physical_offset += size
         if isinstance(queue, ConsumeQueue) and units:
             queue.extend(queue_offset, units)

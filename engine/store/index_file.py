@@ -26,7 +26,8 @@ import sys
 from array import array
 from collections.abc import Callable
 from datetime import datetime
-from operator import mul
+
+from mypy_extensions import i64
 
 from engine.disk import Disk, File, Window
 from engine.message import (
@@ -52,17 +53,20 @@ UNIQUE_KEY_HEAD = 20
 """Characters of a unique key that clients give, and how many are the same for all of a producer; see
 `UniqueKeys`."""
 
-Weights = tuple[int, tuple[int, ...]]
-"""For texts of n characters: 31**n, and 31**(n - 1) ... 31**0, all modulo 2**32."""
 
-_weights: dict[int, Weights] = {}
+def _fold(value: int, text: bytes) -> int:
+    """Java's hash of a text that begins with one whose hash is `value`, modulo 2**32."""
+    folded: i64 = value
+    for unit in text:
+        folded = (folded * 31 + unit) & 0xFFFFFFFF
+    return folded
 
 
-def _weigh(count: int) -> Weights:
-    weights = pow(31, count, 1 << 32), tuple(pow(31, count - 1 - i, 1 << 32) for i in range(count))
-    if count <= 1024:
-        _weights[count] = weights
-    return weights
+def _positive(value: int) -> int:
+    """Java's `Math.abs` of a hash, and 0 for the one number that has no positive counterpart."""
+    if value < 0x80000000:
+        return value
+    return 0x100000000 - value if value != 0x80000000 else 0
 
 
 class KeyHashes:
@@ -74,36 +78,33 @@ class KeyHashes:
 
     def __init__(self) -> None:
         self._topics: dict[str, int] = {}
-        self._heads: dict[tuple[str, str], int] = {}
+        self._heads: dict[tuple[str, bytes], int] = {}
         self._tags: dict[tuple[str, str], int] = {}
 
     def of_key(self, topic: str, key: str) -> int:
         """Hash of `topic#key`. Standard: `IndexFile.indexKeyHashMethod`."""
-        prefix = self._topics.get(topic)
-        if prefix is None:
+        if key.isascii():
+            return self.of_bytes(topic, key.encode())
+        return _positive(java_hash(f"{topic}#{key}") & 0xFFFFFFFF)
+
+    def of_bytes(self, topic: str, key: bytes) -> int:
+        """The same for a key of ASCII characters."""
+        if len(key) != UNIQUE_KEY_LENGTH:
+            return _positive(_fold(self._of_topic(topic), key))
+        head = key[:UNIQUE_KEY_HEAD]
+        value = self._heads.get((topic, head))
+        if value is None:
+            if len(self._heads) >= _CODES_MAX:
+                self._heads.clear()
+            value = self._heads[topic, head] = _fold(self._of_topic(topic), head)
+        return _positive(_fold(value, key[UNIQUE_KEY_HEAD:]))
+
+    def _of_topic(self, topic: str) -> int:
+        value = self._topics.get(topic)
+        if value is None:
             if len(self._topics) >= _CODES_MAX:
                 self._topics.clear()
-            prefix = self._topics[topic] = java_hash(topic + "#") & 0xFFFFFFFF
-        if key.isascii():
-            if len(key) == UNIQUE_KEY_LENGTH:
-                head = key[:UNIQUE_KEY_HEAD]
-                prefix = self._heads.get((topic, head)) or self._hash_head(prefix, topic, head)
-                key = key[UNIQUE_KEY_HEAD:]
-            count = len(key)
-            power, weights = _weights.get(count) or _weigh(count)
-            value: int = (prefix * power + sum(map(mul, key.encode(), weights))) & 0xFFFFFFFF
-        else:
-            value = java_hash(f"{topic}#{key}") & 0xFFFFFFFF
-        if value < 0x80000000:
-            return value
-        return 0x100000000 - value if value != 0x80000000 else 0
-
-    def _hash_head(self, prefix: int, topic: str, head: str) -> int:
-        if len(self._heads) >= _CODES_MAX:
-            self._heads.clear()
-        power, weights = _weights.get(UNIQUE_KEY_HEAD) or _weigh(UNIQUE_KEY_HEAD)
-        value: int = (prefix * power + sum(map(mul, head.encode(), weights))) & 0xFFFFFFFF
-        self._heads[topic, head] = value
+            value = self._topics[topic] = java_hash(topic + "#") & 0xFFFFFFFF
         return value
 
     def of_tags(self, topic: str, tags: str) -> int:
@@ -304,13 +305,12 @@ class IndexFile:
         self.write_header(self.header())
 
 
-Pending = tuple[str, dict[str, str] | str, int, int]
-"""A dispatched message: topic, properties (of one without keys and tags only its unique key), physical
-offset, store time ms."""
+Pending = tuple[int, int, int]
+"""What is to be entered: hash, physical offset, store time ms."""
 
 
 class Index:
-    """The files, oldest first, and the messages that wait in `pending` to be entered."""
+    """The files, oldest first, and what waits in `pending` to be entered."""
 
     def __init__(self, disk: Disk, directory: str, slot_count: int, entry_count: int) -> None:
         self.disk = disk
@@ -364,36 +364,31 @@ class Index:
         """Physical offset of the newest message that has entries; -1 when there are none."""
         return self.files[-1].end_offset if self.files else -1
 
-    def _waiting_hashes(self) -> list[tuple[int, int, int]]:
-        """What is to be entered for the messages that wait: hash, physical offset and store time."""
-        last = self.end_offset
-        of_key, of_tags = self.hashes.of_key, self.hashes.of_tags
-        hashes: list[tuple[int, int, int]] = []
-        for topic, properties, offset, timestamp in self.pending:
-            if offset < last:
-                continue
-            if isinstance(properties, str):
-                hashes.append((of_key(topic, properties), offset, timestamp))
-                continue
-            unique = properties.get(PROPERTY_UNIQ_KEY)
-            if unique:
-                hashes.append((of_key(topic, unique), offset, timestamp))
-            keys = properties.get(PROPERTY_KEYS)
-            if keys:
-                for key in keys.split(" "):
-                    if key:
-                        hashes.append((of_key(topic, key), offset, timestamp))
-            tags = properties.get(PROPERTY_TAGS)
-            if tags:
-                hashes.append((of_tags(topic, tags), offset, timestamp))
-        return hashes
+    def note(self, topic: str, properties: dict[str, str], offset: int, timestamp: int) -> None:
+        """Let a message wait to be entered under its unique key, its keys and its tags.
+
+        The hashes are made at once, while the message is still in the processor's cache.
+        """
+        pending, of_key = self.pending, self.hashes.of_key
+        unique = properties.get(PROPERTY_UNIQ_KEY)
+        if unique:
+            pending.append((of_key(topic, unique), offset, timestamp))
+        keys = properties.get(PROPERTY_KEYS)
+        if keys:
+            for key in keys.split(" "):
+                if key:
+                    pending.append((of_key(topic, key), offset, timestamp))
+        tags = properties.get(PROPERTY_TAGS)
+        if tags:
+            pending.append((self.hashes.of_tags(topic, tags), offset, timestamp))
 
     def apply(self, now: int) -> None:
         """Enter what waits. Raises `OSError`; what was not entered then waits on."""
         if not self.pending:
             return
         self.idle = False
-        hashes = self._waiting_hashes()
+        last = self.end_offset
+        hashes = [entry for entry in self.pending if entry[1] >= last]
         while hashes:
             file = self.files[-1] if self.files and not self.files[-1].is_full else self._new_file(now)
             hashes = hashes[file.put(hashes) :]

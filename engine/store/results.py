@@ -80,7 +80,7 @@ class PutResult:
         """The offset message id; for a batch those of its messages, separated by commas."""
         if self._offsets is None:
             return offset_message_id(self._store_host, self.physical_offset)
-        return ",".join(offset_message_ids(self._store_host, self._offsets))
+        return offset_message_ids(self._store_host, self._offsets)
 
     def __repr__(self) -> str:
         return f"PutResult({self.status.name}, queue offset {self.queue_offset}, at {self.physical_offset})"

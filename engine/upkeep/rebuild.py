@@ -180,7 +180,7 @@ class _Rebuild:
         if index is None or message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.TRANSACTION_ROLLBACK:
             return
         timestamp = self._last_timestamp = message.store_timestamp
-        index.pending.append((message.topic, message.properties, message.physical_offset, timestamp))
+        index.note(message.topic, message.properties, message.physical_offset, timestamp)
         if len(index.pending) >= INDEX_GROUP:
             index.apply(timestamp)
 

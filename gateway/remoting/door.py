@@ -50,7 +50,7 @@ class Doorway(Protocol):
         self._on_gone = on_gone
         self._first = b""
         self._beyond_proxy = False
-        self._inside: Protocol | None = None
+        self._inside: Protocol | Connection | None = None
 
     def dataReceived(self, data: bytes) -> None:
         self._first += data
@@ -95,7 +95,7 @@ class Doorway(Protocol):
 
     def _enter(self, first: bytes) -> None:
         tls = self._tls
-        inside: Protocol = self.connection
+        inside: Protocol | Connection = self.connection
         if first[0] == TLS_HELLO:
             if tls is None or tls.mode == "disabled":
                 self._refuse("it speaks TLS, which is disabled")
@@ -112,7 +112,7 @@ class Doorway(Protocol):
         else:
             self._stop_timer()
         self._inside = inside
-        inside.makeConnection(self.transport)  # type: ignore[no-untyped-call]
+        inside.makeConnection(self.transport)
         self.dataReceived = inside.dataReceived  # type: ignore[method-assign]
         inside.dataReceived(first)
 

@@ -184,7 +184,7 @@ class _Connections(Factory):
         self._dispatcher = dispatcher
         self._link = link
 
-    def buildProtocol(self, addr: object) -> Connection:
+    def buildProtocol(self, addr: object) -> Any:
         return Connection(
             self._terms, self._dispatcher, self._link.connection_made, self._link.connection_gone
         )

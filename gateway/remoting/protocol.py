@@ -22,9 +22,9 @@ from math import inf
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IHandshakeListener
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
-from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
+from zope.interface import classImplements  # type: ignore[import-untyped, unused-ignore]
 
 from engine.message import pack_host
 from engine.options import RemotingOptions
@@ -120,15 +120,15 @@ def client_terms(options: RemotingOptions, reactor: Clockwork) -> Terms:
     return replace(terms, ask_limit=options.client_async_semaphore_value, reads_always=True)
 
 
-@implementer(IHandshakeListener)
-class Connection(Protocol):
+class Connection:
     """A `Peer`, the Twisted protocol beneath it, and the push producer whose transport pauses it.
 
     `on_made` and `on_gone` are called when the conversation can begin and when it has ended; `address` may be
-    set before it begins, when a proxy has told who is behind it.
+    set before it begins, when a proxy has told who is behind it. It inherits nothing of Twisted's `Protocol`,
+    so that it can be compiled.
     """
 
-    transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
+    transport: Transport  # there is one whenever we are called
 
     def __init__(
         self, terms: Terms, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
@@ -161,7 +161,9 @@ class Connection(Protocol):
 
     # What Twisted calls
 
-    def connectionMade(self) -> None:
+    def makeConnection(self, transport: Transport) -> None:
+        """The conversation can begin."""
+        self.transport = transport
         if not self.address:
             self.set_address(*host_and_port(self.transport.getPeer()))
         self.local_address = format_address(*host_and_port(self.transport.getHost()))
@@ -473,6 +475,10 @@ class Connection(Protocol):
             callback(self)
         except Exception:
             log.exception("%s is gone, and what follows from it failed", self.address)
+
+
+# Twisted's TLS tells those who say so when the handshake is over.
+classImplements(Connection, IHandshakeListener)
 
 
 def host_and_port(address: object) -> tuple[str, int]:

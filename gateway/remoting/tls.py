@@ -146,7 +146,7 @@ class ServerTls:
         if self._credentials is not None:
             self._context = _reloaded(self._context, self._credentials, self._file_context, "server")
 
-    def wrap(self, inside: Protocol) -> Protocol:
+    def wrap(self, inside: object) -> Protocol:
         """A protocol that speaks TLS outside and hands what it decrypts to `inside`."""
         wrapped: Protocol = _TlsProtocol(self._factory, inside)
         return wrapped

@@ -20,7 +20,7 @@ def index(disk: CrashDisk, entries: int = ENTRIES) -> Index:
 
 
 def add(target: Index, key: str, offset: int, time: int = NOW, **more: str) -> None:
-    target.pending.append(("t", {"KEYS": key, **more}, offset, time))
+    target.note("t", {"KEYS": key, **more}, offset, time)
 
 
 def find(target: Index, key: str, begin: int = 0, end: int = 1 << 60, limit: int = 64) -> list[int]:
