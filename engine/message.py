@@ -281,12 +281,15 @@ def format_host(packed: bytes) -> str:
     return f"{ip}:{port}"
 
 
+_OFFSET = struct.Struct(">q")
+
+
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
     """The id the broker gives: 32 hex characters (56 for an IPv6 store host).
 
     Standard: `MessageDecoder.createMessageId`.
     """
-    return f"{store_host.hex().upper()}{physical_offset & 0xFFFFFFFFFFFFFFFF:016X}"
+    return (store_host + _OFFSET.pack(physical_offset)).hex().upper()
 
 
 def offset_message_ids(store_host: bytes, physical_offsets: Sequence[int]) -> str:
