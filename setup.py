@@ -9,8 +9,6 @@ import os
 from setuptools import setup
 
 HOT_MODULES = [
-    "engine/clock.py",
-    "engine/disk.py",
     "engine/message.py",
     "engine/store/batch_consume_queue.py",
     "engine/store/cold.py",

@@ -36,7 +36,6 @@ from gateway.broker.cold_pulls import HOLD_MILLIS, count_cold, must_wait
 from gateway.broker.longpoll import HeldPull, Wanted, monotonic_millis
 from gateway.codec.bodies.heartbeat import SubscriptionData
 from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.fields import Header, Int
 from gateway.codec.headers import PullMessageRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
 
@@ -79,12 +78,6 @@ CODE_OF: dict[GetStatus, int] = {
 
 class PutOff(Exception):
     """The pull is of old data, its group reads too much of it, and it can wait."""
-
-
-class Forbidden(Header):
-    """The one field of `PullMessageResponseHeader` that a forbidden pull is answered with."""
-
-    forbidden_type: Int
 
 
 def pull_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
@@ -382,4 +375,4 @@ def _suggested_broker(broker: Broker, result: GetResult, group: SubscriptionGrou
 
 
 def _forbidden(kind: int, remark: str) -> RequestError:
-    return RequestError(ResponseCode.NO_PERMISSION, remark, Forbidden(forbidden_type=kind))
+    return RequestError(ResponseCode.NO_PERMISSION, remark, ext={"forbiddenType": str(kind)})

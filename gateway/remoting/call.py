@@ -117,10 +117,13 @@ NO_REPLY = Reply()
 
 
 class RequestError(Exception):
-    """A request that is refused: becomes a reply with this code, remark and header."""
+    """A request that is refused: becomes a reply with this code, remark, header and other fields."""
 
-    def __init__(self, code: int, remark: str, header: Header | None = None) -> None:
+    def __init__(
+        self, code: int, remark: str, header: Header | None = None, ext: dict[str, str] | None = None
+    ) -> None:
         super().__init__(remark)
         self.code = code
         self.remark = remark
         self.header = header
+        self.ext = ext

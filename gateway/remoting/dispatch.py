@@ -19,6 +19,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from mypy_extensions import mypyc_attr
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
@@ -51,6 +52,7 @@ class Hook(Protocol):
         ...
 
 
+@mypyc_attr(native_class=False)
 class Dispatcher:
     """The functions of one port. `context` is handed to each of them as it is.
 
@@ -108,7 +110,7 @@ class Dispatcher:
             self.on_refused(command, peer)
         return self._finish(_BUSY, Call(command, None, command.body, peer, self._millis()))
 
-    def _finish(self, reply: Reply, call: Call) -> bytes | None:
+    def _finish(self, reply: Any, call: Call) -> bytes | None:
         command = call.command
         silent = reply is NO_REPLY or command.flag & ONEWAY_FLAG
         try:
@@ -150,7 +152,7 @@ def _decode_of(code: int) -> Decode | None:
 
 def _reply_to(error: BaseException, call: Call) -> Reply:
     if isinstance(error, RequestError):
-        return Reply(error.code, error.header, remark=error.remark)
+        return Reply(error.code, error.header, remark=error.remark, ext=error.ext)
     if isinstance(error, HeaderError):
         return Reply(ResponseCode.SYSTEM_ERROR, remark=error.remark)
     if isinstance(error, CancelledError):  # the peer went away and its held requests were dropped

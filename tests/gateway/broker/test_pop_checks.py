@@ -4,6 +4,8 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from gateway.broker.pop_checks import time_left, wait, wanted_by
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand
 from gateway.remoting.call import Call, Reply, RequestError
 from tests.gateway.broker.popping import PopBroker
 
@@ -41,7 +43,7 @@ def test_what_is_wanted() -> None:
 
 def waiting(broker: PopBroker, replies: list[Reply | None]) -> Deferred[Reply]:
     made = broker.broker
-    call = Call(None, None, b"", broker.consumer, 0)  # type: ignore[arg-type]
+    call = Call(RemotingCommand.request(RequestCode.POP_MESSAGE), None, b"", broker.consumer, 0)
     place = ("T", "G", -7)
     found = wait(made, made.pops.holds, call, place, None, 1000, lambda is_last: replies.pop(0))
     assert found is not None
