@@ -18,7 +18,6 @@ HOT_MODULES = [
     "engine/store/file_queue.py",
     "engine/store/flush.py",
     "engine/store/index_file.py",
-    "engine/store/message_store.py",
     "engine/store/reader.py",
     "engine/store/record.py",
     "engine/store/results.py",

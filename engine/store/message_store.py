@@ -17,8 +17,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 
-from mypy_extensions import mypyc_attr
-
 from engine.clock import Clock
 from engine.disk import Disk, File, make_directories, total_memory
 from engine.errors import StoreUnavailable
@@ -74,7 +72,6 @@ log = logging.getLogger(__name__)
 _SAMPLE_MILLIS = 1000
 
 
-@mypyc_attr(native_class=False)
 class MessageStore:
     """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks
     say so.

@@ -1,4 +1,4 @@
-"""Modules that can be compiled: what stands in setup.py is there, and what was compiled is what stands here."""
+"""Modules that can be compiled: those named in setup.py are there, no extension is older than its source."""
 
 from __future__ import annotations
 
