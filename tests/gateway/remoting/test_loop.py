@@ -54,5 +54,5 @@ def test_the_real_thing_can_be_called_as_the_shape_says(shape: type, real: type)
 def test_the_tls_layer_is_a_transport_too() -> None:
     """What it lacks itself it takes from the transport beneath."""
     lacking = {name for name in methods(loop.Transport) if not hasattr(TLSMemoryBIOProtocol, name)}
-    assert lacking == {"pauseProducing", "resumeProducing"}
+    assert lacking == {"pauseProducing", "resumeProducing", "setTcpNoDelay"}
     assert hasattr(TLSMemoryBIOProtocol, "__getattr__")
