@@ -95,7 +95,7 @@ class Dispatcher:
                 before(call)
             if decode is not None:
                 call.header = decode(command.ext_fields)
-            reply = function(self._context, call)
+            reply: Any = function(self._context, call)
         except Exception as error:
             return self._finish(_reply_to(error, call), call)
         if type(reply) is not Reply and isinstance(reply, Deferred):  # the second question takes long
