@@ -49,7 +49,8 @@ class Feed:
         self.heard = now
         """When the slave was last heard of."""
         self.caught_up = now
-        """When the slave last had all that there was, or when it came."""
+        """When there was no more than what the slave has by now; it may always lack the very newest."""
+        self._mark = (log.position, now)
         self._options = options
         self._log = log
         self._cutter = ReportCutter()
@@ -74,8 +75,11 @@ class Feed:
             )
         more = offset > self.ack_offset
         self.ack_offset = max(offset, self.ack_offset)
-        if self.ack_offset >= self._log.position:
-            self.caught_up = now
+        end, at = self._mark
+        if self.ack_offset >= end:
+            is_all = self.ack_offset >= self._log.position
+            self.caught_up = now if is_all else at
+            self._mark = (self._log.position, now)
         return more
 
     def _start(self, offset: int) -> int:

@@ -368,14 +368,15 @@ def _workers(
 
 
 def _free_port(host: str) -> int:
-    """A port that is free together with the fast one below it."""
+    """A port that is free together with the fast one below it and that for slaves above."""
     for _ in range(100):
-        with socket.socket() as main, socket.socket() as fast:
+        with socket.socket() as main, socket.socket() as fast, socket.socket() as replication:
             main.bind((host, 0))
             port: int = main.getsockname()[1]
             try:
                 fast.bind((host, port - FAST_PORT_DISTANCE))
-            except OSError:
+                replication.bind((host, port + 1))
+            except (OSError, OverflowError):
                 continue
             return port
-    raise OSError("no two free ports at the right distance")
+    raise OSError("no three free ports at the right distances")

@@ -67,6 +67,7 @@ SLAVE_REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE: refuse,
     RequestCode.SEND_MESSAGE_V2: refuse,
     RequestCode.SEND_BATCH_MESSAGE: refuse,
+    RequestCode.CONSUMER_SEND_MSG_BACK: refuse,
     RequestCode.POP_MESSAGE: refuse,
     RequestCode.PULL_MESSAGE: pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull_message,

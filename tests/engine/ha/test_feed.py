@@ -111,5 +111,19 @@ def test_in_sync_is_who_lacks_less_than_the_gap() -> None:
     assert not feed.is_in_sync()
 
 
+def test_a_slave_that_is_always_a_little_behind_keeps_up() -> None:
+    """Under load there is always something newer than what it has acknowledged."""
+    log = Ends(500)
+    feed = fed(log, 500)
+    for now in range(0, 60_000, 1000):
+        log.position += 50
+        taken(feed, now)
+        log.position += 50
+        feed.receive(encode_report(log.position - 50), now)
+        assert now - feed.caught_up <= 2000
+    feed.receive(encode_report(log.position - 50), 90_000)
+    assert feed.caught_up <= 60_000
+
+
 def test_who_has_said_nothing_is_not_in_sync() -> None:
     assert not Feed(options(), Ends(0), "10.0.0.2:5000", 0).is_in_sync()

@@ -122,3 +122,22 @@ def test_a_store_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
     settings.options.apply(from_pairs([f"storePathRootDir={root}"]))
     with pytest.raises(ConfigError, match="commitlog"):
         settings.find_out()
+
+
+def test_a_master_has_the_id_0() -> None:
+    """As the standard's start makes it, whatever is configured."""
+    settings = BrokerSettings()
+    settings.options.apply(from_pairs(["brokerId=3"]))
+    settings.find_out()
+    assert settings.broker.broker_id == 0
+
+
+def test_a_slave_needs_an_id_and_counts_less_memory_as_fresh() -> None:
+    settings = BrokerSettings()
+    settings.options.apply(from_pairs(["brokerRole=SLAVE"]))
+    with pytest.raises(ConfigError, match="must be more than 0"):
+        settings.find_out()
+    settings.options.apply(from_pairs(["brokerId=2"]))
+    settings.find_out()
+    assert settings.broker.broker_id == 2
+    assert settings.store.access_message_in_memory_max_ratio == 30
