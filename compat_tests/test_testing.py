@@ -47,7 +47,7 @@ def test_a_fresh_environment_and_ten_lines(tmp_path: Path, capsys: pytest.Captur
     source, environment = tmp_path / "source", tmp_path / "environment"
     for name in ("engine", "gateway"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = environment / "bin" / "python"

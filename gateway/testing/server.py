@@ -24,7 +24,6 @@ from engine.options import (
     camel_case,
 )
 from engine.topics import TopicConfig
-from engine.worker import Worker
 from gateway.broker.broker import Broker
 from gateway.broker.service import BrokerService
 from gateway.client.loop import Loop
@@ -98,7 +97,7 @@ class Server:
         self._namesrv_life = MortalReactor(self._loop.reactor)
         self._broker: BrokerService | None = None
         self._life = MortalReactor(self._loop.reactor)
-        self._worker: Worker | None = None
+        self._was_started = False
 
     # Its life
 
@@ -283,8 +282,9 @@ class Server:
         self._do(wait)
 
     async def _start(self) -> None:
-        if self._broker is not None or self._namesrv is not None:
-            raise ServerError("the server was started before")
+        if self._was_started:
+            raise ServerError("a server is started once")
+        self._was_started = True
         self._start_name_server()
         await self._start_broker()
         if self.clock.speed > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,13 +41,6 @@ def test_what_was_sent_lies_there() -> None:
         assert bodies(held.server.messages(topic)) == [b"a", b"b"]
         assert held.server.messages("unknown") == []
         assert held.server.broker_address == f"{HOST}:10911"
-
-
-def test_it_starts_in_no_time() -> None:
-    began = time.perf_counter()
-    held = Hands()
-    assert time.perf_counter() - began < 2.0  # compat_tests measure it; this is a busy machine's share
-    held.close()
 
 
 def test_topics_and_groups_have_names_and_fields() -> None:
@@ -271,7 +263,9 @@ def test_settings_have_either_spelling() -> None:
 
 def test_it_is_started_once_and_stopped_once() -> None:
     held = Hands()
-    with pytest.raises(ServerError, match="started before"):
+    with pytest.raises(ServerError, match="started once"):
         held.server.start()
     held.server.stop()
     held.server.stop()
+    with pytest.raises(ServerError, match="started once"):
+        held.server.start()
