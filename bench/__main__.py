@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench.measure import machine, suspended
+from bench.measure import is_compiled, machine, suspended
 from bench.pages import write_section
 from bench.report import Comparison, print_table, section
 from bench.rows import ROWS, Row, choose
@@ -80,7 +80,8 @@ def main(names: tuple[str, ...], pairs: int, json_path: str | None, page_path: s
             json.dumps({"machine": machine(), "starts": starts, "rows": samples}, indent=1)
         )
     if page_path:
-        write_section(Path(page_path), "messages", section(comparisons, starts, machine(), pairs))
+        title = "Messages, compiled" if is_compiled() else "Messages"
+        write_section(Path(page_path), title.lower(), section(title, comparisons, starts, machine(), pairs))
 
 
 if __name__ == "__main__":

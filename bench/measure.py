@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import psutil
 
+import gateway.remoting.protocol
+
 
 @dataclass(frozen=True)
 class Usage:
@@ -37,6 +39,11 @@ def suspended(pids: Sequence[int]) -> Iterator[None]:
     finally:
         for pid in pids:
             psutil.Process(pid).resume()
+
+
+def is_compiled() -> bool:
+    """Whether the modules on the hot roads are compiled; see `scripts/compile`."""
+    return not gateway.remoting.protocol.__file__.endswith(".py")
 
 
 def machine() -> str:

@@ -81,12 +81,12 @@ def bar(ratio: float) -> str:
 
 
 def section(
-    comparisons: Sequence[Comparison], starts: dict[str, float], machine: str, pairs: int
+    title: str, comparisons: Sequence[Comparison], starts: dict[str, float], machine: str, pairs: int
 ) -> list[str]:
     """The section of the page: how it was measured, the table and throughput ratios as a picture."""
     today = datetime.date.today().isoformat()
     lines = [
-        "## Messages",
+        f"## {title}",
         "",
         f"Measured on {today}: {machine}.",
         "Load and server shared these cores; nothing was pinned; the server that was not measured was",
