@@ -107,4 +107,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=HISTORIES, stateful_step_count=10, deadline=None)
+TestHistories.settings = settings(max_examples=HISTORIES, stateful_step_count=30, deadline=None)

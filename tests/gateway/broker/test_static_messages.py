@@ -126,7 +126,7 @@ def test_a_commit_that_comes_with_a_pull_is_of_the_brokers_queue() -> None:
     brokers.fill("a", b"1")
     brokers.move(0, "b")
     brokers.fill("b", b"2")
-    for commit in (1, BLOCK + 1):
+    for commit in (BLOCK + 1, 1):
         brokers["b"].pull(TOPIC, offset=BLOCK + 1, sys_flag=1, commit_offset=commit)
     assert brokers["b"].broker.offsets.queues_of("G", TOPIC) == {0: 1}
     assert not brokers["a"].broker.offsets.queues_of("G", TOPIC)
