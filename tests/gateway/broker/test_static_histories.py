@@ -17,7 +17,7 @@ from gateway.codec.headers import (
 )
 from tests.gateway.broker.clusters import TOPIC, Cluster
 
-HISTORIES = int(os.environ.get("MQGATEWAY_HISTORIES", "20"))
+HISTORIES = int(os.environ.get("MQGATEWAY_HISTORIES", "12"))
 NAMES = ("a", "b", "c")
 QUEUES = (0, 1)
 ANY_QUEUE, ANY_BROKER = st.sampled_from(QUEUES), st.sampled_from(NAMES)
@@ -107,4 +107,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=HISTORIES, stateful_step_count=30, deadline=None)
+TestHistories.settings = settings(max_examples=HISTORIES, stateful_step_count=20, deadline=None)
