@@ -26,11 +26,16 @@ COUNT = 150
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    with faced(monkeypatch) as cluster:
+    with faced(monkeypatch, enable_property_filter=True) as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer("Fillers", compress_msg_body_over_howmuch=1000)
         batch = [
-            Message("T", f"{number}" * (1 if number % 9 else 900), tags="ab"[number % 2])
+            Message(
+                "T",
+                f"{number}" * (1 if number % 9 else 900),
+                tags="ab"[number % 2],
+                properties={"number": str(number)},
+            )
             for number in range(COUNT)
         ]
         for message in batch:
@@ -78,6 +83,11 @@ def test_a_batch_is_bounded_in_bytes(cluster: Cluster) -> None:
 
 def test_the_broker_chooses_and_gaps_are_followed(cluster: Cluster) -> None:
     assert read(0, COUNT, subExpression="a") == [expected(range(0, COUNT, 2))]
+
+
+def test_expressions_are_read_by_the_broker(cluster: Cluster) -> None:
+    given = {"subExpression": "TAGS = 'b' and number < 9", "expressionType": "SQL92"}
+    assert read(0, COUNT, **given) == [expected([1, 3, 5, 7])]
 
 
 def test_offsets_that_are_not_there_are_lost(cluster: Cluster) -> None:
