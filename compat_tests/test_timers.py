@@ -113,6 +113,7 @@ class Hands:
         namesrv_port = free_ports()
         self.namesrv_address = f"{HOST}:{namesrv_port}"
         self._port = free_ports((-2, 0, 1))
+        self.address = f"{HOST}:{self._port}"
         self._namesrv = our_namesrv(folder / "namesrv", namesrv_port)
         self._broker: Part | None = None
 
