@@ -42,8 +42,9 @@ PULL = {
 
 
 class Cluster(NamedTuple):
-    """A name server, and three brokers by name."""
+    """A name server, and three brokers by name, each with a folder of its own."""
 
+    folder: Path
     namesrv: str
     brokers: dict[str, str]
 
@@ -52,7 +53,7 @@ class Cluster(NamedTuple):
 def started(kind: str, folder: Path) -> Iterator[Cluster]:
     """The servers, for as long as they are needed."""
     port = free_ports()
-    cluster = Cluster(f"{HOST}:{port}", {})
+    cluster = Cluster(folder, f"{HOST}:{port}", {})
     start_namesrv, make = (apache_namesrv, apache_broker) if kind == "apache" else (our_namesrv, our_broker)
     parts: list[Part] = [start_namesrv(folder / "namesrv", port)]
     for name in BROKERS:
@@ -88,6 +89,7 @@ class Scenario:
         self._command("topicStatus", "-t", TOPIC)
         self._command("consumerProgress", "-g", LATE_GROUP)
         self._command("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", "4")
+        self._look_at_files()
         self._pull_by_hand()
         self._refuse()
         self._go_back()
@@ -151,6 +153,18 @@ class Scenario:
                 answer = connection.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": TOPIC, "lo": "true"})
                 assert answer is not None
                 self.told.append(_without_times(json.loads(_strict(answer.body))))
+
+    def _look_at_files(self) -> None:
+        """What lies on disk of the mappings; which broker got a queue that was added is left to chance."""
+        for name in self.cluster.brokers:
+            path = self.cluster.folder / name / "store" / "config" / "topicQueueMapping.json"
+            whole = json.loads(_strict(path.read_bytes()))
+            kept = _without_times({"mappingDetail": whole["topicQueueMappingInfoMap"][TOPIC]})
+            hosted = kept["mappingDetail"]["hostedQueues"]
+            kept["mappingDetail"]["hostedQueues"] = {
+                queue: hosted[queue] for queue in ("0", "1") if queue in hosted
+            }
+            self.told.append((sorted(whole), whole["dataVersion"]["counter"], kept))
 
     def _pull_by_hand(self) -> None:
         """What a pull of each offset that is an end or a beginning is told, by the broker that leads."""
