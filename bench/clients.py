@@ -1,0 +1,176 @@
+"""`python -m bench.clients`: the Python client beside the official Java client, in turn, on our broker.
+
+Both put the same kinds of load on one server: the Java client with `Load.java`, ours with `mqgateway perf`.
+Figures are medians, written as ours / Java's = ratio; CPU is that of the client's process.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+from rich.console import Console
+
+from bench.measure import machine
+from bench.pages import write_section
+from bench.rows import Row
+from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
+from compat_tests.artifacts import CURRENT, program
+from compat_tests.servers import Server
+
+CLIENTS = ("java", "python")
+ASYNC_IN_FLIGHT = 256
+"""As `Load.java` has it."""
+
+ROWS = (
+    Row("sync-1", "sync", "sync send, 1 at a time, 1 KB", 8, threads=1),
+    Row("sync-16", "sync", "sync send, 16 at a time, 1 KB", 8, threads=16),
+    Row("async", "async", "async send, 256 under way, 1 KB", 8, threads=ASYNC_IN_FLIGHT),
+    Row("batch-32", "batch", "batches of 32 x 128 B, 8 at a time", 8, threads=8, body_bytes=128),
+    Row("consume", "consume", "consume from the start, 1 KB, push", 100_000, threads=20),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run; `cpu_per_million` is CPU seconds of the client for a million messages."""
+
+    per_second: float
+    cpu_per_million: float
+    resident_mb: float
+
+
+@dataclass
+class Pair:
+    """All runs of one row with both clients."""
+
+    row: Row
+    runs: dict[str, list[Run]] = field(default_factory=lambda: {client: [] for client in CLIENTS})
+
+    def median(self, client: str, name: str) -> float:
+        """The median of one figure."""
+        return statistics.median(getattr(run, name) for run in self.runs[client])
+
+
+def java(row: Row, server: Server, topic: str) -> list[str]:
+    """The command of the Java client."""
+    threads = 1 if row.work == "async" else row.threads
+    command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), "bench.Load", row.work]
+    return [*command, server.namesrv_address, topic, str(row.amount), str(threads), str(row.body_bytes)]
+
+
+def python(row: Row, server: Server, topic: str) -> list[str]:
+    """The command of ours; it has no warm-up, as nothing in it gets warm."""
+    command = [sys.executable, "-m", "gateway.cli.main", "perf"]
+    common = [topic, "-n", server.namesrv_address, "--json"]
+    if row.work == "consume":
+        limits = ["--messages", str(row.amount), "--seconds", str(LOAD_SECONDS_MAX)]
+        return [*command, "consume", *common, "-g", f"python_{topic}", "--from", "first", *limits]
+    sizes = ["--size", str(row.body_bytes), "--concurrency", str(row.threads), "--seconds", str(row.amount)]
+    batch = ["--batch", "32"] if row.work == "batch" else []
+    return [*command, "produce", *common, *sizes, *batch, "--set", "compressMsgBodyOverHowmuch=2147483647"]
+
+
+def run(client: str, row: Row, server: Server, number: int) -> Run:
+    """One run to its end. Raises `RuntimeError` with the last lines of a client that gave no result."""
+    topic = f"clients_{row.name.replace('-', '_')}_{client}_{number}"
+    if row.work == "consume":
+        fill = Row("fill", "fill", "", row.amount, 1, row.body_bytes)
+        subprocess.run(java(fill, server, topic), check=True, capture_output=True, timeout=LOAD_SECONDS_MAX)
+    command = (java if client == "java" else python)(row, server, topic)
+    used, resident, result, said = 0.0, 0, None, []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        watched = psutil.Process(process.pid)
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            answer: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
+            if "perSecond" in answer or "messagesPerSecond" in answer:
+                times = watched.cpu_times()
+                used, resident = times.user + times.system, watched.memory_info().rss
+                result = answer
+                break
+        process.kill()
+    if result is None:
+        raise RuntimeError(f"{client} gave no result for {row.name}:\n{''.join(said[-20:])}")
+    rate = float(result.get("perSecond") or result["messagesPerSecond"])
+    count = float(result.get("count") or result["messages"])
+    return Run(rate, used / count * 1e6, resident / 1e6)
+
+
+FIGURES = (
+    ("per_second", "messages/s", "{:,.0f}"),
+    ("cpu_per_million", "client CPU s/million", "{:.1f}"),
+    ("resident_mb", "resident MB", "{:,.0f}"),
+)
+
+
+def section(pairs: Sequence[Pair], runs: int) -> list[str]:
+    """The section of the page."""
+    lines = [
+        "## Clients",
+        "",
+        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        "The Python client (`mqgateway perf`, one process) and the official Java client 5.5.0 (`Load.java`)",
+        f"took turns on one mqgateway server, {runs} runs each; client and server shared these cores.",
+        "Figures are medians, written as ours / Java's = ratio. CPU and memory are those of the client's",
+        "process from its start, a JVM's warming up included. `python -m bench.clients` repeats it.",
+        "",
+        "| work | " + " | ".join(title for _, title, _ in FIGURES) + " |",
+        "| --- |" + " ---: |" * len(FIGURES),
+    ]
+    for pair in pairs:
+        cells = []
+        for name, _, form in FIGURES:
+            ours, javas = pair.median("python", name), pair.median("java", name)
+            cells.append(f"{form.format(ours)} / {form.format(javas)} = {ours / javas:.2f}")
+        lines.append(f"| {pair.row.title} | {' | '.join(cells)} |")
+    return lines
+
+
+@click.command()
+@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
+@click.option("--pairs", "count", default=3, show_default=True, help="Runs of each client, alternating.")
+@click.option("--seconds", type=click.IntRange(1), help="Length of a run, instead of the row's.")
+@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+def main(names: tuple[str, ...], count: int, seconds: int | None, page_path: str | None) -> None:
+    """Measure the Python client and the official Java client side by side on our broker."""
+    console = Console(width=200)
+    rows = [row for row in ROWS if not names or row.name in names]
+    pairs = []
+    with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
+        server = Server("ours", Path(folder), {}, production=True).start()
+        try:
+            for row in rows:
+                if seconds and row.work != "consume":
+                    row = Row(row.name, row.work, row.title, seconds, row.threads, row.body_bytes)
+                pair = Pair(row)
+                for number in range(count):
+                    for client in CLIENTS if number % 2 == 0 else reversed(CLIENTS):
+                        came = run(client, row, server, number)
+                        pair.runs[client].append(came)
+                        console.print(
+                            f"{row.name:10} {client:7} {came.per_second:12,.0f}/s  "
+                            f"{came.cpu_per_million:8.1f} CPU s/million  {came.resident_mb:7,.0f} MB",
+                            highlight=False,
+                        )
+                pairs.append(pair)
+        finally:
+            server.stop()
+    console.print("\n".join(section(pairs, count)), highlight=False)
+    if page_path:
+        write_section(Path(page_path), "clients", section(pairs, count))
+
+
+if __name__ == "__main__":
+    main()
