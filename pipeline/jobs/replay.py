@@ -44,15 +44,16 @@ def replay(
     tasks = session.sparkContext.defaultParallelism
     order = ["storeTimestamp", QUEUE, "queueOffset"] if speed else [QUEUE, "queueOffset"]
     frame = frame.repartition(tasks, QUEUE).sortWithinPartitions(*order)
-    if speed and first is not None:
-        given |= {
+    details = {"source": source}
+    if speed and count:
+        details |= {
             "paceColumn": "storeTimestamp",
             "paceFrom": str(first),
             "paceAt": str(clock.millis() + LEAD_MILLIS),
             "paceSpeed": str(speed),
         }
+        given |= {name: value for name, value in details.items() if name != "source"}
     if count:
         frame.write.format("rocketmq").options(**given).mode("append").save()
-    return Report(
-        "replay", rows=count, batches=1, seconds=clock.monotonic() - begin, details={"source": source}
-    )
+    seconds = clock.monotonic() - begin
+    return Report("replay", rows=count, batches=1, seconds=seconds, details=dict(details))
