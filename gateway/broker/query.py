@@ -90,7 +90,10 @@ def min_offset(broker: Broker, call: Call) -> Reply:
     """The offset of the oldest message the queue still has."""
     header = call.header
     assert isinstance(header, GetMinOffsetRequestHeader)
-    offset = broker.store.min_offset(header.topic, header.queue_id)
+    topic, queue_id = header.topic, header.queue_id
+    offset = broker.store.min_offset(topic, queue_id)
+    if broker.topics.has_batch_queues(topic) and not broker.store.max_offset(topic, queue_id):
+        offset = -1  # of a queue of batches that has none. Standard: `BatchConsumeQueue`
     return Reply(header=GetMinOffsetResponseHeader(offset=offset))
 
 

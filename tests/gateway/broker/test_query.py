@@ -102,6 +102,12 @@ def test_the_ends_of_a_queue(memory: MemoryBroker) -> None:
     assert ends == ["0", "3", "0", "0"]
 
 
+def test_an_empty_queue_of_batches_begins_before_0(memory: MemoryBroker) -> None:
+    memory.add_topic("B", attributes={"queue.type": "BatchCQ"})
+    header = GetMinOffsetRequestHeader(topic="B", queue_id=0)
+    assert memory.ask(RequestCode.GET_MIN_OFFSET, header).ext["offset"] == "-1"
+
+
 @pytest.mark.parametrize(
     ("time", "boundary", "offset"),
     [
