@@ -51,7 +51,9 @@ def why_not(own: Own, master: Masters) -> str:
 
 
 def where_to_begin(first: int, end: int, file_size: int) -> int:
-    """What a slave asks for that wants its master's whole log, which has [first, end)."""
-    if end - end % file_size <= first:
+    """What a slave asks for that wants its master's whole log, which has [first, end).
+
+    An empty log of Apache's broker begins at -1."""
+    if end - end % file_size <= max(first, 0):
         return 0
     return first or 1
