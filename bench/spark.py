@@ -1,0 +1,138 @@
+"""`python -m bench.spark`: a topic read whole by the Spark source, beside the Java pull consumer.
+
+Both read the same messages of one server, in turn: the official client with two threads (`Pull.java`), Spark
+with two workers (`local[2]`) into a sink that throws rows away. Figures are medians; CPU is that of Spark's
+JVM and workers over the measured run. Needs `mqgateway[spark]`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+from rich.console import Console
+
+from bench.measure import machine
+from bench.pages import write_section
+from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
+from compat_tests.artifacts import CURRENT, program
+from compat_tests.servers import Server
+from pipeline.jobs.session import new_session
+
+THREADS = 2
+BODY_BYTES = 1024
+TOPIC, WARM_UP = "bench_spark", "bench_spark_warm_up"
+WORKS = {"nine": "all nine columns", "body": "the column body alone", "java": "Java pull consumer"}
+
+Run = dict[str, float]
+
+
+def java(what: str, *arguments: str) -> Run:
+    """One of the programs of the official client, to its end."""
+    command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), f"bench.{what}"]
+    done = subprocess.run(
+        [*command, *arguments], check=True, capture_output=True, text=True, timeout=LOAD_SECONDS_MAX
+    )
+    [result] = [line for line in done.stdout.splitlines() if line.startswith("{") and "perSecond" in line]
+    run: Run = json.loads(result)
+    return run
+
+
+def fill(server: Server, topic: str, count: int) -> None:
+    """Store messages with the official client."""
+    command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), "bench.Load", "fill"]
+    command += [server.namesrv_address, topic, str(count), "1", str(BODY_BYTES)]
+    subprocess.run(command, check=True, capture_output=True, timeout=LOAD_SECONDS_MAX)
+
+
+def cpu_seconds() -> float:
+    """What our own children have used so far: Spark's JVM and its workers."""
+    used = 0.0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        used += times.user + times.system
+    return used
+
+
+def spark_run(session: Any, server: Server, topic: str, work: str) -> Run:
+    """Read a topic and throw its rows away."""
+    options = {"nameServer": server.namesrv_address, "topic": topic}
+    if work == "body":
+        options["includeColumns"] = "body"
+    frame = session.read.format("rocketmq").options(**options).load()
+    before, began = cpu_seconds(), time.perf_counter()
+    frame.write.format("noop").mode("overwrite").save()
+    seconds = time.perf_counter() - began
+    used = cpu_seconds() - before
+    count = frame.count()
+    return {"count": count, "perSecond": count / seconds, "cpuPerMillion": used / count * 1e6}
+
+
+def section(runs: dict[str, list[Run]], count: int, pairs: int) -> list[str]:
+    """The section of the page."""
+    lines = [
+        "## Spark",
+        "",
+        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        f"A topic of {count:,} messages of 1 KB on one mqgateway server, read whole {pairs} times in turn:",
+        "by the Spark source on `local[2]` into a sink that throws rows away, and by the official pull",
+        "consumer 5.5.0 with 2 threads. Readers and server shared these cores; figures are medians. CPU is",
+        "that of Spark's JVM and workers. `python -m bench.spark` repeats it.",
+        "",
+        "| reader | messages/s | reader CPU s/million |",
+        "| --- | ---: | ---: |",
+    ]
+    for work, title in WORKS.items():
+        rate = statistics.median(run["perSecond"] for run in runs[work])
+        cpu = statistics.median(run.get("cpuPerMillion", 0.0) for run in runs[work])
+        lines.append(f"| {title} | {rate:,.0f} | {f'{cpu:.1f}' if cpu else '-'} |")
+    return lines
+
+
+@click.command()
+@click.option("--messages", default=400_000, show_default=True, help="Messages in the topic.")
+@click.option("--pairs", default=3, show_default=True, help="Runs of each reader, alternating.")
+@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+def main(messages: int, pairs: int, page_path: str | None) -> None:
+    """Measure the Spark source beside the Java pull consumer."""
+    console = Console(width=200)
+    runs: dict[str, list[Run]] = {work: [] for work in WORKS}
+    with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
+        server = Server("ours", Path(folder), {}, production=True).start()
+        session = None
+        try:
+            fill(server, TOPIC, messages)
+            fill(server, WARM_UP, messages // 10)
+            session = new_session("bench", f"local[{THREADS}]")
+            for work in ("nine", "body"):
+                spark_run(session, server, WARM_UP, work)
+            for _ in range(pairs):
+                for work in WORKS:
+                    if work == "java":
+                        run = java("Pull", server.namesrv_address, TOPIC, str(THREADS))
+                    else:
+                        run = spark_run(session, server, TOPIC, work)
+                    runs[work].append(run)
+                    console.print(f"{WORKS[work]:24} {run['perSecond']:12,.0f}/s", highlight=False)
+        finally:
+            if session is not None:
+                session.stop()
+            server.stop()
+    console.print("\n".join(section(runs, messages, pairs)), highlight=False)
+    if page_path:
+        write_section(Path(page_path), "Spark", section(runs, messages, pairs))
+
+
+if __name__ == "__main__":
+    main()
