@@ -14,6 +14,7 @@ from engine.mapping.mappings import TopicMapping
 from engine.mapping.pieces import MappingRefused
 from engine.topics import TopicConfig
 from gateway.broker.broker import Broker
+from gateway.broker.registration import once_known
 from gateway.codec.codes import ResponseCode
 from gateway.codec.headers import CreateTopicRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
@@ -48,8 +49,7 @@ def update_static_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         raise _refused(str(error)) from None
     # Even a topic that stays as it is must be told again, or name servers do not look at the mapping.
     topics.put(replace(config, attributes=known.attributes if known is not None else {}))
-    known_outside = broker.when_registered()
-    return Reply() if known_outside.called else known_outside.addCallback(lambda _: Reply())
+    return once_known(broker)
 
 
 def _refused(why: str) -> RequestError:

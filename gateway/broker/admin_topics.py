@@ -16,6 +16,7 @@ from engine.message import SYSTEM_TOPICS
 from engine.pop import retry_topic
 from engine.topics import TopicConfig
 from gateway.broker.broker import Broker
+from gateway.broker.registration import once_known
 from gateway.codec.bodies import (
     CreateTopicListRequestBody,
     GroupList,
@@ -60,7 +61,7 @@ def update_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         attributes=changes,
     )
     _update(broker, [config])
-    return _once_known(broker)
+    return once_known(broker)
 
 
 def update_topics(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
@@ -74,13 +75,7 @@ def update_topics(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     _update(broker, configs)
-    return _once_known(broker)
-
-
-def _once_known(broker: Broker) -> Reply | Deferred[Reply]:
-    """That it is done, when the name servers have heard of it. Standard: `registerIncrementBrokerData`."""
-    known = broker.when_registered()
-    return Reply() if known.called else known.addCallback(lambda _: Reply())
+    return once_known(broker)
 
 
 def delete_topic(broker: Broker, call: Call) -> Reply:

@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 from engine.mapping.mappings import Mappings
 from engine.options import BrokerOptions
 from engine.topics import TopicConfig, TopicTable
-from gateway.broker.broker import PERM_READ, PERM_WRITE
+from gateway.broker.broker import PERM_READ, PERM_WRITE, Broker
 from gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.command import RemotingCommand
@@ -32,6 +32,7 @@ from gateway.codec.headers import (
     RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
+from gateway.remoting.call import Reply
 from gateway.remoting.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
@@ -131,7 +132,7 @@ class Registration:
         """Tell now what was gathered; fires once each name server that is there has heard it; never fails."""
         told: Deferred[None] = Deferred()
         self._waiting.append(told)
-        if self._gathered != set():
+        if self._is_running and self._gathered != set():
             self._timers["gather"].cancel()
             self._tell_gathered()
         else:
@@ -375,3 +376,9 @@ def _chunks(configs: Sequence[TopicConfig], step: int) -> Iterator[Sequence[Topi
         return
     for start in range(0, len(configs), step):
         yield configs[start : start + step]
+
+
+def once_known(broker: Broker) -> Reply | Deferred[Reply]:
+    """That it is done, when the name servers have heard of it. Standard: `registerIncrementBrokerData`."""
+    known = broker.when_registered()
+    return Reply() if known.called else known.addCallback(lambda _: Reply())

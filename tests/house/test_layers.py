@@ -68,6 +68,7 @@ BROKER_SHARED = frozenset(
         "pop_holds",
         "pop_reading",
         "pops",
+        "registration",
         "statics",
         "stats",
         "topic_queues",

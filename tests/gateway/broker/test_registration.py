@@ -18,12 +18,14 @@ from engine.mapping.pieces import Piece
 from engine.options import BrokerOptions
 from engine.testing.crash_disk import CrashDisk
 from engine.topics import TopicConfig, TopicTable
-from gateway.broker.registration import RETRY_SECONDS, Registration
+from gateway.broker.registration import RETRY_SECONDS, Registration, once_known
 from gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from gateway.codec.codes import CURRENT_VERSION, RequestCode
 from gateway.codec.command import RemotingCommand
 from gateway.codec.headers import QueryDataVersionResponseHeader
+from gateway.remoting.call import Reply
 from gateway.remoting.exchange import PeerGone
+from tests.gateway.broker.helpers import MemoryBroker
 
 ONE, TWO = "ns1:9876", "ns2:9876"
 REGISTER, UNREGISTER, QUERY = (
@@ -408,3 +410,26 @@ def test_nobody_waits_for_a_registration_that_has_stopped() -> None:
     assert done == []
     world.registration.stop()
     assert done == [None]
+
+
+def test_after_a_stop_nobody_waits_for_what_was_gathered_before() -> None:
+    world = World().started()
+    world.registration.soon("new")
+    world.registration.stop()
+    done: list[object] = []
+    world.registration.told().addCallback(done.append)
+    assert done == [None]
+
+
+def test_what_name_servers_know_already_is_answered_at_once() -> None:
+    assert isinstance(once_known(MemoryBroker().broker), Reply)
+
+
+def test_an_answer_waits_until_the_name_servers_know() -> None:
+    memory = MemoryBroker()
+    known: Deferred[None] = Deferred()
+    memory.broker.when_registered = lambda: known
+    answer = once_known(memory.broker)
+    assert isinstance(answer, Deferred) and not answer.called
+    known.callback(None)
+    assert isinstance(answer.result, Reply)
