@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "overlap: waits a lot, so runs beside others of its kind")
+    config.addinivalue_line("markers", "alone: has little time, so comes when what overlaps is done")
     config.addinivalue_line("markers", "both_servers: needs both servers")
     config.addinivalue_line("markers", "every_variant: also with the binary header form and with TLS")
 
@@ -41,7 +42,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     order = {None: 2, "apache": 0, "ours": 1}
-    items.sort(key=lambda item: (item in ours, order[kind_of(item)]))
+
+    def place(item: pytest.Item) -> tuple[bool, int, bool]:
+        return item in ours, order[kind_of(item)], item.get_closest_marker("alone") is not None
+
+    items.sort(key=place)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -4,12 +4,15 @@ They take their name server from NAMESRV_ADDR, except ``simple.OnewayProducer``,
 ``rpc.RequestProducer`` and ``rpc.ResponseConsumer``, whose code names port 9876 of this machine; for these a
 relay listens there. Topics and groups are in their code, so they have a server of their own. Not run:
 ``simple.AclClient`` (its server needs accounts), ``simple.PopConsumer``, ``simple.RandomAsyncCommit`` and
-``simple.CachedQueue`` (no programs).
+``simple.CachedQueue`` (no programs). Each starts a JVM of its own and gives itself seconds, so nothing else
+runs beside them.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+import pytest
 
 from compat_tests.artifacts import CURRENT
 from compat_tests.driver import message
@@ -18,6 +21,8 @@ from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.relay import Relay
 from compat_tests.servers import Server
+
+pytestmark = pytest.mark.alone
 
 SENT = r"SEND_OK, msgId=(\w+)"
 RECEIVED = r"UNIQ_KEY=(\w+)"
