@@ -15,6 +15,7 @@ from compat_tests.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
 from compat_tests.runtime import choose
 
 TEST_SECONDS = 300
+PEERS = pytest.StashKey[Peers]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,7 +73,7 @@ def peers(request: pytest.FixtureRequest, work: Path) -> Iterator[Peers]:
     """The servers and client JVMs of the run."""
     runtime = choose(request.config.getoption("--runtime"), work)
     print_line(request.config, f"\nofficial clients run in: {runtime.title}; logs in {work}")
-    peers = Peers(runtime, work)
+    peers = request.config.stash[PEERS] = Peers(runtime, work)
     try:
         yield peers
     finally:
@@ -101,6 +102,15 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
         return None
     pyfuncitem._request.getfixturevalue("overlap").result(pyfuncitem)
     return True
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the last scenario about one server, end those that were shared."""
+    kind = kind_of(item)
+    if kind is not None and nextitem is not None and kind_of(nextitem) != kind:
+        peers = item.config.stash.get(PEERS, None)
+        if peers is not None:
+            peers.release(kind)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -156,24 +156,21 @@ class Peers:
         self.runtime = runtime
         self.work = work
         self._lock = threading.RLock()
-        self._servers: dict[str, Server] = {}
+        self._servers: dict[tuple[str, str], Server] = {}
         self._drivers: dict[str, Driver] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
 
     def server(self, kind: str) -> Server:
         """The server of a kind that scenarios share."""
-        with self._lock:
-            if kind not in self._servers:
-                self._servers[kind] = Server(kind, self.work).start()
-            return self._servers[kind]
+        return self.tuned(kind, None)
 
-    def tuned(self, kind: str, settings: Settings) -> Server:
+    def tuned(self, kind: str, settings: Settings | None) -> Server:
         """The server of a kind with these settings, which scenarios share."""
-        name = f"{kind} {sorted(settings.items())}"
+        place = kind, str(sorted((settings or {}).items()))
         with self._lock:
-            if name not in self._servers:
-                self._servers[name] = Server(kind, self.work, settings).start()
-            return self._servers[name]
+            if place not in self._servers:
+                self._servers[place] = Server(kind, self.work, settings).start()
+            return self._servers[place]
 
     def driver(self, variant: str) -> Driver:
         """The client JVM of a variant."""
@@ -199,6 +196,14 @@ class Peers:
     def with_server(self, server: Server | MixedCluster, variant: str) -> Peer:
         """The client JVM of a variant with a given server."""
         return Peer(server.namesrv_address, self.driver(variant), variant)
+
+    def release(self, kind: str) -> None:
+        """End the shared servers of a kind that nobody needs now: one of Apache's is never quite idle."""
+        with self._lock:
+            for place in [place for place in self._peers if place[0] == kind]:
+                self._peers.pop(place).close()
+            for place in [place for place in self._servers if place[0] == kind]:
+                self._servers.pop(place).discard()
 
     def close(self) -> None:
         """End all JVMs and servers."""
