@@ -368,8 +368,12 @@ def _answer(
 
 
 def _suggested_broker(broker: Broker, result: GetResult, group: SubscriptionGroupConfig) -> int:
-    """Whom to ask next: a slave when the group is far behind and slaves may be read."""
-    if not broker.options.slave_read_enable:
+    """Whom to ask next: a slave when the group is far behind and slaves may be read.
+
+    Not from within a container, whose machines are as busy as one another: there each has masters and slaves.
+    """
+    options = broker.options
+    if not options.slave_read_enable or options.in_broker_container:
         return MASTER_ID
     return group.which_broker_when_consume_slowly if result.suggest_slave else group.broker_id
 

@@ -21,18 +21,20 @@ MESSAGE_MAX = 4000
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def start_logging(form: LogFormat, level: str) -> None:
-    """Send everything at `level` and above to standard error in the given form."""
+def start_logging(form: LogFormat, level: str, who: str = "") -> None:
+    """Send everything at `level` and above to standard error in the given form, with the name `who`."""
     console = logging.StreamHandler(sys.stderr)
     if form == "json":
         console.setFormatter(
             JsonFormatter(
                 "%(asctime)s %(levelname)s %(name)s %(message)s",
                 rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
+                static_fields={"broker": who} if who else None,
             )
         )
     else:
-        console.setFormatter(logging.Formatter(TEXT))
+        text = TEXT.replace("%(name)s", f"{who.replace('%', '%%')} %(name)s") if who else TEXT
+        console.setFormatter(logging.Formatter(text))
     console.addFilter(keep_to_one_line)
     root = logging.getLogger()
     root.handlers[:] = [console]

@@ -1,5 +1,5 @@
-"""The commands: `mqgateway serve|namesrv|broker|store|dump|send|consume|tail|perf`, and the standard's
-`mqnamesrv`, `mqbroker`.
+"""The commands: `mqgateway serve|namesrv|broker|container|store|dump|send|consume|tail|perf|pipeline`, and
+the standard's `mqnamesrv`, `mqbroker`, `mqbrokercontainer`.
 
 A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
 imports happen inside the commands, so that `--help` and errors are immediate.
@@ -15,15 +15,16 @@ from typing import Any
 
 import click
 
-from engine.clock import SystemClock
 from engine.errors import EngineError
 from engine.options import Problem
 from gateway.cli.consume import consume
+from gateway.cli.container import container_options, run_container
 from gateway.cli.environment import from_environment, unknown_variables
 from gateway.cli.logs import LogFormat, start_logging
 from gateway.cli.perf import perf
 from gateway.cli.pipeline import pipeline
 from gateway.cli.send import send
+from gateway.cli.service_flags import FILE, HELP, common_options, fail, process_start, report
 from gateway.cli.settings import (
     BrokerSettings,
     NamesrvSettings,
@@ -37,8 +38,6 @@ from gateway.cli.settings import (
 from gateway.cli.store import store
 from gateway.cli.tail import tail
 
-LOG_FORMATS = ("text", "json")
-FILE = click.Path(dir_okay=False)
 IMPORTANT = (
     "brokerClusterName",
     "brokerId",
@@ -53,54 +52,11 @@ IMPORTANT = (
 """What `mqbroker -m` prints, as the standard's important properties."""
 
 
-def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags every server command has."""
-    for option in (
-        click.option(
-            "--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set a property; repeatable."
-        ),
-        click.option("--strict", is_flag=True, help="Do not start when any setting is wrong or unknown."),
-        click.option("-p", "--print-config", is_flag=True, help="Print all effective settings and exit."),
-        click.option("--bind", metavar="ADDRESS", help="Listen on this address only.  [default: all]"),
-        click.option(
-            "--output",
-            type=click.Choice(LOG_FORMATS),
-            default="text",
-            help="Form of what is printed and logged.",
-        ),
-        click.option(
-            "--log-level",
-            type=click.Choice(("debug", "info", "warning", "error")),
-            default="info",
-            help="Least level that is logged to standard error.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def fail(problems: Sequence[Problem] | Sequence[str], output: str) -> None:
-    """Report what is wrong with the settings and end with exit code 2."""
-    report(problems, output)
-    raise SystemExit(2)
-
-
-def report(problems: Sequence[Problem] | Sequence[str], output: str) -> None:
-    """Print problems to standard error, one a line."""
-    for problem in problems:
-        if output == "json":
-            fields = {"error": problem} if isinstance(problem, str) else vars(problem)
-            click.echo(json.dumps(fields), err=True)
-        else:
-            severity = "error" if isinstance(problem, str) else problem.severity
-            click.echo(f"{severity}: {problem}", err=True)
-
-
 def run_services(
     namesrv: NamesrvSettings | None, broker: BrokerSettings | None, output: LogFormat, log_level: str
 ) -> None:
     """Run what the settings describe until a signal ends it."""
-    began = _process_start()
+    began = process_start()
     start_logging(output, log_level)
     from gateway.cli.run import run
     from gateway.cli.services import Both
@@ -114,15 +70,6 @@ def run_services(
         sys.stdout.flush()
 
     sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started))
-
-
-def _process_start() -> float:
-    """When this process began, on the monotonic clock: starting the interpreter is part of the start."""
-    import psutil
-
-    clock = SystemClock()
-    age: float = clock.millis() / 1000 - psutil.Process().create_time()
-    return clock.monotonic() - age
 
 
 def read_settings(
@@ -277,13 +224,16 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given["output"], given["log_level"])
 
 
-HELP = {"help_option_names": ["-h", "--help"]}
 for command in (store, send, consume, tail, perf, pipeline):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))
+main.command("container")(container_options(run_container))
 mqnamesrv = click.command("mqnamesrv", context_settings=HELP)(namesrv_options(run_namesrv))
 mqbroker = click.command("mqbroker", context_settings=HELP)(broker_options(run_broker))
+mqbrokercontainer = click.command("mqbrokercontainer", context_settings=HELP)(
+    container_options(run_container)
+)
 
 
 EXAMPLES_DUMP = """\b

@@ -28,6 +28,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gateway.namesrv": ("gateway.namesrv", "gateway.remoting", "gateway.codec", "engine"),
     "gateway.broker": ("gateway.broker", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.container": ("gateway.container", "gateway.remoting", "gateway.codec", "engine"),
     "gateway.client": (
         "gateway.client",
         "gateway.remoting",

@@ -445,6 +445,8 @@ def test_a_slow_group_is_sent_to_a_slave_where_slaves_are_read(
     assert memory.pull().ext["suggestWhichBrokerId"] == "0"
     memory.options.slave_read_enable = True
     assert memory.pull().ext["suggestWhichBrokerId"] == "1"
+    memory.options.in_broker_container = True
+    assert memory.pull().ext["suggestWhichBrokerId"] == "0"
 
 
 # Offsets

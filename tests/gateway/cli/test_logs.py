@@ -47,3 +47,12 @@ def test_a_peer_can_neither_begin_a_line_nor_fill_the_log(
     assert not any(control in written.rstrip("\n") for control in "\n\r\x1b")
     assert len(written) < logs.MESSAGE_MAX + 200
     assert "(100033 characters)" in written
+
+
+def test_a_process_among_others_says_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start_logging("text", "info", "cluster%s_b_0")
+    logging.getLogger("gateway").info("shown")
+    assert "INFO    cluster%s_b_0 gateway: shown" in capsys.readouterr().err
+    logs.start_logging("json", "info", "cluster_b_0")
+    logging.getLogger("gateway").info("shown")
+    assert json.loads(capsys.readouterr().err)["broker"] == "cluster_b_0"

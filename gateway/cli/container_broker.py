@@ -1,0 +1,177 @@
+"""The process of one broker in a container, which starts it: `python -m gateway.cli.container_broker FILE`.
+
+What else it runs with comes from standard input, as its first line; there it hears of changes, and that the
+container is gone: then it stops in good order, as nobody looks after it any more. On standard output it says
+that it is up, or why it is not. See `gateway.container.children` for both.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.stdio import StandardIO
+from twisted.python.failure import Failure
+
+from engine.clock import SystemClock
+from engine.disk import RealDisk
+from engine.errors import ConfigError, EngineError
+from engine.options import Problem, Setting
+from gateway.broker.service import BrokerService
+from gateway.cli.logs import start_logging
+from gateway.cli.run import run
+from gateway.cli.settings import BrokerSettings, from_file
+from gateway.container.children import Lines, Message, line_of
+from gateway.container.container import LOGGING, NAME_SERVERS
+from gateway.container.plan import settings_of_broker
+from gateway.remoting.loop import Reactor
+
+log = logging.getLogger(__name__)
+
+STDIN, STDOUT = 0, 1
+
+
+class Parent(Protocol):
+    """What the container says once the broker runs, and that it is gone."""
+
+    def __init__(self, on_message: Callable[[Message], None], on_gone: Callable[[], None]) -> None:
+        self._lines = Lines()
+        self._on_message = on_message
+        self._on_gone = on_gone
+
+    def dataReceived(self, data: bytes) -> None:
+        for message in self._lines.feed(data):
+            self._on_message(message)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._on_gone()
+
+
+class ContainedBroker:
+    """The broker of this process. `say` writes to the container, `attach` lets a protocol hear it."""
+
+    def __init__(
+        self,
+        reactor: Reactor,
+        settings: BrokerSettings,
+        *,
+        say: Callable[[bytes], object],
+        attach: Callable[[Protocol], object],
+        end: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._say = say
+        self._attach = attach
+        self._end = end
+        self._is_stopping = False
+        self.broker = BrokerService(
+            settings.broker,
+            settings.store,
+            settings.remoting,
+            settings.tls,
+            reactor=reactor,
+            clock=SystemClock(),
+            disk=RealDisk(),
+        )
+
+    def start(self) -> Deferred[Any]:
+        """Start the broker; the container is told how that went."""
+        self._attach(Parent(self._told, self._alone))
+        return maybeDeferred(self.broker.start).addCallbacks(self._up, self._failed)
+
+    def stop(self) -> Deferred[Any]:
+        """Stop the broker in good order."""
+        self._is_stopping = True
+        return maybeDeferred(self.broker.stop)
+
+    def _up(self, _: object) -> None:
+        self._say(line_of({"up": f"{self._settings.broker.broker_ip1}:{self.broker.port}"}))
+
+    def _failed(self, failure: Failure) -> Failure:
+        self._say(line_of({"failed": failure.getErrorMessage()}))
+        return failure
+
+    def _told(self, message: Message) -> None:
+        if NAME_SERVERS in message:
+            try:
+                self._settings.options.set(NAME_SERVERS, str(message[NAME_SERVERS]), "the container")
+            except ConfigError as error:
+                log.warning("%s", error)
+
+    def _alone(self) -> None:
+        if not self._is_stopping:
+            log.error("the container is gone: this broker stops")
+            self._end()
+
+
+def first_message(read: Callable[[], bytes]) -> Message:
+    """The container's first line; `read` gives a byte, so that none of the next is taken.
+
+    Raises `ConfigError`.
+    """
+    lines = Lines()
+    while data := read():
+        for message in lines.feed(data):
+            return message
+    raise ConfigError("started without a container: run mqgateway broker instead")
+
+
+def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Problem]]:
+    """The settings of a broker's file and of its container, and what is to be said about them.
+
+    Raises `ConfigError`.
+    """
+    settings = BrokerSettings()
+    told = [Setting(name, value, 0, "the container") for name, value in first["settings"]]
+    used, passed_over = settings_of_broker(from_file(path), told)
+    problems = settings.options.apply(used)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise ConfigError(str(errors[0]))
+    settings.options.assume("brokerConfigPath", path, "the container")
+    settings.find_out()
+    why = "has no effect in a container, whose own setting counts"
+    return settings, problems + [Problem(name, "...", why, file=path) for name in passed_over]
+
+
+def log_as(first: Message) -> None:
+    """Log as the container does, each line with the broker's name."""
+    logs: Mapping[str, str] = first.get(LOGGING, {})
+    start_logging("json" if logs.get("form") == "json" else "text", logs.get("level", "info"), first["name"])
+
+
+def main() -> None:
+    """Run the broker of the file named on the command line until the container wants no more of it."""
+    try:
+        first = first_message(lambda: os.read(STDIN, 1))
+        log_as(first)
+        settings, problems = settings_from(sys.argv[1], first)
+    except EngineError as error:
+        os.write(STDOUT, line_of({"failed": str(error)}))
+        print(f"mqgateway: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    for problem in problems:
+        log.warning("%s", problem)
+
+    connect: Callable[..., object] = StandardIO
+
+    def make(reactor: Any) -> ContainedBroker:
+        return ContainedBroker(
+            reactor,
+            settings,
+            say=lambda line: os.write(STDOUT, line),
+            attach=lambda protocol: connect(protocol, STDIN, STDOUT, reactor),
+            end=lambda: os.kill(os.getpid(), signal.SIGTERM),
+        )
+
+    sys.exit(run(make, lambda _: None))
+
+
+if __name__ == "__main__":
+    main()

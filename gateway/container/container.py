@@ -1,0 +1,194 @@
+"""What request functions see of the container: its brokers are added and removed, started and ended here.
+
+`ContainerService` in `service` moves its time. Each broker's process is told its settings and reports back;
+what its end means is decided by `supervision`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred, DeferredList, fail, gatherResults, succeed
+
+from engine.clock import Clock
+from engine.configuration import Configuration
+from engine.disk import Disk
+from engine.errors import EngineError
+from engine.options import OptionSet, Setting, format_value
+from engine.options.container import ContainerOptions
+from gateway.container.children import Child, Launch, Message
+from gateway.container.plan import CONNECTION, BrokerIdentity, Plan, Refusal, plan_of
+from gateway.container.supervision import Act, Charge, End, State, Supervision
+
+log = logging.getLogger(__name__)
+
+NAME_SERVERS = "namesrvAddr"
+LOGGING = "logging"
+"""The first message's other part: form and level of the child's log lines."""
+
+
+class NotStarted(EngineError):
+    """A broker that the container was to start with could not be."""
+
+
+class Container:
+    """All brokers of one container.
+
+    `settings` are the container's options as properties; `default_name` is the name of brokers that have
+    none; `logs` goes to each child as it is; `when_due_changes` is called when `wait` gives something else.
+    """
+
+    def __init__(
+        self,
+        options: ContainerOptions,
+        settings: OptionSet,
+        *,
+        clock: Clock,
+        disk: Disk,
+        launch: Launch,
+        default_name: str,
+        configuration_path: str = "",
+        logs: Message | None = None,
+        when_due_changes: Callable[[], None],
+    ) -> None:
+        self.options = options
+        self.configuration = Configuration(settings, disk, clock, configuration_path)
+        self.supervision = Supervision(options, clock)
+        self._settings = settings
+        self._disk = disk
+        self._launch = launch
+        self._default_name = default_name
+        self._logs = dict(logs or {})
+        self._when_due_changes = when_due_changes
+        self._children: dict[BrokerIdentity, Child] = {}
+        self._adding: dict[BrokerIdentity, Deferred[Plan]] = {}
+        self._failures: dict[BrokerIdentity, str] = {}
+        self._removing: dict[BrokerIdentity, list[Deferred[None]]] = {}
+
+    def add(self, path: str | None) -> Deferred[Plan]:
+        """Start the broker of a file; fires when it serves clients, fails with `Refusal`."""
+        try:
+            charge = self.supervision.add(plan_of(path, self._disk, self._default_name))
+        except Refusal as refusal:
+            return fail(refusal)
+        added: Deferred[Plan] = Deferred()
+        self._adding[charge.plan.identity] = added
+        self._start(charge)
+        return added
+
+    def add_all(self, paths: Sequence[str]) -> Deferred[Any]:
+        """Start the brokers of these files; fails with `NotStarted` when one cannot be."""
+        added = [self.add(path).addErrback(_not_started, path) for path in paths]
+        return gatherResults(added, consumeErrors=True)
+
+    def remove(self, identity: BrokerIdentity) -> Deferred[bool]:
+        """Stop a broker; fires when its process has ended, with whether there was such a broker."""
+        charge = self.supervision.get(identity)
+        if charge is None:
+            return succeed(False)
+        if not self._let_go(charge):
+            return succeed(True)
+        removed: Deferred[None] = Deferred()
+        self._removing.setdefault(identity, []).append(removed)
+        return removed.addCallback(lambda _: True)
+
+    def stop(self) -> Deferred[Any]:
+        """Stop all brokers at once; fires when no process is left."""
+        self.supervision.stop()
+        return DeferredList([self.remove(charge.plan.identity) for charge in self.supervision])
+
+    def tick(self) -> None:
+        """Do what is due."""
+        for charge, act in self.supervision.due():
+            if act is Act.START:
+                self._start(charge)
+            elif (child := self._children.get(charge.plan.identity)) is not None:
+                log.error("%s does not stop and is killed", charge.plan.identity.canonical_name)
+                child.kill()
+        self._when_due_changes()
+
+    def settings_changed(self, names: Sequence[str]) -> None:
+        """Tell the brokers of what they share."""
+        if NAME_SERVERS in names:
+            for child in self._children.values():
+                child.tell({NAME_SERVERS: str(self._settings.get(NAME_SERVERS))})
+
+    def _let_go(self, charge: Charge) -> bool:
+        was_stopping = charge.state is State.STOPPING
+        has_process = self.supervision.remove(charge)
+        if has_process and not was_stopping:
+            self._children[charge.plan.identity].stop()
+        self._when_due_changes()
+        return has_process
+
+    def _start(self, charge: Charge) -> None:
+        identity, plan = charge.plan.identity, charge.plan
+        try:
+            child = self._launch(
+                plan.path, self._first(plan), partial(self._told, charge), partial(self._ended, charge)
+            )
+        except OSError as error:
+            self._ended(charge, f"no process: {error}")
+            return
+        self._children[identity] = child
+        self.supervision.launched(charge, child.pid)
+        log.info("%s is started from %s as process %d", identity.canonical_name, plan.path, child.pid)
+
+    def _first(self, plan: Plan) -> Message:
+        """What a broker's process is told before anything else."""
+        told = [
+            Setting(name, format_value(self._settings.get(name)))
+            for name in self._settings.names()
+            if name in CONNECTION and self._settings.origin(name) != "default"
+        ]
+        if self.options.namesrv_addr:
+            told.append(Setting(NAME_SERVERS, self.options.namesrv_addr))
+        told += [
+            Setting("haListenPort", str(plan.port + 1 if plan.port else 0)),
+            Setting("brokerId", str(plan.identity.broker_id)),
+            Setting("inBrokerContainer", "true"),
+        ]
+        return {
+            "settings": [[setting.key, setting.value] for setting in told],
+            "name": plan.identity.canonical_name,
+            LOGGING: self._logs,
+        }
+
+    def _told(self, charge: Charge, message: Message) -> None:
+        identity = charge.plan.identity
+        if "failed" in message:
+            self._failures[identity] = str(message["failed"])
+        elif "up" in message:
+            self.supervision.up(charge, str(message["up"]))
+            log.info("%s is up at %s", identity.canonical_name, charge.address)
+            added = self._adding.pop(identity, None)
+            if added is not None:
+                added.callback(charge.plan)
+
+    def _ended(self, charge: Charge, cause: str) -> None:
+        identity, name = charge.plan.identity, charge.plan.identity.canonical_name
+        self._children.pop(identity, None)
+        reason = self._failures.pop(identity, None)
+        cause = f"{cause}, {reason}" if reason else cause
+        end = self.supervision.ended(charge, cause)
+        if end is End.CRASHED:
+            log.error("%s ended by itself: %s; it is started again in %g s", name, cause, charge.delay)
+        elif end is End.FAILED:
+            log.error("%s cannot be started: %s", name, cause)
+        else:
+            log.info("%s has stopped: %s", name, cause)
+        added = self._adding.pop(identity, None)
+        if added is not None:
+            why = "it was removed meanwhile" if end is End.WANTED else reason or cause
+            added.errback(Refusal(f"start broker failed, {why}"))
+        for removed in self._removing.pop(identity, []):
+            removed.callback(None)
+        self._when_due_changes()
+
+
+def _not_started(failure: Any, path: str) -> Any:
+    failure.trap(Refusal)
+    raise NotStarted(f"the broker of {path} cannot be started: {failure.value}")

@@ -1,0 +1,102 @@
+"""What a broker's file says of it before it is started, and why a container does not take it.
+
+Standard: `BrokerContainerProcessor.addBroker`, `BrokerContainer.addBroker`.
+"""
+
+import logging
+import os.path
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine.disk import Disk
+from engine.errors import ConfigError
+from engine.options import (
+    BrokerOptions,
+    BrokerRole,
+    OptionSet,
+    RemotingOptions,
+    Setting,
+    StoreOptions,
+    TlsOptions,
+    load_properties,
+)
+
+log = logging.getLogger(__name__)
+
+DUPLICATION = "Can not add broker to container when duplicationEnable is true currently"
+
+
+class Refusal(Exception):
+    """A broker that the container does not take; the text is the remark."""
+
+
+class BrokerIdentity(NamedTuple):
+    """Which broker it is. Standard: `BrokerIdentity`."""
+
+    cluster: str
+    name: str
+    broker_id: int
+
+    @property
+    def canonical_name(self) -> str:
+        """The name in logs and remarks."""
+        return f"{self.cluster}_{self.name}_{self.broker_id}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A broker that can be started: who it will be, and the file that says the rest."""
+
+    identity: BrokerIdentity
+    path: str
+    port: int
+
+
+def plan_of(path: str | None, disk: Disk, default_name: str) -> Plan:
+    """Read a broker's file. `default_name` is for brokers without `brokerName`. Raises `Refusal`."""
+    if not path:
+        raise Refusal("addBroker config path is empty")
+    path = os.path.abspath(path)
+    try:
+        settings = load_properties(disk.read_bytes(path).decode(), path)
+    except (OSError, UnicodeDecodeError, ConfigError) as error:
+        log.error("%s cannot be read: %s", path, error)
+        raise Refusal("addBroker properties empty") from None
+    broker, store = BrokerOptions(), StoreOptions()
+    options = OptionSet(broker, RemotingOptions(), store, TlsOptions())
+    errors = [problem for problem in options.apply(settings) if problem.severity == "error"]
+    if errors:
+        raise Refusal(f"start broker failed, {errors[0]}")
+    broker_id = _checked_id(broker, store)
+    if not store.total_replicas >= store.in_sync_replicas >= store.min_in_sync_replicas:
+        raise Refusal("invalid replicas number")
+    if options.get("duplicationEnable"):
+        raise Refusal(DUPLICATION)
+    identity = BrokerIdentity(broker.broker_cluster_name, broker.broker_name or default_name, broker_id)
+    return Plan(identity, path, broker.listen_port)
+
+
+def _checked_id(broker: BrokerOptions, store: StoreOptions) -> int:
+    """The id in the group: 0 for a master whatever the file says."""
+    if store.broker_role is not BrokerRole.SLAVE:
+        return 0
+    if broker.broker_id <= 0:
+        raise Refusal("slave broker id must be > 0")
+    return broker.broker_id
+
+
+def settings_of_broker(read: list[Setting], told: list[Setting]) -> tuple[list[Setting], list[str]]:
+    """What a broker runs with: its file's settings, and over them what its container tells.
+
+    Connections are the container's affair, so are name servers when the container has any. Gives the
+    settings in the order they apply, and the names of those in the file that do not count.
+    """
+    over = CONNECTION | ({"namesrvAddr"} & {setting.key for setting in told})
+    own = [setting for setting in read if setting.key not in over]
+    return own + told, sorted({setting.key for setting in read} & over)
+
+
+CONNECTION = frozenset(OptionSet(RemotingOptions(), TlsOptions()).names()).difference(
+    OptionSet(BrokerOptions(), StoreOptions()).names()
+)
+"""What brokers of a container have in common: the properties of connections, not of a broker."""

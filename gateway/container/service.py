@@ -1,0 +1,110 @@
+"""The container as it runs: its port, its timer, its brokers. Standard: `BrokerContainer`.
+
+It listens first, then starts the brokers of `brokerConfigPaths`, all at once; when one of them cannot be
+started, the start has failed. The port two below serves the same requests, as with a broker.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from twisted.internet.defer import Deferred, FirstError, maybeDeferred
+from twisted.python.failure import Failure
+
+from engine.clock import Clock
+from engine.disk import Disk
+from engine.options import OptionSet, RemotingOptions, TlsOptions
+from engine.options.container import ContainerOptions
+from gateway.container.children import Launch, Message
+from gateway.container.container import Container
+from gateway.container.requests import REQUESTS, UNSUPPORTED
+from gateway.remoting.dispatch import Dispatcher
+from gateway.remoting.loop import Reactor, Timer
+from gateway.remoting.server import RemotingServer
+from gateway.remoting.tls import ServerTls
+
+log = logging.getLogger(__name__)
+
+FAST_PORT_DISTANCE = 2
+
+
+class ContainerService:
+    """A container on its two ports. Nothing happens before `start`; see `Container` for the arguments."""
+
+    def __init__(
+        self,
+        options: ContainerOptions,
+        remoting: RemotingOptions,
+        tls: TlsOptions,
+        *,
+        reactor: Reactor,
+        clock: Clock,
+        disk: Disk,
+        launch: Launch,
+        default_name: str,
+        configuration_path: str = "",
+        logs: Message | None = None,
+        settings: OptionSet | None = None,
+    ) -> None:
+        self._options = options
+        self._remoting = remoting
+        self._reactor = reactor
+        self._timer: Timer | None = None
+        self.port = 0
+        self.container = Container(
+            options,
+            OptionSet(options, remoting, tls) if settings is None else settings,
+            clock=clock,
+            disk=disk,
+            launch=launch,
+            default_name=default_name,
+            configuration_path=configuration_path,
+            logs=logs,
+            when_due_changes=self._set_timer,
+        )
+        dispatcher = Dispatcher(self.container, REQUESTS, UNSUPPORTED, clock=clock)
+        self._server = RemotingServer(reactor, dispatcher, remoting, tls=ServerTls(tls, disk))
+
+    def start(self) -> Deferred[Any]:
+        """Listen and start the brokers that are listed; fires when all of them serve clients.
+
+        Fails with `CannotListenError`, or with `NotStarted` when no process of a broker is left.
+        """
+        return maybeDeferred(self._start)
+
+    def brokers(self) -> dict[str, str]:
+        """The brokers and where clients reach them."""
+        charges = self.container.supervision
+        return {charge.plan.identity.canonical_name: charge.address for charge in charges}
+
+    def stop(self) -> Deferred[Any]:
+        """Stop all brokers in good order, then close the ports. Fires when no process is left."""
+        stopped = self.container.stop()
+        return stopped.addCallback(lambda _: self._close())
+
+    def _start(self) -> Deferred[Any]:
+        bind, port = self._remoting.bind_address, self._remoting.listen_port
+        self.port = self._server.listen(bind, port).getHost().port
+        if port > FAST_PORT_DISTANCE:
+            self._server.listen(bind, port - FAST_PORT_DISTANCE)
+        log.info("the container listens on %s:%d", bind, self.port)
+        paths = [path for path in self._options.broker_config_paths.split(":") if path.strip()]
+        return self.container.add_all([path.strip() for path in paths]).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> Deferred[Any]:
+        failure.trap(FirstError)  # type: ignore[no-untyped-call]
+        assert isinstance(failure.value, FirstError)
+        cause = failure.value.subFailure
+        return self.stop().addCallback(lambda _: cause)
+
+    def _close(self) -> Deferred[None]:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        return self._server.stop()
+
+    def _set_timer(self) -> None:
+        wait = self.container.supervision.wait()
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None if wait is None else self._reactor.callLater(wait, self.container.tick)

@@ -1,0 +1,32 @@
+"""Settings of a container are the standard's, and a few for supervision."""
+
+import pytest
+
+from engine.options import OptionSet, Setting
+from engine.options.container import ContainerOptions
+
+STANDARD = {
+    "rocketmqHome": "",
+    "namesrvAddr": "",
+    "fetchNameSrvAddrByDnsLookup": False,
+    "fetchNamesrvAddrByAddressServer": False,
+    "brokerContainerIP": "",
+    "brokerConfigPaths": "",
+    "fetchNamesrvAddrInterval": 10000,
+    "updateNamesrvAddrInterval": 120000,
+    "configBlackList": "configBlackList;brokerConfigPaths",
+}
+"""`BrokerContainerConfig` of 5.5.0; what depends on machine and environment is empty."""
+
+
+def test_every_property_of_the_standard_is_known_by_default() -> None:
+    options = OptionSet(ContainerOptions())
+    assert {name: options.get(name) for name in STANDARD} == STANDARD
+    ours = {name for name in options.names() if options.option(name).ours}
+    assert set(options.names()) - ours == set(STANDARD)
+
+
+@pytest.mark.parametrize("name", ["fetchNameSrvAddrByDnsLookup", "fetchNamesrvAddrByAddressServer"])
+def test_what_has_no_effect_says_so(name: str) -> None:
+    (problem,) = OptionSet(ContainerOptions()).apply([Setting(name, "true")])
+    assert (problem.severity, "no effect" in problem.what) == ("warning", True)

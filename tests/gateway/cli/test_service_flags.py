@@ -1,0 +1,49 @@
+"""What all commands that run a service have: the same flags, the same form of problems."""
+
+import json
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from engine.clock import SystemClock
+from engine.options import Problem
+from gateway.cli.service_flags import common_options, fail, process_start
+
+PROBLEM = Problem("a", "b", "no such property", file="f", line=3, severity="warning")
+
+
+def test_every_service_has_these_flags() -> None:
+    given: dict[str, object] = {}
+    command = click.command()(common_options(lambda **flags: given.update(flags)))
+    flags = ["--set", "a=1", "--set", "b=2", "--strict", "-p", "--bind", "::1", "--output", "json"]
+    result = CliRunner().invoke(command, [*flags, "--log-level", "error"])
+    assert result.exit_code == 0, result.output
+    assert given == {
+        "pairs": ("a=1", "b=2"),
+        "strict": True,
+        "print_config": True,
+        "bind": "::1",
+        "output": "json",
+        "log_level": "error",
+    }
+
+
+def test_wrong_settings_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        fail(["no such file"], "text")
+    assert end.value.code == 2
+    assert capsys.readouterr().err == "error: no such file\n"
+
+
+def test_a_problem_is_a_line_or_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("text", "json"):
+        with pytest.raises(SystemExit):
+            fail([PROBLEM], form)
+    text, form = capsys.readouterr().err.splitlines()
+    assert text == "warning: f:3: a=b: no such property"
+    assert json.loads(form)["line"] == 3
+
+
+def test_the_process_began_before_now() -> None:
+    assert process_start() <= SystemClock().monotonic()

@@ -1,0 +1,42 @@
+"""Children that are no processes: a test says what they do."""
+
+from __future__ import annotations
+
+from gateway.container.children import Message, OnEnd, OnMessage
+
+
+class FakeChild:
+    """One child; what it was told is in `told`."""
+
+    def __init__(self, pid: int, path: str, first: Message, on_message: OnMessage, on_end: OnEnd) -> None:
+        self.pid = pid
+        self.path = path
+        self.told: list[Message] = [first]
+        self.say = on_message
+        self.end = on_end
+        self.stops = 0
+        self.kills = 0
+
+    def tell(self, message: Message) -> None:
+        self.told.append(message)
+
+    def stop(self) -> None:
+        self.stops += 1
+
+    def kill(self) -> None:
+        self.kills += 1
+
+
+class FakeLaunch:
+    """All children that were started; `refusing` lets the system have no more processes."""
+
+    def __init__(self) -> None:
+        self.children: list[FakeChild] = []
+        self.refusing = False
+
+    def __call__(self, path: str, first: Message, on_message: OnMessage, on_end: OnEnd) -> FakeChild:
+        if self.refusing:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        child = FakeChild(100 + len(self.children), path, first, on_message, on_end)
+        self.children.append(child)
+        return child

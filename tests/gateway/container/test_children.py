@@ -1,0 +1,127 @@
+"""What is said between a container and its children, and real processes that are small."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gateway.container.children import LINE_MAX, Lines, Message, cause_of, launcher, line_of
+
+CHILD = """
+import json, os, signal, sys
+first = json.loads(sys.stdin.readline())
+print("a library says something", flush=True)
+leads = os.getsid(0) == os.getpid()
+print(json.dumps({"up": first["name"], "file": sys.argv[-1], "session": leads}), flush=True)
+for line in sys.stdin:
+    print(line, end="", flush=True)
+print(json.dumps({"alone": True}), flush=True)
+"""
+"""Says what it was told; ends when nobody tells it anything."""
+
+
+class Loop:
+    """A loop whose turns a test takes."""
+
+    def __init__(self) -> None:
+        self.calls: queue.Queue[Callable[[], Any]] = queue.Queue()
+
+    def callFromThread(self, callable: Callable[..., Any], /, *args: Any, **kw: Any) -> None:
+        self.calls.put(lambda: callable(*args, **kw))
+
+    def until(self, condition: Callable[[], object]) -> None:
+        while not condition():
+            self.calls.get(timeout=20)()
+
+
+class Told:
+    """A child and what has come of it."""
+
+    def __init__(self, program: str = CHILD) -> None:
+        self.loop = Loop()
+        self.said: list[Message] = []
+        self.ends: list[str] = []
+        launch = launcher(self.loop, [sys.executable, "-I", "-S", "-c", program], {})
+        self.child = launch("/a.conf", {"name": "b"}, self.said.append, self.ends.append)
+
+    def __enter__(self) -> Told:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.child.kill()
+        self.loop.until(lambda: self.ends)
+
+
+def test_a_child_is_told_and_tells() -> None:
+    with Told() as told:
+        told.loop.until(lambda: told.said)
+        assert told.said == [{"up": "b", "file": "/a.conf", "session": True}]
+        told.child.tell({"namesrvAddr": "x"})
+        told.loop.until(lambda: len(told.said) == 2)
+        assert told.said[1] == {"namesrvAddr": "x"}
+        told.child.stop()
+        told.loop.until(lambda: told.ends)
+        assert told.ends == ["killed by SIGTERM"]
+
+
+def test_a_child_that_is_gone_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    with Told("import sys; sys.exit(3)") as told:
+        told.loop.until(lambda: told.ends)
+        assert told.ends == ["exit code 3"]
+        told.child.tell({"namesrvAddr": "x"})
+        assert "cannot be told anything" in caplog.text
+
+
+def test_a_child_that_does_not_listen_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
+    with Told("import time; time.sleep(60)") as told:
+        told.child.tell({"namesrvAddr": "x" * 200_000})
+        assert "does not listen" in caplog.text
+
+
+def test_a_child_without_its_parent_hears_that() -> None:
+    """The pipe that tells it things ends with the process that holds it."""
+    parent = f"""
+import sys, subprocess
+child = subprocess.Popen([sys.executable, "-I", "-S", "-c", {CHILD!r}], stdin=subprocess.PIPE)
+child.stdin.write(b'{{"name": "orphan"}}\\n'); child.stdin.flush()
+input()
+"""
+    with Told(parent) as told:
+        told.loop.until(lambda: {"up": "orphan"}.items() <= told.said[-1].items() if told.said else False)
+        told.child.kill()
+        told.loop.until(lambda: told.ends)
+        assert told.said[-1] == {"alone": True}, "it was heard until the end"
+
+
+def test_messages_are_cut_out_of_lines_and_the_rest_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    lines = Lines()
+    with caplog.at_level(logging.INFO):
+        assert lines.feed(b'{"up": 1}\nhel') == [{"up": 1}]
+        assert lines.feed(b'lo\n[1]\n{"fai') == []
+        assert lines.feed(b'led": "x"}\n') == [{"failed": "x"}]
+    assert caplog.messages == ["hello", "[1]"]
+
+
+def test_a_line_without_end_is_dropped() -> None:
+    lines = Lines()
+    assert lines.feed(b"x" * (LINE_MAX + 1)) == []
+    assert lines.feed(b'\n{"up": 1}\n') == [{"up": 1}]
+
+
+def test_a_message_is_one_line() -> None:
+    line = line_of({"failed": "a\nb"})
+    assert line.count(b"\n") == 1
+    assert Lines().feed(line) == [{"failed": "a\nb"}]
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [(0, "exit code 0"), (2, "exit code 2"), (-9, "killed by SIGKILL"), (-200, "killed by signal 200")],
+)
+def test_why_a_process_ended(code: int, cause: str) -> None:
+    assert cause_of(code) == cause

@@ -1,0 +1,76 @@
+"""A broker's file is read before anything is started; what the standard refuses is refused in its words."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.disk import RealDisk
+from engine.options import Setting
+from gateway.container.plan import CONNECTION, BrokerIdentity, Refusal, plan_of, settings_of_broker
+
+
+def plan(folder: Path, text: str) -> tuple[BrokerIdentity, int]:
+    file = folder / "broker.conf"
+    file.write_text(text)
+    found = plan_of(str(file), RealDisk(), "host")
+    assert found.path == str(file)
+    return found.identity, found.port
+
+
+def test_a_master_has_the_id_0_and_a_slave_its_own(tmp_path: Path) -> None:
+    text = "brokerClusterName=c\nbrokerName=a\nbrokerId=3\nlistenPort=30911\n"
+    assert plan(tmp_path, text) == (("c", "a", 0), 30911)
+    assert plan(tmp_path, text + "brokerRole=SLAVE\n") == (("c", "a", 3), 30911)
+
+
+def test_what_a_file_does_not_say_is_as_for_any_broker(tmp_path: Path) -> None:
+    identity, port = plan(tmp_path, "")
+    assert (identity, port) == (("DefaultCluster", "host", 0), 10911)
+    assert identity.canonical_name == "DefaultCluster_host_0"
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("brokerRole=SLAVE\n", "slave broker id must be > 0"),
+        ("inSyncReplicas=2\n", "invalid replicas number"),
+        ("totalReplicas=3\ninSyncReplicas=1\nminInSyncReplicas=2\n", "invalid replicas number"),
+        (
+            "duplicationEnable=true\n",
+            "Can not add broker to container when duplicationEnable is true currently",
+        ),
+        ("flushDiskType=SYNC\n", "start broker failed, .*broker.conf:1: flushDiskType=SYNC: .*"),
+    ],
+)
+def test_a_file_that_is_refused(tmp_path: Path, text: str, remark: str) -> None:
+    with pytest.raises(Refusal, match=f"^{remark}$"):
+        plan(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("path", "remark"),
+    [
+        (None, "addBroker config path is empty"),
+        ("", "addBroker config path is empty"),
+        ("/no/such/file", "addBroker properties empty"),
+    ],
+)
+def test_no_file(path: str | None, remark: str) -> None:
+    with pytest.raises(Refusal, match=f"^{remark}$"):
+        plan_of(path, RealDisk(), "host")
+
+
+def test_connections_and_name_servers_are_the_containers() -> None:
+    own = [Setting("brokerName", "a"), Setting("listenPort", "1"), Setting("namesrvAddr", "own:1")]
+    files = [*own, Setting("serverChannelMaxIdleTimeSeconds", "5"), Setting("bindAddress", "0.0.0.0")]
+    told = [Setting("bindAddress", "127.0.0.1"), Setting("namesrvAddr", "shared:1")]
+    settings, passed_over = settings_of_broker(files, told)
+    assert settings == [*own[:2], *told]
+    assert passed_over == ["bindAddress", "namesrvAddr", "serverChannelMaxIdleTimeSeconds"]
+    settings, passed_over = settings_of_broker(files, [])
+    assert settings == own
+
+
+def test_a_port_is_each_brokers_own() -> None:
+    assert "listenPort" not in CONNECTION
+    assert "tls.server.mode" in CONNECTION

@@ -1,0 +1,160 @@
+"""What becomes of brokers, with a clock that is moved by hand; no process anywhere."""
+
+import pytest
+
+from engine.clock import ManualClock
+from engine.options.container import ContainerOptions
+from gateway.container.plan import BrokerIdentity, Plan, Refusal
+from gateway.container.supervision import Act, Charge, End, State, Supervision
+
+
+def plan(name: str = "a", broker_id: int = 0) -> Plan:
+    return Plan(BrokerIdentity("c", name, broker_id), f"/{name}.conf", 10911)
+
+
+class World:
+    """Supervision with the default waits: 1 s doubling to 60 s, 60 s to stop."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.options = ContainerOptions()
+        self.all = Supervision(self.options, self.clock)
+
+    def up(self, name: str = "a") -> Charge:
+        charge = self.all.add(plan(name))
+        self.all.launched(charge, 7)
+        self.all.up(charge, "here:1")
+        return charge
+
+    def crash(self, charge: Charge) -> float:
+        """Let it end by itself; the seconds until it is to be started."""
+        assert self.all.ended(charge, "killed by SIGKILL") is End.CRASHED
+        wait = self.all.wait()
+        assert wait is not None and charge.delay == pytest.approx(wait)
+        self.clock.advance(round(wait * 1000) - 1)
+        assert self.all.due() == []
+        self.clock.advance(1)
+        assert self.all.due() == [(charge, Act.START)]
+        assert self.all.due() == []
+        self.all.launched(charge, 8)
+        return wait
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_broker_that_ends_by_itself_is_started_again_and_later_each_time(world: World) -> None:
+    charge, waits = world.up(), []
+    for _ in range(8):
+        waits.append(world.crash(charge))
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert charge.starts == 9
+
+
+def test_who_stayed_up_for_long_is_started_again_soon(world: World) -> None:
+    charge = world.up()
+    assert world.crash(charge) == 1
+    world.all.up(charge, "here:1")
+    world.clock.advance(59_000)
+    assert world.crash(charge) == 2
+    world.all.up(charge, "here:1")
+    world.clock.advance(60_001)
+    assert world.crash(charge) == 1
+
+
+def test_time_that_a_start_takes_is_not_time_up(world: World) -> None:
+    charge = world.up()
+    world.crash(charge)
+    world.clock.advance(120_000)
+    assert world.crash(charge) == 2
+
+
+def test_a_broker_that_was_never_up_is_forgotten(world: World) -> None:
+    charge = world.all.add(plan())
+    world.all.launched(charge, 7)
+    assert world.all.ended(charge, "exit code 2") is End.FAILED
+    assert len(world.all) == 0
+    world.all.add(plan())
+
+
+def test_the_same_broker_twice_is_refused_in_the_standards_words(world: World) -> None:
+    charge = world.up()
+    with pytest.raises(Refusal, match=r"^c_a_0 has already been added to current broker container$"):
+        world.all.add(plan())
+    world.all.ended(charge, "exit code 1")
+    with pytest.raises(Refusal, match="already"):
+        world.all.add(plan())
+    world.all.add(plan("a", 1))
+
+
+def test_a_container_has_its_limit(world: World) -> None:
+    world.options.max_brokers = 1
+    world.up()
+    with pytest.raises(Refusal, match="maxBrokers"):
+        world.all.add(plan("b"))
+
+
+def test_a_broker_that_is_removed_may_end(world: World) -> None:
+    charge = world.up()
+    assert world.all.remove(charge)
+    assert charge.state is State.STOPPING
+    world.clock.advance(1000)
+    assert world.all.remove(charge), "asked twice"
+    assert world.all.wait() == pytest.approx(59)
+    assert world.all.ended(charge, "exit code 0") is End.WANTED
+    assert len(world.all) == 0 and world.all.wait() is None
+
+
+def test_a_broker_that_does_not_stop_is_killed_once(world: World) -> None:
+    charge = world.up()
+    world.all.remove(charge)
+    world.clock.advance(60_000)
+    assert world.all.due() == [(charge, Act.KILL)]
+    world.clock.advance(60_000)
+    assert world.all.due() == []
+    assert world.all.ended(charge, "killed by SIGKILL") is End.WANTED
+
+
+def test_a_broker_that_waits_is_removed_at_once(world: World) -> None:
+    charge = world.up()
+    world.all.ended(charge, "exit code 1")
+    assert not world.all.remove(charge)
+    assert len(world.all) == 0 and world.all.wait() is None
+
+
+def test_that_it_is_up_says_nothing_about_one_that_stops(world: World) -> None:
+    charge = world.all.add(plan())
+    world.all.launched(charge, 7)
+    world.all.remove(charge)
+    world.all.up(charge, "here:1")
+    assert charge.state is State.STOPPING
+    assert world.all.ended(charge, "exit code 0") is End.WANTED
+
+
+def test_a_container_that_stops_takes_nobody(world: World) -> None:
+    world.all.stop()
+    with pytest.raises(Refusal, match="stops"):
+        world.all.add(plan())
+
+
+def test_what_a_broker_does_is_said_in_a_line(world: World) -> None:
+    charge = world.up()
+    assert charge.describe() == "up, process 7, here:1, restarts 0"
+    world.all.ended(charge, "killed by SIGSEGV")
+    assert charge.describe() == "waiting to be started again, restarts 0, last end: killed by SIGSEGV"
+    world.all.launched(charge, 9)
+    assert charge.describe() == "starting, process 9, restarts 1, last end: killed by SIGSEGV"
+
+
+def test_several_brokers_are_due_in_their_own_time(world: World) -> None:
+    first, second = world.up("a"), world.up("b")
+    world.all.ended(first, "x")
+    world.clock.advance(500)
+    world.all.ended(second, "x")
+    assert world.all.wait() == pytest.approx(0.5)
+    world.clock.advance(500)
+    assert world.all.due() == [(first, Act.START)]
+    world.clock.advance(500)
+    assert world.all.due() == [(second, Act.START)]
