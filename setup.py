@@ -18,6 +18,7 @@ HOT_MODULES = [
     "engine/store/file_queue.py",
     "engine/store/flush.py",
     "engine/store/index_file.py",
+    "engine/store/read_windows.py",
     "engine/store/reader.py",
     "engine/store/record.py",
     "engine/store/results.py",

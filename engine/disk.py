@@ -19,6 +19,11 @@ import shutil
 from typing import Protocol
 
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+PART_UNIT = mmap.ALLOCATIONGRANULARITY
+"""Where parts of a file may begin, in bytes."""
 
 
 class Window(Protocol):
@@ -33,6 +38,23 @@ class Window(Protocol):
 
     def close(self) -> None:
         """End the window; the buffer must not be used any more."""
+
+
+class Slices(Protocol):
+    """What gives bytes for a slice."""
+
+    def __getitem__(self, where: slice, /) -> bytes: ...
+
+
+class Part(Protocol):
+    """A part of a file seen as memory, to be read as long as it is there."""
+
+    @property
+    def buffer(self) -> Slices:
+        """The bytes as they are now; the part ends with the last reference to it."""
+
+    def is_ready(self, size: int) -> bool:
+        """Whether the first `size` bytes are in memory, so that reading them waits for nothing."""
 
 
 class FileSystem(Protocol):
@@ -53,6 +75,9 @@ class File(Protocol):
 
     def read_ready(self, offset: int, size: int) -> bytes | None:
         """Exactly `size` bytes from `offset`, or None when the disk would have to be waited for."""
+
+    def part(self, offset: int, size: int) -> Part | None:
+        """A part of the file as memory, from a multiple of `PART_UNIT` on; None where that cannot be had."""
 
     def read_ahead(self, offset: int, size: int) -> None:
         """Ask the system to have bytes in memory soon."""
@@ -169,6 +194,20 @@ class _RealWindow:
         self.buffer.close()
 
 
+class _RealPart:
+    def __init__(self, fd: int, offset: int, size: int) -> None:
+        self.buffer = mmap.mmap(fd, size, offset=offset)
+        self._address = ctypes.addressof(ctypes.c_char.from_buffer(self.buffer))
+        self._pages = ctypes.create_string_buffer(-(-size // mmap.PAGESIZE))
+
+    def is_ready(self, size: int) -> bool:
+        pages = -(-size // mmap.PAGESIZE)
+        address = ctypes.c_void_p(self._address)
+        return _LIBC.mincore(address, ctypes.c_size_t(size), self._pages) == 0 and (
+            self._pages.raw.count(1, 0, pages) == pages
+        )
+
+
 class RealFile:
     """A file of the operating system. Errors name its path."""
 
@@ -205,6 +244,14 @@ class RealFile:
                 raise
             return self.read(offset, size)  # a file system that cannot tell
         return bytes(buffer) if got == size else None
+
+    def part(self, offset: int, size: int) -> Part | None:
+        if not hasattr(_LIBC, "mincore"):
+            return None  # nothing tells whether it would wait
+        try:
+            return _RealPart(self._fd, offset, size)
+        except OSError:  # opened for reading only, or there is no more room to map
+            return None
 
     def read_ahead(self, offset: int, size: int) -> None:
         if hasattr(os, "posix_fadvise"):
@@ -270,7 +317,7 @@ class RealFileSystem:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+        self._syncfs = getattr(_LIBC, "syncfs", None)
 
     def sync(self) -> None:
         if self._syncfs is None:

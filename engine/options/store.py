@@ -166,9 +166,10 @@ class ReadOptions(Options):
         40, "Share of the machine's memory that counts as the log's fresh part.", unit="percent", high=100
     )
     newest_log_bytes: int = option(
-        64 << 20,
-        "Newest part of the log that is read without asking whether it is in memory.",
+        -1,
+        "Newest part of the log, taken to be in memory as it was written; -1: 1/32 of the machine's memory.",
         unit="bytes",
+        low=-1,
         high=LONG_MAX,
         ours=True,
     )

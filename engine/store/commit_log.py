@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.disk import File
+from engine.disk import File, Slices
 from engine.store.cold import ColdRead, Piece
 from engine.store.file_queue import FilePool, FileQueue, clear_tail
 from engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, store_timestamp
@@ -164,28 +164,33 @@ class CommitLog:
 
     def read_each(self, places: Sequence[tuple[int, int, int]]) -> list[bytes | None]:
         """`read` for each (anything, offset, size): the way for records that lie apart."""
-        if not (self.files.pool.may_wait or places[0][1] >= self.position - self.newest):
-            return self._read_each_ready(places)
         found: list[bytes | None] = []
-        start = end = -1
-        file: File | None = None
-        for _, offset, size in places:
-            if file is None or not start <= offset <= end - size:
-                start = offset - offset % self.file_size
-                file = self.files.file(start) if start in self.files.starts else None
-                end = min(start + self.file_size, self.position)
-            data = file.read(offset - start, size) if file is not None and offset + size <= end else b""
-            found.append(data if len(data) == size else None)
-        return found
-
-    def _read_each_ready(self, places: Sequence[tuple[int, int, int]]) -> list[bytes | None]:
-        found: list[bytes | None] = []
+        buffer: Slices | None = None
+        begin = end = 0
         for number, (_, offset, size) in enumerate(places):
+            if buffer is None or not begin <= offset <= end - size:
+                window = self._window(offset)
+                if window is not None:
+                    buffer, begin, end = window
+            if buffer is not None and begin <= offset <= end - size:
+                found.append(buffer[offset - begin : offset - begin + size])
+                continue
             try:
                 found.append(self.read(offset, size))
             except ColdRead:
                 raise ColdRead(offset, self.pieces(places[number:])) from None
         return found
+
+    def _window(self, offset: int) -> tuple[Slices, int, int] | None:
+        """What is in memory around an offset, and where in the log that begins and ends."""
+        files = self.files
+        start = offset - offset % self.file_size
+        if not 0 <= offset < self.position or start not in files.starts:
+            return None
+        length = min(self.position - start, self.file_size)
+        place, windows = (files.directory, start), files.pool.windows
+        window = windows.get(place, files.file(start), offset - start, length, self.file_size)
+        return None if window is None else (window[0], start + window[1], start + window[2])
 
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
         """Where each (anything, offset, size) lies; those that are not in the log are left out."""

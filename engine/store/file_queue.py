@@ -15,6 +15,7 @@ from collections.abc import Callable
 from engine.disk import Disk, File
 from engine.errors import CorruptFile
 from engine.store.cold import ColdRead
+from engine.store.read_windows import ReadWindows
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class FilePool:
 
     `unsynced` collects directories in which files were made, for whoever makes the names durable; `remove`
     is given the path of an old file that nobody reads any more. While `may_wait` is false, reading what is
-    not in memory raises `ColdRead`.
+    not in memory raises `ColdRead`. `windows` are the parts of these files that are seen as memory.
     """
 
     def __init__(self, disk: Disk, limit: int = 512) -> None:
@@ -37,6 +38,7 @@ class FilePool:
         self.unsynced: set[str] = set()
         self.remove: Callable[[str], None] = disk.unlink
         self.may_wait = True
+        self.windows = ReadWindows()
         self._limit = limit
         self._files: OrderedDict[tuple[str, int], File] = OrderedDict()
 
@@ -59,6 +61,7 @@ class FilePool:
     def forget(self, directory: str, start: int) -> None:
         """Drop a file, as it is about to go."""
         self._files.pop((directory, start), None)
+        self.windows.forget(directory, start)
 
     def note_directory(self, directory: str) -> None:
         """Note that a directory, and perhaps the two above it, may be new."""
@@ -70,6 +73,7 @@ class FilePool:
     def clear(self) -> None:
         """Drop all files."""
         self._files.clear()
+        self.windows.clear()
 
 
 class FileQueue:

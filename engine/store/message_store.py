@@ -70,6 +70,8 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 _SAMPLE_MILLIS = 1000
+_NEWEST_SHARE = 32
+"""The part of the machine's memory that is taken to hold the newest of the log: docs/decisions/0006."""
 
 
 class MessageStore:
@@ -99,9 +101,9 @@ class MessageStore:
         self.on_arrivals = on_arrivals
         self._root = options.store_path_root_dir or os.path.expanduser("~/store")
         directory = options.store_path_commit_log or f"{self._root}/commitlog"
-        self._log = CommitLog(
-            FilePool(disk), directory, options.mapped_file_size_commit_log, options.newest_log_bytes
-        )
+        memory = total_memory() if memory is None else memory
+        newest = memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
+        self._log = CommitLog(FilePool(disk), directory, options.mapped_file_size_commit_log, newest)
         self._queues = _queues(options, disk, self._root, is_batch_topic)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
@@ -133,13 +135,7 @@ class MessageStore:
             options, disk, clock, self._log, self._queues, self._index, self._removals
         )
         self._inspection = Inspection(self._log, options.check_crc_on_read)
-        self._reader = Reader(
-            options,
-            self._log,
-            self._queues.pool,
-            self._inspection,
-            total_memory() if memory is None else memory,
-        )
+        self._reader = Reader(options, self._log, self._queues.pool, self._inspection, memory)
         self._key_query = KeyQuery(options, clock, self._index, self._log, self._record_at)
         self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self.statistics = Statistics(clock.millis())

@@ -28,7 +28,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from engine.disk import File, FileSystem, Window
+from engine.disk import File, FileSystem, Part, Window
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
@@ -200,6 +200,24 @@ class _CrashWindow:
         self.buffer.release()
 
 
+class _CrashPart:
+    def __init__(self, file: CrashFile, offset: int, size: int) -> None:
+        self._file = file
+        self._offset = offset
+        self._size = size
+
+    @property
+    def buffer(self) -> _CrashPart:
+        return self
+
+    def __getitem__(self, where: slice, /) -> bytes:
+        begin, end, _ = where.indices(self._size)
+        return self._file.read(self._offset + begin, end - begin)
+
+    def is_ready(self, size: int) -> bool:
+        return size <= self._size and self._file.is_ready(self._offset, size)
+
+
 class CrashFile:
     """A file of a `CrashDisk`."""
 
@@ -213,9 +231,15 @@ class CrashFile:
         end = min(offset + size, self._inode.size)
         return bytes(self._inode.data[offset:end]).ljust(max(0, end - offset), b"\0")
 
+    def is_ready(self, offset: int, size: int) -> bool:
+        """Whether there are such bytes, in memory."""
+        return offset + size <= self._inode.size
+
     def read_ready(self, offset: int, size: int) -> bytes | None:
-        data = self.read(offset, size)
-        return data if len(data) == size else None
+        return self.read(offset, size) if self.is_ready(offset, size) else None
+
+    def part(self, offset: int, size: int) -> Part | None:
+        return _CrashPart(self, offset, size)
 
     def read_ahead(self, offset: int, size: int) -> None:
         return

@@ -145,7 +145,7 @@ class Header:
         if spelling:
             fields = tuple(one._replace(wire_name=spelling.get(one.name, one.wire_name)) for one in fields)
         cls.__fields__ = fields
-        _compile(cls, fields)
+        _put_off(cls)
         for number in (code,) if isinstance(code, int) else code:
             if _REQUEST_HEADERS.setdefault(int(number), cls) is not cls:
                 raise TypeError(f"request code {number} has two headers")
@@ -210,7 +210,26 @@ def _wire_type(hint: Any) -> WireType:
 # every request: straight code is about three times as fast as a loop over the fields.
 
 
-def _compile(cls: type[Header], fields: tuple[Field, ...]) -> None:
+def _put_off(cls: type[Header]) -> None:
+    """Compile the three when one of them is first called, for a short start: of most headers none ever is."""
+
+    def __init__(self: Header, **values: Any) -> None:
+        _compile(cls)
+        self.__init__(**values)  # type: ignore[misc]
+
+    def decode(ext: Mapping[str, str]) -> Header:
+        _compile(cls)
+        return cls.decode(ext)
+
+    def encode(self: Header) -> dict[str, str]:
+        _compile(cls)
+        return self.encode()
+
+    _take_over(cls, {"__init__": __init__, "decode": decode, "encode": encode})
+
+
+def _compile(cls: type[Header]) -> None:
+    fields = cls.__fields__
     names: dict[str, Any] = {"cls": cls, "new": cls.__new__, "explain": _explain, "fields": fields}
     for field in fields:
         names[f"texts_{field.type.name}"] = field.type.texts
@@ -218,6 +237,10 @@ def _compile(cls: type[Header], fields: tuple[Field, ...]) -> None:
     source = [*_constructor_source(fields), *_decode_source(fields), *_encode_source(fields)]
     functions: dict[str, Callable[..., Any]] = {}
     exec(compile("\n".join(source), f"<header {cls.__name__}>", "exec"), names, functions)
+    _take_over(cls, functions)
+
+
+def _take_over(cls: type[Header], functions: Mapping[str, Callable[..., Any]]) -> None:
     for name, function in functions.items():
         function.__qualname__ = f"{cls.__qualname__}.{name}"
         function.__module__ = cls.__module__

@@ -34,7 +34,6 @@ from gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
 log = logging.getLogger(__name__)
 
 RequestFunction = Callable[[Any, Call], "Reply | Deferred[Reply]"]
-Decode = Callable[[Mapping[str, str]], Header]
 
 _GO_AWAY = Reply(ResponseCode.GO_AWAY, remark="please go away")
 _BUSY = Reply(ResponseCode.SYSTEM_BUSY, remark="[OVERLOAD]system busy, start flow control for a while")
@@ -69,8 +68,8 @@ class Dispatcher:
         hooks: Sequence[Hook] = (),
     ) -> None:
         self._context = context
-        self._table: dict[int, tuple[RequestFunction, Decode | None]] = {
-            int(code): (function, _decode_of(int(code))) for code, function in table.items()
+        self._table: dict[int, tuple[RequestFunction, type[Header] | None]] = {
+            int(code): (function, request_header(int(code))) for code, function in table.items()
         }
         self._reasons = {int(code): reason for code, reason in unsupported.items()}
         self._millis = clock.millis
@@ -90,11 +89,11 @@ class Dispatcher:
             entry = self._table.get(command.code)
             if entry is None:
                 return self._finish(self._unsupported(call), call)
-            function, decode = entry
+            function, header = entry
             for before in self._before:
                 before(call)
-            if decode is not None:
-                call.header = decode(command.ext_fields)
+            if header is not None:
+                call.header = header.decode(command.ext_fields)
             reply: Any = function(self._context, call)
         except Exception as error:
             return self._finish(_reply_to(error, call), call)
@@ -143,11 +142,6 @@ def encode_reply(request: RemotingCommand, reply: Reply) -> bytes:
     if reply.ext:
         fields = reply.ext if fields is None else fields | reply.ext
     return encode_response(request, reply.code, fields, reply.body, reply.remark)
-
-
-def _decode_of(code: int) -> Decode | None:
-    header = request_header(code)
-    return None if header is None else header.decode
 
 
 def _reply_to(error: BaseException, call: Call) -> Reply:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.disk import Disk, ReadOnlyDisk, RealDisk, make_directories, total_memory
+from engine.disk import PART_UNIT, Disk, ReadOnlyDisk, RealDisk, make_directories, total_memory
 from engine.testing.crash_disk import SECTOR, CrashDisk
 
 
@@ -50,6 +50,35 @@ def test_a_window_and_the_file_show_the_same_bytes(place: tuple[Disk, str]) -> N
     window.forget()
     assert bytes(window.buffer[0:4]) == b"slot"
     window.close()
+
+
+def test_a_part_shows_the_bytes_as_they_are_now(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    file = disk.open(f"{folder}/a", create=True)
+    file.truncate(3 * PART_UNIT)
+    file.write(PART_UNIT, b"abcdef")
+    part = file.part(PART_UNIT, PART_UNIT)
+    assert part is not None
+    assert part.is_ready(6)
+    assert part.buffer[2:4] == b"cd"
+    file.write(PART_UNIT + 2, b"CD")
+    assert part.buffer[0:6] == b"abCDef"
+    assert type(part.buffer[0:6]) is bytes
+
+
+def test_a_part_says_what_is_not_in_memory(tmp_path: Path) -> None:
+    file = RealDisk().open(str(tmp_path / "a"), create=True)
+    file.truncate(4 * PART_UNIT)
+    part = file.part(0, 4 * PART_UNIT)
+    assert part is not None and not part.is_ready(4 * PART_UNIT)
+    file.write(0, b"a" * 2 * PART_UNIT)
+    assert part.is_ready(2 * PART_UNIT)
+    assert not part.is_ready(2 * PART_UNIT + 1)
+
+
+def test_who_only_reads_has_no_parts(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a" * PART_UNIT)
+    assert ReadOnlyDisk().open(str(tmp_path / "a")).part(0, PART_UNIT) is None
 
 
 def test_names_come_and_go(place: tuple[Disk, str]) -> None:
