@@ -145,9 +145,44 @@ def apache_broker(
     return Part(command, folder / "broker.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
 
 
-def _apache_command(folder: Path, jvm: Sequence[str], main: str, version: str = CURRENT) -> list[str]:
+def apache_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]) -> Part:
+    """Apache's broker container with these brokers; also takes the port two below."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "container.conf"
+    listed = f"brokerConfigPaths={':'.join(map(str, brokers))}\n" if brokers else ""
+    config.write_text(f"listenPort={port}\nbindAddress={HOST}\n{listed}")
+    main = "org.apache.rocketmq.container.BrokerContainerStartup"
+    command = _apache_command(folder, TEST_JVM, main, jars="container")
+    command += ["-c", str(config), "-n", namesrv]
+    return Part(command, folder / "container.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
+
+
+def our_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]) -> Part:
+    """Our broker container with these brokers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-c", "from gateway.cli.main import main; main()", "container", "--bind", HOST]
+    command += ["--port", str(port), "-n", namesrv]
+    command += ["-b", ":".join(map(str, brokers))] if brokers else []
+    return Part(command, folder / "container.log", "ready", [f"{HOST}:{port}"], _our_env())
+
+
+def contained_broker(kind: str, folder: Path, port: int, settings: Settings) -> Path:
+    """The file of a broker that a container of that kind is to run, with a store of its own."""
+    store = folder / "store"
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = {**BASE_SETTINGS, "brokerIP1": HOST, "listenPort": str(port)}
+    chosen |= {"storePathRootDir": str(store), "storePathCommitLog": str(store / "commitlog")}
+    chosen |= APACHE_TEST_SETTINGS if kind == "apache" else {}
+    config = folder / "broker.conf"
+    config.write_text("".join(f"{name}={value}\n" for name, value in {**chosen, **settings}.items()))
+    return config
+
+
+def _apache_command(
+    folder: Path, jvm: Sequence[str], main: str, version: str = CURRENT, jars: str = "server"
+) -> list[str]:
     options = [*jvm, *OPENS, f"-Duser.home={folder}"]
-    return ["java", *options, "-cp", class_path("server", version), main]
+    return ["java", *options, "-cp", class_path(jars, version), main]
 
 
 def _apache_env(folder: Path) -> dict[str, str]:

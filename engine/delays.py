@@ -14,7 +14,8 @@ Standard: `HookUtils.handleScheduleMessage`, `ScheduleMessageService`.
 
 import logging
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine import members
@@ -31,6 +32,7 @@ from engine.message import (
     PROPERTY_TIMER_DELAY_MS,
     PROPERTY_TIMER_DELAY_SEC,
     PROPERTY_TIMER_DELIVER_MS,
+    PROPERTY_UNIQ_KEY,
     SCHEDULE_TOPIC,
     TRANS_HALF_TOPIC,
     Message,
@@ -126,6 +128,18 @@ def restored(stored: StoredMessage) -> Message:
     )
 
 
+def _trace(stored: StoredMessage) -> tuple[str, int, str, str, int]:
+    """What a message is known by, while it waits and when it was delivered."""
+    properties = stored.properties
+    return (
+        properties.get(PROPERTY_UNIQ_KEY, ""),
+        stored.born_timestamp,
+        properties.get(PROPERTY_REAL_TOPIC, ""),
+        properties.get(PROPERTY_REAL_QUEUE_ID, ""),
+        stored.reconsume_times,
+    )
+
+
 class _Level:
     """Where one level stands: its next message, when that is due if known, and failures with it."""
 
@@ -214,6 +228,43 @@ class DelaySchedule:
         version = DataVersion.from_json(told.get("dataVersion"))
         self._is_dirty |= version != self.data_version
         self.data_version = version
+
+    def take_over(self, delivered: Iterable[StoredMessage]) -> None:
+        """Go on in a master's place, behind what it delivered since it last said how far it was.
+
+        `delivered` are messages of the log of that time, among which those are.
+        """
+        found = Counter(
+            _trace(stored)
+            for stored in delivered
+            if stored.topic == stored.properties.get(PROPERTY_REAL_TOPIC)
+        )
+        for queue in self._queues:
+            while found:
+                units = self._units(queue, 1)
+                stored = self._store.look_up(units[0][0]) if units else None
+                if stored is None or not found[_trace(stored)]:
+                    break
+                found[_trace(stored)] -= 1
+                queue.advance()
+        self._is_dirty = True
+        self.data_version.next(self._clock.millis())
+
+    def take_back(self, told: Mapping[str, Any]) -> None:
+        """Go on behind what a slave delivered in our place, as its `to_json` says. Raises `ConfigError`.
+
+        Standard: `BrokerPreOnlineService.syncMetadataReverse`, which takes all from a newer version.
+        """
+        table = members.read(told, "offsetTable", dict[Any, Any]())
+        known = {int(level): int(offset) for level, offset in table.items()}
+        for queue in self._queues:
+            end = self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id)
+            offset = min(known.get(queue.number, 0), end)
+            if offset > queue.offset:
+                log.info("delay level %d goes on at %d, not %d", queue.number, offset, queue.offset)
+                queue.offset = offset
+                queue.due = None
+                self._is_dirty = True
 
     def tick(self, now: int) -> int:
         """Deliver what is due at `now` (ms since the epoch); gives how many messages were delivered."""
@@ -315,6 +366,8 @@ class DelaySchedule:
             self._end = result.end_offset
         elif result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
             log.error("delay level %d leaves out message %d: %s", queue.number, queue.offset, result.remark)
+        elif result.status is PutStatus.PUT_TO_REMOTE_BROKER_FAIL:
+            return False
         else:
             log.warning("delay level %d waits: %s", queue.number, result.remark or result.status.name)
             queue.paused_until = now + PAUSE_MILLIS

@@ -1,6 +1,6 @@
 """Spark and RocketMQ: a data source, an offline reader of store files, and jobs that are ready to run.
 
-The way through it, from what decides to what acts; nothing before `source` knows Spark:
+The way through it, from what decides to what acts; nothing before `sink` knows Spark:
 
     errors        what can go wrong, in words that say what to do
     options       every option; `request` what a query asks, judged as a whole
@@ -10,7 +10,9 @@ The way through it, from what decides to what acts; nothing before `source` know
     rows          raw rows out of stored bytes; `columns` as buffers in Arrow's layout, `arrow` as batches
     brokers       questions to servers; `query` those of a driver, `reading` what a task reads
     outgoing      rows as messages; `sending` what a task sends
-    source        the format `rocketmq`: what Spark calls
+    verdicts      which half messages are to be committed, noted in a `folder`; `halves` what a task of a
+                  transaction sends, `ending` what brokers are told, `transactions` the driver's side
+    sink, source  the format `rocketmq`: what Spark calls to write and to read
     files         splitting and scanning commit-log files; `store_source` the format `rocketmq-store`
     jobs          archive, replay, orders, traffic; what `mqgateway pipeline` runs
 

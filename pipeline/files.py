@@ -28,7 +28,7 @@ from engine.store.record import (
     examine,
 )
 from pipeline.errors import BadOption, PipelineError
-from pipeline.rows import Rows, stored_row
+from pipeline.rows import Rows, rows_of
 
 log = logging.getLogger(__name__)
 
@@ -214,10 +214,11 @@ def add_found(rows: Rows, found: Found | Damage, selection: Selection, counts: C
     stored = decode(found.data)
     if not selection.has(stored.topic):
         return
-    counts.rows += 1
-    rows.add(*stored_row(stored))
-    rows.topics.append(stored.topic.encode())
-    rows.notes.append(None)
+    for row in rows_of(found.data, stored):
+        counts.rows += 1
+        rows.add(*row)
+        rows.topics.append(stored.topic.encode())
+        rows.notes.append(None)
 
 
 def _is_log_file(name: str) -> bool:

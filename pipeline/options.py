@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from engine.message import validate_group, validate_topic
 from engine.options import TlsOptions
 from engine.options.option import BadValue, Option, closest, format_value, option, options_of
 from engine.options.option_set import Options
@@ -114,6 +115,15 @@ class SinkOptions(ServerOptions):
         "`query` stands for the id of the streaming query.",
         ours=True,
     )
+    transactional: bool = option(
+        False, "Let rows be seen when the batch is committed, and not before.", ours=True
+    )
+    transaction_log: str = option(
+        "",
+        "Folder of the driver (path or URI) in which transactions are noted; of streams by default "
+        "`rocketmq-transactions` in the checkpoint.",
+        ours=True,
+    )
     send_timeout_ms: int = option(
         10_000, "Longest time of a send with all its tries.", unit="ms", low=1, ours=True
     )
@@ -197,11 +207,52 @@ def parse_tls(given: Mapping[str, str]) -> TlsOptions:
     return tls
 
 
+def of_servers(given: Mapping[str, str]) -> dict[str, str]:
+    """What says whom to ask and how, without the topic: the same for a source and the sinks of one query."""
+    known = {one.name.lower() for one in options_of(ServerOptions)} - {"topic"}
+    return {
+        name: text for name, text in given.items() if name.lower() in known or name.lower().startswith("tls.")
+    }
+
+
 def required(options: Options, *attributes: str) -> None:
     """Refuse options that are empty though they are needed. Raises `BadOption`."""
     for one in options_of(type(options)):
         if one.attribute in attributes and not getattr(options, one.attribute):
             raise BadOption(one.name, "", "is needed", one.meaning)
+
+
+def check_servers(options: ServerOptions, given: Mapping[str, str]) -> TlsOptions:
+    """Refuse what cannot reach a server: no address or none that is one, half a key, TLS that is set up and
+    off. The options of TLS are given back. Raises `BadOption`."""
+    required(options, "name_server")
+    for address in options.name_server.split(";"):
+        host, _, port = address.strip().rpartition(":")
+        if address.strip() and not (host and "/" not in host and port.isdigit() and 0 < int(port) < 65536):
+            what, right = f"{address.strip()!r} is no address", "write host:port, several joined by `;`"
+            raise BadOption("nameServer", options.name_server, what, right)
+    if options.access_key and not options.secret_key:
+        raise BadOption("secretKey", "", "is needed", "accessKey and secretKey belong together")
+    if not options.access_key and (options.secret_key or options.security_token):
+        raise BadOption("accessKey", "", "is needed", "accessKey and secretKey belong together")
+    tls = parse_tls(given)
+    set_up = [name for name in given if name.lower().startswith("tls.")]
+    if set_up and not options.use_tls:
+        raise BadOption(
+            "useTLS", "false", f"{set_up[0]} is given as well", "set useTLS to true, or leave it out"
+        )
+    if tls.tls_client_auth_server and tls.tls_test_mode_enable:
+        what, right = "no server is checked in test mode", "set it to false for tls.client.authServer"
+        raise BadOption("tls.test.mode.enable", "true", what, right)
+    return tls
+
+
+def check_names(option: str, text: str, chosen: Iterable[str], *, is_group: bool = False) -> None:
+    """Refuse names of topics, or of groups, that no broker would take. Raises `BadOption`."""
+    for name in chosen:
+        remark = (validate_group if is_group else validate_topic)(name)
+        if remark:
+            raise BadOption(option, text, remark.rstrip("."))
 
 
 def names(text: str) -> list[str]:

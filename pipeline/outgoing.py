@@ -55,6 +55,8 @@ from pipeline.options import SinkOptions
 
 SPARK_ID = "SPARK_ID"
 """Property that tells repeats: key, batch, partition, number of the row."""
+SPARK_TRANSACTION = "SPARK_TRANSACTION"
+"""Property of what was sent in a transaction: query and batch."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "body": ("string", "binary"),
@@ -93,6 +95,7 @@ _MADE_BY_OTHERS = frozenset(
         PROPERTY_UNIQ_KEY,
         PROPERTY_WAIT_STORE_MSG_OK,
         SPARK_ID,
+        SPARK_TRANSACTION,
     }
 )
 
@@ -111,6 +114,20 @@ def check_columns(types: Mapping[str, str], options: SinkOptions) -> None:
     for option, name in (("orderColumn", options.order_column), ("paceColumn", options.pace_column)):
         if name and name not in types:
             raise BadOption(option, name, "is no column", f"there are {', '.join(types)}")
+
+
+def check_transactional(types: Mapping[str, str], options: SinkOptions, folder: str) -> None:
+    """Refuse what cannot be in a transaction, or has no `folder` to note it in. Raises `BadOption`."""
+    delays = [name for name in ("delayLevel", "delayMillis", "deliverAt") if name in types]
+    if delays:
+        right = "drop the column, or write without transactional"
+        raise BadOption("transactional", "true", f"half messages have no {delays[0]}", right)
+    if options.pace_column:
+        right = "leave it out, or write without transactional"
+        raise BadOption("paceColumn", options.pace_column, "rows are seen when the batch is committed", right)
+    if not folder:
+        right = "name a folder that the driver finds again when it is restarted"
+        raise BadOption("transactionLog", "", "is needed for transactional", right)
 
 
 def as_message(row: Mapping[str, Any], topic: str) -> Message:

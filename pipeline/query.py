@@ -51,6 +51,9 @@ class Query:
         bounds = self._brokers.bounds(queues)
         start = self._offsets(request.start, queues, bounds)
         end = self._offsets(request.end, queues, bounds)
+        if request.start.kind in (PositionKind.TIME, PositionKind.TIMES):
+            # Nothing of that time may lie before the end that is asked for: then there is nothing to read.
+            start = {queue: min(offset, end[queue]) for queue, offset in start.items()}
         found = ranges(start, end, bounds, options.fail_on_data_loss)
         found = narrowing.narrowed(found, self._brokers)
         return split(found, options.min_partitions, options.max_partitions_per_queue)

@@ -1,8 +1,8 @@
 """What a query asks of the source, read from its options once and judged as a whole; pure.
 
 Refused are options that exclude one another, and what cannot be meant: a batch that begins at the end or ends
-at the begin, a stream with an end. `needs_all_queues` keeps the stock connector's rule that offsets given as
-JSON name every queue of a topic.
+before it begins, a stream with an end, an expression that no broker could read. `needs_all_queues` keeps the
+stock connector's rule that offsets given as JSON name every queue of a topic.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from engine.errors import FilterError
+from engine.filters.expressions import compile_expression
 from gateway.client.subscriptions import Sql
 from gateway.codec.bodies import MessageQueue
 from pipeline import columns
@@ -26,7 +28,8 @@ from pipeline.offsets import (
     parse_time,
     parse_times,
 )
-from pipeline.options import SourceOptions, names, parse, required
+from pipeline.options import SourceOptions, check_names, check_servers, names, parse
+from pipeline.planning import shown
 
 TAG, SQL92 = "TAG", "SQL92"
 
@@ -56,7 +59,8 @@ class Request:
 def read_request(given: Mapping[str, str], *, is_stream: bool) -> Request:
     """Judge the options of a query. Raises `BadOption`."""
     options = parse(SourceOptions, given)
-    required(options, "name_server")
+    check_servers(options, given)
+    check_names("consumerGroup", options.consumer_group, [options.consumer_group], is_group=True)
     topics, pattern = _topics(options)
     start = _position(options, "starting", LATEST_POSITION if is_stream else EARLIEST_POSITION)
     end = _position(options, "ending", LATEST_POSITION)
@@ -95,6 +99,7 @@ def _topics(options: SourceOptions) -> tuple[tuple[str, ...], re.Pattern[str] | 
     topics = tuple(names(options.topic))
     if not topics:
         raise BadOption("topic", options.topic, "is needed", "name a topic, or give topicPattern")
+    check_names("topic", options.topic, topics)
     return topics, None
 
 
@@ -131,6 +136,15 @@ def _refuse_batch(options: SourceOptions, start: Position, end: Position) -> Non
     if end == EARLIEST_POSITION or EARLIEST in end.offsets.values():
         right = "write latest, an offset, or -1 for the latest"
         raise BadOption("endingOffsets", options.ending_offsets, "a batch cannot end at the begin", right)
+    if start.kind is end.kind is PositionKind.TIME and end.time < start.time:
+        what = f"lies before startingTimestamp {options.starting_timestamp}"
+        raise BadOption("endingTimestamp", options.ending_timestamp, what, "let it end after it begins")
+    for queue, low in start.offsets.items():
+        high = end.offsets.get(queue, LATEST) if start.kind is end.kind else LATEST
+        if 0 <= high < low:
+            name = "endingOffsets" if end.kind is PositionKind.OFFSETS else "endingOffsetsByTimestamp"
+            what = f"{shown(queue)} is to end at {high}, before it begins at {low}"
+            raise BadOption(name, "...", what, "let every queue end after it begins")
 
 
 def _wanted(options: SourceOptions) -> str | Sql:
@@ -138,4 +152,11 @@ def _wanted(options: SourceOptions) -> str | Sql:
     if kind not in (TAG, SQL92):
         raise BadOption("expressionType", options.expression_type, f"not one of {TAG}, {SQL92}")
     text = options.sub_expression.strip() or "*"
-    return Sql(text) if kind == SQL92 else text
+    if kind == TAG:
+        return text
+    try:
+        compile_expression(text)
+    except FilterError as error:
+        right = "for example: a > 3 AND b IS NOT NULL"
+        raise BadOption("subExpression", text, f"is no SQL92 expression: {error}", right) from None
+    return Sql(text)

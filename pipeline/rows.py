@@ -104,12 +104,7 @@ class Rows:
     def _add_special(
         self, record: bytes, low: int, high: int, broker_name: str, tags: Collection[str]
     ) -> None:
-        stored = decode(record)
-        if stored.sys_flag & _MANY == _MANY:
-            found = [as_row(message) for message in read_record(record, broker_name)]
-        else:
-            found = [stored_row(stored)]
-        for head, body, properties in found:
+        for head, body, properties in rows_of(record, decode(record), broker_name):
             if low <= head[5] < high and (not tags or _tag_of(properties) in tags):
                 self.add(head, body, properties)
 
@@ -121,6 +116,15 @@ class Rows:
         self.topics.clear()
         self.notes.clear()
         self.size = 0
+
+
+def rows_of(record: bytes, stored: StoredMessage, broker_name: str = "") -> list[tuple[Head, bytes, bytes]]:
+    """The rows of a record, which was decoded to `stored`: several where it is a whole batch. One that cannot
+    be taken apart stays as it is."""
+    found: list[ReceivedMessage] = []
+    if stored.sys_flag & _MANY == _MANY:
+        found = read_record(record, broker_name)
+    return [as_row(message) for message in found] or [stored_row(stored)]
 
 
 def as_row(message: ReceivedMessage) -> tuple[Head, bytes, bytes]:

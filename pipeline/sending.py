@@ -28,6 +28,7 @@ from pipeline.brokers import Patience, client_settings, new_producer_client
 from pipeline.errors import SinkError
 from pipeline.options import SinkOptions
 from pipeline.outgoing import SPARK_ID, as_message, as_millis, goes_alone
+from pipeline.verdicts import Places
 
 _INT_MAX = 2**31 - 1
 
@@ -41,7 +42,7 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class _Under:
+class Under:
     """A batch under way."""
 
     messages: list[Message]
@@ -58,13 +59,11 @@ class TaskSender:
         self._loop = Loop.shared()
         self._client = new_producer_client(options, tls)
         settings = client_settings(options) | {"send_msg_timeout": options.send_timeout_ms}
-        self._producer = self._loop.do(
-            lambda: Producer(options.producer_group, self._loop, client=self._client, **settings)
-        )
+        self._producer = self._loop.do(lambda: self._new_producer(settings))
         self._loop.call(self._producer.start)
         self._queues: dict[str, list[MessageQueue]] = {}
         self._waiting: dict[Hashable, _Waiting] = {}
-        self._under: deque[_Under] = deque()
+        self._under: deque[Under] = deque()
         self._clock = SystemClock()
         self._pause = threading.Event()
         self.count = 0
@@ -104,6 +103,19 @@ class TaskSender:
             self._settle(self._under.popleft())
         return self.count
 
+    def places(self) -> tuple[Places, ...]:
+        """Where half messages lie; there are none."""
+        return ()
+
+    def take_back(self) -> None:
+        """The task has failed: what was sent stays sent."""
+
+    def _new_producer(self, settings: dict[str, Any]) -> Producer:
+        return Producer(self._options.producer_group, self._loop, client=self._client, **settings)
+
+    def _stored(self, results: list[SendResult]) -> None:
+        """These have been acknowledged."""
+
     def _keep_pace(self, when: datetime | None) -> None:
         """Wait until a row of that time is due; what was taken before it goes out first."""
         if when is None:
@@ -138,26 +150,29 @@ class TaskSender:
             for before in [one for one in self._under if one.queue == queue]:
                 self._under.remove(before)
                 self._settle(before)
-        self._under.append(_Under(messages, queue, self._submit(messages, queue)))
+        self._under.append(Under(messages, queue, self._submit(messages, queue)))
 
     def _submit(self, messages: list[Message], queue: MessageQueue | None) -> Future[Any]:
         if len(messages) == 1:
             return self._loop.submit(self._producer.send, messages[0], queue=queue)
         return self._loop.submit(self._producer.send_batch, messages, queue=queue)
 
-    def _settle(self, under: _Under) -> None:
+    def _settle(self, under: Under) -> None:
         """Wait for an acknowledgement; send again what may succeed later."""
         patience = Patience(self._options)
         outcome = under.outcome
         while True:
             try:
-                _check_stored(outcome.result())
+                result = outcome.result()
+                results = result if isinstance(result, list) else [result]
+                _check_stored(results)
+                self._stored(results)
                 return
             except ClientError as error:
                 self._wait(patience, error, under)
                 outcome = self._submit(under.messages, under.queue)
 
-    def _wait(self, patience: Patience, error: ClientError, under: _Under) -> None:
+    def _wait(self, patience: Patience, error: ClientError, under: Under) -> None:
         cause = error.__cause__ if isinstance(error.__cause__, ClientError) else error
         try:
             patience.wait(cause)
@@ -169,10 +184,10 @@ class TaskSender:
             ) from error
 
 
-def _check_stored(outcome: SendResult | list[SendResult]) -> None:
+def _check_stored(results: list[SendResult]) -> None:
     """Refuse nothing that is stored, but say that a slave or the disk was late: it may be lost with the
     broker. Raises `SinkError`."""
-    for result in outcome if isinstance(outcome, list) else [outcome]:
+    for result in results:
         if result.status is not SendStatus.SEND_OK:
             queue = result.queue
             raise SinkError(

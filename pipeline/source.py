@@ -1,4 +1,4 @@
-"""The data source `rocketmq`: what Spark calls, and nothing else; the rest of `pipeline` knows no Spark.
+"""The data source `rocketmq`: what Spark calls to read; `sink` is what it calls to write.
 
     spark.read.format("rocketmq").option("nameServer", ...).option("topic", ...).load()
     spark.readStream...            frame.write.mode("append")...            frame.writeStream...
@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pyspark import TaskContext
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -27,7 +26,6 @@ from pyspark.sql.datasource import (
     InputPartition,
     LessThan,
     LessThanOrEqual,
-    WriterCommitMessage,
 )
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -38,18 +36,17 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from pipeline import columns
-from pipeline.arrow import Batches, records
+from pipeline.arrow import Batches
 from pipeline.brokers import Brokers
 from pipeline.errors import BadOption
 from pipeline.offsets import Tree, as_tree, from_tree
-from pipeline.options import SinkOptions, parse, parse_tls, required
-from pipeline.outgoing import check_columns
+from pipeline.options import parse_tls
 from pipeline.planning import Range
 from pipeline.pushdown import Narrowing
 from pipeline.query import Query
 from pipeline.reading import RangeReader
 from pipeline.request import Request, read_request
-from pipeline.sending import TaskSender
+from pipeline.sink import BatchWriter, StreamWriter
 
 _OPERATORS: Mapping[type, str] = {
     EqualTo: "=",
@@ -59,9 +56,6 @@ _OPERATORS: Mapping[type, str] = {
     LessThan: "<",
     LessThanOrEqual: "<=",
 }
-BATCH_ID = "streaming.sql.batchId"
-QUERY_ID = "sql.streaming.queryId"
-QUERY = "query"
 
 
 class RocketMQDataSource(DataSource):
@@ -209,70 +203,3 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def stop(self) -> None:
         """The process ends with the query, and its connections with it."""
-
-
-class SentMessage(WriterCommitMessage):
-    """A task is done: how many rows it sent."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-
-def _write(given: Mapping[str, str], key: str | None, batches: Iterator[Any]) -> SentMessage:
-    options = parse(SinkOptions, given)
-    sender = TaskSender(options, parse_tls(given), key)
-    try:
-        for batch in batches:
-            sender.send(records(batch))
-        return SentMessage(sender.finish())
-    finally:
-        sender.close()
-
-
-def _checked_sink(given: Mapping[str, str], schema: StructType) -> SinkOptions:
-    options = parse(SinkOptions, given)
-    parse_tls(given)
-    required(options, "name_server")
-    check_columns({field.name: field.dataType.simpleString() for field in schema.fields}, options)
-    return options
-
-
-class BatchWriter(DataSourceArrowWriter):
-    """The sink of a batch: rows may arrive more than once when tasks are repeated."""
-
-    def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
-        self._given = given
-        self._key = _checked_sink(given, schema).idempotence_key
-        if self._key == QUERY:
-            raise BadOption("idempotenceKey", QUERY, "a batch has no query id", "give a text of your own")
-
-    def write(self, iterator: Iterator[Any]) -> SentMessage:
-        """Send the rows of a task."""
-        context = TaskContext.get()
-        assert context is not None
-        key = f"{self._key}/{context.partitionId()}" if self._key else None
-        return _write(self._given, key, iterator)
-
-
-class StreamWriter(DataSourceStreamArrowWriter):
-    """The sink of a stream: the same, and repeats can be told by query, batch, partition and row."""
-
-    def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
-        self._given = given
-        self._key = _checked_sink(given, schema).idempotence_key
-
-    def write(self, iterator: Iterator[Any]) -> SentMessage:
-        """Send the rows of a task."""
-        context = TaskContext.get()
-        assert context is not None
-        key = None
-        if self._key:
-            begin = context.getLocalProperty(QUERY_ID) if self._key == QUERY else self._key
-            key = f"{begin}/{context.getLocalProperty(BATCH_ID)}/{context.partitionId()}"
-        return _write(self._given, key, iterator)
-
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Every task has waited for its acknowledgements."""
-
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """What was sent stays sent: Spark repeats the batch."""

@@ -42,3 +42,20 @@ class OffsetAdoption:
                 self._known[place] = -1
             if wanted != mine:
                 yield place, wanted
+
+
+def taken_back(
+    told: dict[Place, int],
+    max_offset: Callable[[str, int], int],
+    own: Callable[[str, str, int], int],
+) -> Iterator[tuple[Place, int]]:
+    """What a master commits that comes back, of all that a slave told: what went on while it was away.
+
+    An offset only ever goes on; none goes beyond what the master has. Standard:
+    `BrokerPreOnlineService.syncMetadataReverse`, which puts all from a newer version.
+    """
+    for place, offset in told.items():
+        group, topic, queue_id = place
+        wanted = min(offset, max_offset(topic, queue_id))
+        if wanted > own(group, topic, queue_id):
+            yield place, wanted

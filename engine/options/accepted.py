@@ -93,7 +93,6 @@ BROKER_ACCEPTED = (
     ),
     *accepted(
         NO_REPLICAS,
-        "enableRemoteEscape=false skipPreOnline=false syncBrokerMemberGroupPeriod=1000 "
         "cleanOfflineBrokerInterval=30000",
     ),
     *accepted(

@@ -78,20 +78,19 @@ class RegistrationOptions(Options):
     enable_split_registration: bool = option(False, "Spread topics over several registrations.")
     split_registration_size: int = option(800, "Topics in one registration when they are spread.", low=1)
     broker_heartbeat_interval: int = option(
-        1000, "Time between light heartbeats.", unit="ms", low=1, no_effect=NO_HEARTBEATS
+        1000, "Time between light heartbeats, with enableSlaveActingMaster.", unit="ms", low=1
     )
     broker_not_active_timeout_millis: int = option(
         10000,
-        "Silence after which name servers forget the broker, where it asks for that.",
+        "Silence after which name servers forget the broker, with enableSlaveActingMaster.",
         unit="ms",
         low=1,
-        no_effect=NO_HEARTBEATS,
     )
     send_heartbeat_timeout_millis: int = option(
         1000, "Wait for the answer to a light heartbeat.", unit="ms", no_effect=NO_HEARTBEATS
     )
     compatible_with_old_name_srv: bool = option(
-        True, "Talk to name servers of version 4.", no_effect=NO_HEARTBEATS
+        True, "Ask and tell name servers of a group in the words of version 4."
     )
     fetch_namesrv_addr_by_address_server: bool = option(
         False, "Ask a web address for the name servers.", no_effect=NO_LOOKUP
@@ -384,8 +383,18 @@ class RoleOptions(Options):
         unavailable={"true": NO_CONTROLLER},
     )
     controller_addr: str = option("", "Controllers as host:port.", no_effect=NO_CONTROLLER)
-    enable_slave_acting_master: bool = option(
-        False, "Let a slave stand in for its master.", no_effect=NO_REPLICAS
+    enable_slave_acting_master: bool = option(False, "Let a slave act for its master while that is gone.")
+    enable_remote_escape: bool = option(
+        False, "Let a slave that acts deliver what is delayed, through other brokers."
+    )
+    skip_pre_online: bool = option(
+        False, "Register at once, not only when the logs of the group follow one another."
+    )
+    sync_broker_member_group_period: int = option(
+        1000, "Time between questions who is in the group.", unit="ms", low=1
+    )
+    max_escapes_under_way: int = option(
+        1000, "Messages under way to or from other brokers, for a slave that acts.", low=1, ours=True
     )
     metrics_exporter_type: str = option("DISABLE", "How metrics leave the broker.", no_effect=NO_METRICS)
 

@@ -30,6 +30,7 @@ from engine.message import (
 )
 from engine.offsets import UNKNOWN, ConsumerOffsets
 from engine.options import BrokerOptions
+from engine.pop.foreign import ForeignMessages, Found, Missing, Place
 from engine.pop.inflight import InFlight
 from engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
 from engine.pop.records import (
@@ -89,6 +90,8 @@ class PopLog:
         self._turn = 0
         self.topic = revive_topic(options.broker_cluster_name)
         self.in_flight = InFlight(clock.millis(), options.max_offsets)
+        self.foreign: ForeignMessages | None = None
+        """How messages of other broker groups are read."""
         self.is_behind = False
         """Whether `tick` left something undone that is due: it should be called again soon."""
 
@@ -334,6 +337,8 @@ class PopLog:
 
     def _revive_message(self, point: CheckPoint, offset: int, queue_id: int, now: int) -> bool:
         key, store = point.key, self._store
+        if key.broker_name != self._options.broker_name:
+            return self._revive_foreign(point, offset, queue_id, now)
         units = store.consume_queue_units(key.topic, key.queue_id, offset, 1)
         stored = store.look_up(units[0][0]) if units else None
         if stored is not None:
@@ -346,6 +351,22 @@ class PopLog:
             log.warning("message %d of %s queue %d is gone", offset, key.topic, key.queue_id)
             return True
         log.error("message %d of %s queue %d cannot be read", offset, key.topic, key.queue_id)
+        return self._put_back(point, offset, queue_id, now)
+
+    def _revive_foreign(self, point: CheckPoint, offset: int, queue_id: int, now: int) -> bool:
+        """One of another group, whose slave acts for its master: the message is there, its copy goes here."""
+        key = point.key
+        found: Found = Missing.FAILED
+        if self.foreign is not None:
+            found = self.foreign.find(Place(key.broker_name, key.topic, key.queue_id, offset))
+        if isinstance(found, StoredMessage):
+            result = self._retries.copy(point, found, is_foreign=True)
+            return result is None or result.status is PutStatus.PUT_OK
+        if found is Missing.FAILED:
+            return self._put_back(point, offset, queue_id, now)
+        return found is Missing.GONE
+
+    def _put_back(self, point: CheckPoint, offset: int, queue_id: int, now: int) -> bool:
         if point.is_tried_out and self._options.skip_when_ck_re_put_reach_max_times:
             return True
         return self._put_point(point.put_back(offset, now), queue_id).status is PutStatus.PUT_OK

@@ -60,19 +60,23 @@ class Retries:
         self._since = None
         self._known.clear()
 
-    def copy(self, point: CheckPoint, stored: StoredMessage) -> PutResult | None:
-        """Put the copy of a message into the retry topic; None where it was made before."""
+    def copy(self, point: CheckPoint, stored: StoredMessage, *, is_foreign: bool = False) -> PutResult | None:
+        """Put the copy of a message into the retry topic; None where it was made before. Of a message of
+        another broker, whose place says nothing here, that is not known."""
         key = point.key
         topic = key.topic
         if not topic.startswith(RETRY_PREFIX):
             topic = retry_topic(topic, key.group, self._options.enable_retry_topic_v2)
         queue_id = self._queue(topic, key.group, stored.queue_id)
-        if self._since is not None:
+        if self._since is not None and not is_foreign:
             known = self._copies(topic, queue_id, self._since)
             if known[stored.physical_offset] > 0:
                 known[stored.physical_offset] -= 1
                 return None
-        return self._store.put(self._message(point, stored, topic, queue_id))
+        copy = self._message(point, stored, topic, queue_id)
+        if is_foreign:
+            copy.prepared_transaction_offset = 0
+        return self._store.put(copy)
 
     def _message(self, point: CheckPoint, stored: StoredMessage, topic: str, queue_id: int) -> Message:
         properties = dict(stored.properties)

@@ -13,11 +13,12 @@ Both lie in one sector, so neither is ever half written. Layout: `schema.CHECKPO
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from zlib import crc32
 
 from engine.data_version import DataVersion
 from engine.disk import Disk, File, make_directories
+from engine.errors import ConfigError
 
 STANDARD = struct.Struct(">qqqqqqq")
 OWN = struct.Struct(">qIiiiqqqqq")
@@ -40,6 +41,23 @@ class Stable(NamedTuple):
     log_position: int
     queue_offset: int
     commit_log_offset: int
+
+
+class Told(NamedTuple):
+    """What another broker says of its timers: all were delivered that were due before `read_time` (ms) and
+    lie before `queue_offset` of the timer topic."""
+
+    read_time: int
+    queue_offset: int
+    data_version: DataVersion
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Read the standard's 56 bytes. Raises `ConfigError` when they are fewer."""
+        if len(data) < STANDARD.size:
+            raise ConfigError(f"a timer check point of {len(data)} bytes")
+        read_time, _, queue_offset, _, state_version, timestamp, counter = STANDARD.unpack_from(data)
+        return cls(read_time, queue_offset, DataVersion(counter, state_version, timestamp))
 
 
 class TimerCheckpoint:
@@ -71,16 +89,8 @@ class TimerCheckpoint:
             self.file.sync()
             self._disk.sync_dir(self._path.rpartition("/")[0])
         data = self.file.read(0, _SIZE).ljust(_SIZE, b"\0")
-        version = self.data_version
-        (
-            self.read_time,
-            self.log_position,
-            self.queue_offset,
-            self.master_queue_offset,
-            version.state_version,
-            version.timestamp,
-            version.counter,
-        ) = STANDARD.unpack_from(data)
+        _, self.log_position, _, self.master_queue_offset, *_ = STANDARD.unpack_from(data)
+        self.read_time, self.queue_offset, self.data_version = Told.decode(data)
         own = data[OWN_AT : OWN_AT + OWN.size]
         magic, standard_crc, precision, is_clean, _, reached, *stable = OWN.unpack(own)
         if (

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from engine.errors import EngineError, MessageIllegal
 from engine.message import PROPERTY_TIMER_OUT_MS, PROPERTY_UNIQ_KEY, TIMER_TOPIC, StoredMessage
 from engine.options import StoreOptions
 from engine.store.message_store import MessageStore, PutResult, PutStatus
 from engine.store.record import decode
-from engine.timers.messages import given_back, rolled, rolls, without_notes
+from engine.timers.messages import given_back, out_time_of, rolled, rolls, without_notes
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,18 @@ class NotNow(EngineError):
     """The store cannot be read or written at the moment: the same is to be tried again after a while."""
 
 
+class NotYet(NotNow):
+    """The message is on its way to another broker: the same is to be tried again soon."""
+
+
+class Passed(NamedTuple):
+    """Which timers another broker of the group delivered: those of the timer topic before `queue_offset` that
+    were due before `time` (ms)."""
+
+    queue_offset: int
+    time: int
+
+
 class Delivery:
     """Delivers from a store; `on_delivered` is told topic and bytes of each message that was put."""
 
@@ -42,6 +55,9 @@ class Delivery:
         self._attempts = 0
         self.known: set[int | _Trace] = set()
         """What was delivered before: places of the messages, or what those of the standard are known by."""
+        self.passed: Passed | None = None
+        """What another broker delivered, of this one's timers."""
+        self._rolled: set[_Trace] = set()
         self.latest = 0
         """When the last of them was delivered, in ms."""
         self.count = 0
@@ -81,6 +97,8 @@ class Delivery:
             self.count += 1
             if self._on_delivered is not None:
                 self._on_delivered(message.topic, result.end_offset - result.physical_offset)
+        elif result.status is PutStatus.PUT_TO_REMOTE_BROKER_FAIL:
+            raise NotYet(_reason(result))
         elif self._is_hopeless(result):
             log.error("the timer at %d is left out: %s", stored.physical_offset, _reason(result))
         else:
@@ -92,7 +110,9 @@ class Delivery:
         return result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
 
     def is_done(self, stored: StoredMessage) -> bool:
-        """Whether a message was delivered, or set anew, before a crash."""
+        """Whether a message was delivered, or set anew, before a crash or by another broker."""
+        if self.passed is not None and self._is_passed(stored, self.passed):
+            return True
         if not self.known:
             return False
         times = rolls(stored.properties)
@@ -101,6 +121,17 @@ class Delivery:
             or _trace(stored, times, False) in self.known
             or _trace(stored, times + 1, True) in self.known
         )
+
+    def _is_passed(self, stored: StoredMessage, passed: Passed) -> bool:
+        times = rolls(stored.properties)
+        if times:
+            self._rolled.add(_trace(stored, times, True))
+        if self._rolled and _trace(stored, times + 1, True) in self._rolled:
+            return True
+        try:
+            return stored.queue_offset < passed.queue_offset and out_time_of(stored) < passed.time
+        except MessageIllegal:
+            return False
 
     def learn(self, begin: int, file_size: int) -> None:
         """Find in the log, from an offset on, what was delivered."""

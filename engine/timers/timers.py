@@ -21,15 +21,16 @@ from random import random
 from typing import Any
 
 from engine.clock import Clock
+from engine.data_version import DataVersion
 from engine.disk import Disk
 from engine.errors import MessageIllegal
 from engine.message import PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC, Message
 from engine.options import StoreOptions
 from engine.store.message_store import MessageStore, PutStatus
-from engine.timers.checkpoint import Stable, TimerCheckpoint
-from engine.timers.delivery import Delivery, NotNow, OnDelivered
+from engine.timers.checkpoint import Stable, TimerCheckpoint, Told
+from engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
 from engine.timers.dequeue import Dequeue
-from engine.timers.enqueue import Enqueue
+from engine.timers.enqueue import BLANK_SLOTS, Enqueue
 from engine.timers.messages import has_timer, put_aside, requested_time, slot_time
 from engine.timers.metrics import TimerMetrics
 from engine.timers.recovery import Recovery
@@ -76,6 +77,7 @@ class Timers:
         """Milliseconds of a step; may differ from the setting while timers of another precision wait."""
         self.checkpoint = TimerCheckpoint(disk, f"{root}/config/timercheck")
         self.metrics = TimerMetrics(disk, f"{root}/config/timermetrics", worker)
+        self._on_delivered = on_delivered
         self._delivery = Delivery(store, options, on_delivered)
         self._make_parts()
         self._caught_up_time = 0
@@ -210,6 +212,57 @@ class Timers:
             checkpoint.save()
             checkpoint.file.sync()
 
+    def take_over(self, told: Told | None) -> None:
+        """In place of `load`, on a slave that acts for its master, which last said so much, if anything.
+
+        All timers that can still wait are read anew. What the master delivered in the last slots before it
+        told, and since, is looked for in the log. Raises `OSError` and `CorruptFile`.
+        """
+        if not self.is_enabled:
+            return
+        now, checkpoint = self._clock.millis(), self.checkpoint
+        checkpoint.load()
+        # Timers that come at the last moment go into a slot later than their own.
+        longest = self._options.timer_max_delay_sec * 1000
+        if told is None or not told.read_time:
+            told = Told(now - longest, 0, checkpoint.data_version)
+        time = (told.read_time // self.precision - 2) * self.precision
+        checkpoint.read_time = time
+        checkpoint.queue_offset = self._store.offset_by_time(TIMER_TOPIC, 0, time - longest)
+        checkpoint.log_position = 0
+        checkpoint.stable = None
+        checkpoint.is_clean = False
+        version = told.data_version
+        checkpoint.data_version = DataVersion(version.counter, version.state_version, version.timestamp)
+        if self._disk.exists(f"{self._root}/timerwheel"):
+            self._disk.unlink(f"{self._root}/timerwheel")
+        self._disk.rmtree(f"{self._root}/timerlog")
+        self._delivery = Delivery(self._store, self._options, self._on_delivered)
+        self._delivery.passed = Passed(told.queue_offset, time)
+        self._make_parts()
+        self._open(self.precision, now)
+        self.enqueue.window = (self.wheel.slots // 2 - BLANK_SLOTS) * self.precision
+        checkpoint.precision = self.precision
+        self._is_loaded = True
+        self._save()
+
+    def hand_back(self) -> None:
+        """The master is there again: this slave delivers no more. Raises `OSError`."""
+        if self._is_loaded:
+            self._is_loaded = False
+            self.enqueue.settle()
+            self._save()
+
+    def take_back(self, data: bytes) -> None:
+        """Leave out what a slave delivered in our place, by its `checkpoint.encode()`.
+
+        Raises `ConfigError`.
+        """
+        told = Told.decode(data)
+        if told.read_time > self.dequeue.read_time:
+            self._delivery.passed = Passed(told.queue_offset, told.read_time)
+            log.info("a slave delivered what was due before %d ms", told.read_time)
+
     def _open(self, precision: int, now: int) -> None:
         if precision != self.precision:
             self.precision = precision
@@ -268,8 +321,9 @@ class Timers:
             self._store.dispatch()
             self.is_behind = self._is_behind(now)
         except (NotNow, OSError) as error:
-            log.warning("timers wait: %s", error)
-            self._paused_until = elapsed + PAUSE_SECONDS
+            if not isinstance(error, NotYet):
+                log.warning("timers wait: %s", error)
+                self._paused_until = elapsed + PAUSE_SECONDS
             self._store.dispatch()
             if self._delivery.known:
                 self._caught_up_offset = self.enqueue.queue_offset + self.enqueue.behind

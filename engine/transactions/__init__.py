@@ -5,6 +5,7 @@
     ops       the messages that list what is done with
     counts    how many half messages of each topic are open
     open      the whole: taking, ending, asking, giving up, with the store and the clock
+    escape    what a slave does with those of its master while it acts for it
 
 `TransactionLog` in `open` is the face.
 Standard: `TransactionalMessageServiceImpl`, `TransactionalMessageBridge`.

@@ -63,7 +63,7 @@ def runtime_info(broker: Broker, call: Call) -> Reply:
     table |= {
         f"commitLogDiskRatio_{_log_folder(broker)}": table["commitLogDiskRatio"],
         "remainHowManyDataToFlush": human_bytes(store.max_physical_offset - store.flushed_offset),
-        "brokerActive": "true",
+        "brokerActive": str(broker.is_active).lower(),
         "brokerVersionDesc": version_name(CURRENT_VERSION),
         "msgPutTotalYesterdayMorning": str(stats.put_total_yesterday_morning),
         "msgPutTotalTodayMorning": str(stats.put_total_today_morning),

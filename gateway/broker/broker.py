@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gateway.broker.durable import Durability
     from gateway.broker.flow_control import FlowControl
     from gateway.broker.ha import Replication
+    from gateway.broker.ha_group import Membership
     from gateway.broker.lites import Lites
     from gateway.broker.locks import QueueLocks
     from gateway.broker.longpoll import PullHolds
@@ -63,6 +64,9 @@ class Broker:
     messages that came without one, `register_soon` asks the registration to tell the name
     servers what has changed, and what `when_registered` gives fires once they have heard it, or cannot.
     """
+
+    membership: Membership | None = None
+    """What the broker knows of its group of replicas, once the service has made it."""
 
     def __init__(
         self,
@@ -136,7 +140,15 @@ class Broker:
         """The broker's part in its group of replicas, once the service has made it."""
 
     @property
+    def is_active(self) -> bool:
+        """Whether this broker delivers of its own accord what is delayed. Standard:
+        `isSpecialServiceRunning`."""
+        return self.membership is None or self.membership.is_active
+
+    @property
     def has_master(self) -> bool:
-        """Whether this is a slave that is connected to its master."""
-        replication = self.replication
+        """Whether this is a slave that is connected to its master, and does not act for it."""
+        replication, membership = self.replication, self.membership
+        if membership is not None and membership.group.acts:
+            return False
         return replication is not None and replication.follows

@@ -38,7 +38,7 @@ class Replication:
         self.tables: SlaveTables | None = None
         if options.broker_role is BrokerRole.SLAVE:
             self.client = MasterClient(
-                options, broker.store, broker.clock, reactor, ask, self._release_readers
+                options, broker.store, broker.clock, reactor, ask, self.release_readers
             )
             self.tables = SlaveTables(broker, ask, address)
 
@@ -46,6 +46,19 @@ class Replication:
     def follows(self) -> bool:
         """Whether this is a slave that is connected to its master."""
         return self.client is not None and self.client.connection is not None
+
+    @property
+    def following(self) -> int:
+        """How many slaves' logs follow ours; on a slave 1 while its own follows its master's."""
+        if self.client is not None:
+            return int(self.follows)
+        return sum(feed.next_offset >= 0 for feed in self.server.replicas.feeds)
+
+    def follow(self, main_address: str, ha_address: str) -> None:
+        """A member of the group says that it is the master."""
+        self.told(main_address, ha_address)
+        if self.client is not None:
+            self.client.try_soon()
 
     @property
     def after_read(self) -> Callable[[], None]:
@@ -100,7 +113,7 @@ class Replication:
             if main_address:
                 self.tables.master_address = main_address
 
-    def _release_readers(self) -> None:
+    def release_readers(self) -> None:
         """The master is there again: who waits here is sent to it. Standard: `notifyMasterOnline`."""
         broker = self._broker
         resume_all(broker.holds.due(FOREVER, broker.store.max_offset))

@@ -116,6 +116,10 @@ class MasterClient:
             if self.connection is not None:
                 self.connection.abort()
 
+    def try_soon(self) -> None:
+        """The master is there: do not wait until it is time to try again."""
+        self._next_try = 0
+
     def tick(self) -> None:
         """Do what is due: connect, report, give up a master that fell silent."""
         now = self.now()

@@ -26,7 +26,7 @@ from engine.laggards import Laggards
 from engine.mapping.mappings import Mappings
 from engine.message import UniqueKeys, pack_host
 from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions, OptionSet, StoreOptions
+from engine.options import BrokerOptions, BrokerRole, OptionSet, StoreOptions
 from engine.store.message_store import Arrival, MessageStore
 from engine.timers.timers import Timers
 from engine.topics import TopicTable
@@ -41,6 +41,7 @@ from gateway.broker.locks import QueueLocks
 from gateway.broker.longpoll import PullHolds, resume_all
 from gateway.broker.neighbours import Neighbours
 from gateway.broker.pops import Pops
+from gateway.broker.slave_store import SlaveStore
 from gateway.broker.stats import BrokerStats
 from gateway.broker.topic_queues import Ask, TopicQueues
 
@@ -137,7 +138,9 @@ def _store(
     aside: Worker | None,
     on_arrivals: Callable[[list[Arrival]], None],
 ) -> MessageStore:
-    return MessageStore(
+    is_slave = ground.store_options.broker_role is BrokerRole.SLAVE
+    kind = SlaveStore if is_slave else MessageStore
+    return kind(
         ground.store_options,
         disk=ground.disk,
         clock=ground.clock,

@@ -161,6 +161,7 @@ class Registration:
         Standard: `TopicConfigManager.buildSerializeWrapper`, which raises the version with every part.
         """
         options = self.options
+        acts = options.enable_slave_acting_master
         if names is None:
             configs = list(self._topics.all())
         else:
@@ -189,14 +190,16 @@ class Registration:
                 cluster_name=options.broker_cluster_name,
                 ha_server_addr=self._ha_address,
                 broker_id=options.broker_id,
-                enable_acting_master=False,
+                heartbeat_timeout_millis=options.broker_not_active_timeout_millis if acts else None,
+                enable_acting_master=acts,
                 compressed=options.compressed_register,
                 body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
             )
             yield RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
 
-    def version_query(self) -> RemotingCommand:
-        """The request that asks whether a name server knows the topics as they are."""
+    def version_query(self, *, oneway: bool = False) -> RemotingCommand:
+        """The request that asks whether a name server knows the topics as they are, or with `oneway` only
+        shows it that this broker is alive."""
         options = self.options
         header = QueryDataVersionRequestHeader(
             broker_name=options.broker_name,
@@ -205,7 +208,7 @@ class Registration:
             broker_id=options.broker_id,
         )
         return RemotingCommand.request(
-            RequestCode.QUERY_DATA_VERSION, header, self._topics.data_version.encode()
+            RequestCode.QUERY_DATA_VERSION, header, self._topics.data_version.encode(), oneway=oneway
         )
 
     def farewell(self) -> RemotingCommand:

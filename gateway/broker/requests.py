@@ -16,6 +16,7 @@ from gateway.broker import (
     admin_tables,
     admin_topics,
     assignment,
+    ha_requests,
     ha_status,
     heartbeats,
     lite_subscriptions,
@@ -135,6 +136,9 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.GET_BROKER_RUNTIME_INFO: admin_broker.runtime_info,
     RequestCode.VIEW_BROKER_STATS_DATA: admin_broker.view_stats,
     RequestCode.GET_BROKER_HA_STATUS: ha_status.ha_status,
+    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: ha_requests.min_id_changed,
+    RequestCode.EXCHANGE_BROKER_HA_INFO: ha_requests.exchange_ha_info,
+    RequestCode.RESET_MASTER_FLUSH_OFFSET: ha_requests.reset_master_flush_offset,
     RequestCode.GET_ALL_DELAY_OFFSET: admin_tables.delay_offsets,
     RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
     RequestCode.GET_TIMER_METRICS: timers.metrics,
@@ -164,7 +168,7 @@ NOT_ON_FAST_PORT = frozenset(
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
 _NO_ACCESS_CONTROL = "users and policies are not there yet"
-_NO_REPLICAS = "replicas are not there yet"
+_NO_CONTROLLER = "there is no controller"
 _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
 _OF_RAFT = "an entry of the controllers' own log, no request"
@@ -214,13 +218,7 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
     ),
     _NO_ACCESS_CONTROL: _called("AUTH_"),
-    _NO_REPLICAS: (
-        RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE,
-        RequestCode.EXCHANGE_BROKER_HA_INFO,
-        RequestCode.RESET_MASTER_FLUSH_OFFSET,
-        RequestCode.GET_BROKER_EPOCH_CACHE,
-        RequestCode.NOTIFY_BROKER_ROLE_CHANGED,
-    ),
+    _NO_CONTROLLER: (RequestCode.GET_BROKER_EPOCH_CACHE, RequestCode.NOTIFY_BROKER_ROLE_CHANGED),
     _OF_CONTROLLERS: (
         *_called("CONTROLLER_"),
         RequestCode.UPDATE_CONTROLLER_CONFIG,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 from twisted.internet.task import LoopingCall
@@ -18,19 +17,24 @@ from twisted.internet.task import LoopingCall
 from engine import broadcasts, cold_reads, laggards
 from engine.clock import Clock
 from engine.disk import Disk
+from engine.ha.escape import Escape
 from engine.message import SCHEDULE_TOPIC
 from engine.options import BrokerOptions, BrokerRole, OptionSet, RemotingOptions, StoreOptions, TlsOptions
+from engine.pop.foreign import ForeignMessages
 from engine.topics import TopicConfig
 from engine.worker import Worker
 from gateway.broker import slave_tables, static_cleaning
 from gateway.broker.broker import Broker
 from gateway.broker.ha import Replication
+from gateway.broker.ha_escape import EscapeSender
+from gateway.broker.ha_foreign import ForeignReader
+from gateway.broker.ha_group import Membership
+from gateway.broker.ha_services import SpecialServices
 from gateway.broker.longpoll import monotonic_millis, resume_all
 from gateway.broker.parts import build_broker
 from gateway.broker.registration import Registration
 from gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from gateway.broker.slave_requests import SLAVE_REQUESTS
-from gateway.broker.transactions import ask, is_reachable
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand
 from gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
@@ -112,9 +116,9 @@ class BrokerService:
             register_soon=lambda: self.registration.soon(),
             when_registered=lambda: self.registration.told(),
         )
-        self._is_slave = store_options.broker_role is BrokerRole.SLAVE
         self._ha_port = store_options.ha_listen_port or self.port + 1
         self.replication, self.registration = self._join(reactor)
+        self.services, self.membership = self._enter_group()
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
         self.broker.timers.on_set = self._beat_within
@@ -143,6 +147,39 @@ class BrokerService:
             on_master=broker.replication.told,
         )
 
+    def _enter_group(self) -> tuple[SpecialServices, Membership]:
+        """What the broker does of its own accord, and what it knows of who else could."""
+        broker, client, replication, registration = (
+            self.broker,
+            self._client,
+            self.replication,
+            self.registration,
+        )
+        reader = ForeignReader(self._options, client.request, broker.neighbours.ask_name_server)
+        broker.pops.log.foreign = ForeignMessages(reader.read, self._options.max_escapes_under_way)
+        escape = None
+        if replication.tables is not None and self._options.enable_slave_acting_master:
+            sender = EscapeSender(
+                self._options, self._clock, client.request, broker.neighbours.ask_name_server
+            )
+            escape = Escape(sender.send, self._options.max_escapes_under_way)
+            escape.on_ended = lambda: self._beat_within(0)
+        services = SpecialServices(broker, replication.tables, escape)
+        broker.membership = Membership(
+            broker,
+            services,
+            client.request,
+            client.send_oneway,
+            address=f"{self._options.broker_ip1}:{self.port}",
+            ha_address=f"{self._options.broker_ip2}:{self._ha_port}",
+            begin=registration.start,
+            heartbeat=lambda: registration.version_query(oneway=True),
+            follow=replication.follow,
+            following=lambda: replication.following,
+            on_master=replication.release_readers,
+        )
+        return services, broker.membership
+
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
 
@@ -169,7 +206,7 @@ class BrokerService:
             for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
                 table.load()
             broker.request_modes.load()
-            self._load_services()
+            self.services.load()
             self._server.listen(bind, self.port)
             if self.fast_port:
                 self._server.listen(bind, self.fast_port, self.fast_dispatcher)
@@ -192,19 +229,9 @@ class BrokerService:
         for queues in (broker.topic_queues, broker.lites.homes):
             self._every(self._options.load_balance_poll_name_server_interval / 1000, queues.refresh)
         log.info("broker %s listens on %s:%d", self._options.broker_name, bind, self.port)
-        registered = self.registration.start()
+        registered = self.membership.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
         return registered.addErrback(lambda _: None)
-
-    def _load_services(self) -> None:
-        """What delivers messages of its own accord: on a slave nothing, as the master does."""
-        broker = self.broker
-        if self._is_slave:
-            broker.timers.stand_by()
-            return
-        broker.transactions.load()
-        broker.timers.load()
-        broker.pops.load()
 
     def _close(self) -> Deferred[None]:
         """What was read is answered and nothing more comes in."""
@@ -270,18 +297,12 @@ class BrokerService:
     def _do_what_is_due(self) -> None:
         broker = self.broker
         now = self._clock.millis()
-        if not self._is_slave:
-            broker.delays.tick(now)
-            broker.timers.tick(now)
-            ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         broker.store.tick()
         self.replication.tick()
+        self.membership.tick()
         # Once we stop nobody waits any longer, or the connections would never be settled.
         elapsed = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
-        if self._is_slave:
-            broker.pops.notices.due(elapsed)
-        else:
-            broker.pops.tick(now, elapsed)
+        self.services.tick(now, elapsed)
         broker.lites.tick(now, elapsed)
         if broker.holds:
             resume_all(broker.holds.due(elapsed, broker.store.max_offset))

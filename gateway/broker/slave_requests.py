@@ -1,6 +1,7 @@
 """What a slave answers otherwise than a master: it takes no messages, and readers go to the master.
 
-It gives none out one by one either, as that writes down what is out.
+It gives none out one by one either, as that writes down what is out; acting for its master changes nothing of
+that, but for the words it refuses with.
 
 While the master is there a reader is sent back to it with every answer, unless it is so far behind that the
 slave is to serve it; a pull that finds nothing is answered at once. Without the master readers stay, and wait
@@ -15,6 +16,7 @@ from twisted.internet.defer import Deferred
 from engine.store.message_store import GetStatus
 from gateway.broker import pull
 from gateway.broker.broker import MASTER_ID, Broker
+from gateway.broker.slave_store import REFUSAL
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.headers import PullMessageRequestHeader
 from gateway.remoting.call import Call, Reply, RequestError
@@ -22,6 +24,22 @@ from gateway.remoting.dispatch import RequestFunction
 
 REJECTED = "[REJECTREQUEST]system busy, start flow control for a while"
 SUGGESTED, NEXT = "suggestWhichBrokerId", "nextBeginOffset"
+
+
+def refuse_send(broker: Broker, call: Call) -> Reply:
+    """A message: a slave that could act for its master says that it cannot take any."""
+    if broker.options.enable_slave_acting_master:
+        raise RequestError(ResponseCode.SERVICE_NOT_AVAILABLE, f"service not available now. Here: {REFUSAL}.")
+    return refuse(broker, call)
+
+
+def refuse_send_back(broker: Broker, call: Call) -> Reply:
+    """A message that a consumer sends back: it sends it to another broker then."""
+    if broker.options.enable_slave_acting_master:
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR, f"no master available along with {broker.options.broker_ip1}"
+        )
+    return refuse(broker, call)
 
 
 def refuse(broker: Broker, call: Call) -> Reply:
@@ -64,11 +82,14 @@ def _turn(broker: Broker, header: PullMessageRequestHeader, reply: Reply) -> Non
 
 
 SLAVE_REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.SEND_MESSAGE: refuse,
-    RequestCode.SEND_MESSAGE_V2: refuse,
-    RequestCode.SEND_BATCH_MESSAGE: refuse,
-    RequestCode.CONSUMER_SEND_MSG_BACK: refuse,
+    RequestCode.SEND_MESSAGE: refuse_send,
+    RequestCode.SEND_MESSAGE_V2: refuse_send,
+    RequestCode.SEND_BATCH_MESSAGE: refuse_send,
+    RequestCode.CONSUMER_SEND_MSG_BACK: refuse_send_back,
     RequestCode.POP_MESSAGE: refuse,
+    RequestCode.ACK_MESSAGE: refuse,
+    RequestCode.BATCH_ACK_MESSAGE: refuse,
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: refuse,
     RequestCode.PULL_MESSAGE: pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull_message,
 }

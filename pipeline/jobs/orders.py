@@ -12,6 +12,7 @@ from typing import Any
 
 from pipeline.jobs.progress import Tell, follow, to_stderr
 from pipeline.jobs.report import Report
+from pipeline.options import of_servers
 
 ORDER = "shop string, amount double, time timestamp"
 WATERMARK = "10 minutes"
@@ -53,7 +54,7 @@ def count_orders(
     from pyspark.sql import functions as f
 
     given = {"startingOffsets": "earliest", **options}
-    sink = {name: value for name, value in given.items() if name.lower() == "nameserver"}
+    sink = of_servers(given)
     orders = parsed_orders(session.readStream.format("rocketmq").options(**given).load())
 
     def write(batch: Any, number: int) -> None:

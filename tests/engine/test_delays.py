@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from engine.clock import ManualClock
 from engine.delays import ATTEMPTS_MAX, PAUSE_MILLIS, DelayLevels, DelaySchedule, restored
 from engine.errors import ConfigError, MessageIllegal
+from engine.ha.tail import messages_since
 from engine.jsonfile import load_table, write_table
 from engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack_host, tags_code
 from engine.options import StoreOptions
-from engine.store.message_store import MessageStore
+from engine.store.message_store import MessageStore, PutResult, PutStatus
 from engine.store.record import decode
 from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, MemoryWorker
@@ -409,3 +410,52 @@ def test_every_message_is_delivered_once_and_at_its_first_tick(
         assert sorted(got) == sorted(body for due, body in waiting if due <= now)
         waiting = [(due, body) for due, body in waiting if due > now]
     assert not waiting
+
+
+def since(bench: Bench) -> list[StoredMessage]:
+    """All messages of the log."""
+    return list(messages_since(bench.store, 0, 1 << 20, b"REAL_TOPIC"))
+
+
+def test_a_slave_goes_on_behind_what_the_master_delivered_since_it_told() -> None:
+    bench = Bench()
+    bench.send(*(message(1, properties={"UNIQ_KEY": f"k{n}"}, body=b"%d" % n) for n in range(4)))
+    told = bench.schedule.to_json()
+    bench.pass_time(1000)
+    bench.send(*(message(1, properties={"UNIQ_KEY": f"k{n}"}, body=b"%d" % n) for n in range(4, 6)))
+    slave = bench.make_schedule()
+    slave.adopt(told)
+    slave.take_over(since(bench))
+    assert slave.offsets == {1: 4}
+    bench.clock.advance(1000)
+    slave.tick(bench.clock.millis())
+    assert bench.bodies() == [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+def test_what_waits_in_the_log_was_not_delivered() -> None:
+    bench = Bench()
+    bench.send(message(1, properties={"UNIQ_KEY": "k"}))
+    bench.schedule.take_over(since(bench))
+    assert bench.schedule.offsets == {}
+
+
+def test_what_is_under_way_to_another_broker_is_asked_about_with_every_beat() -> None:
+    bench = Bench()
+    bench.send(message(1))
+    put, answers = bench.store.put, [PutStatus.PUT_TO_REMOTE_BROKER_FAIL] * 2
+    bench.store.put = (  # type: ignore[method-assign]
+        lambda one: PutResult(answers.pop()) if answers else put(one)
+    )
+    assert [bench.pass_time(1000), bench.pass_time(0), bench.pass_time(0)] == [0, 0, 1]
+
+
+def test_a_master_that_comes_back_goes_on_behind_its_slave() -> None:
+    """Never back, and never beyond what it has."""
+    bench = Bench()
+    bench.send(message(1), message(1), message(2))
+    bench.schedule.take_back({"offsetTable": {1: 1, 2: 9}})
+    assert bench.schedule.offsets == {1: 1, 2: 1}
+    bench.schedule.take_back({"offsetTable": {1: 0}})
+    assert bench.schedule.offsets == {1: 1, 2: 1}
+    bench.pass_time(10_000)
+    assert len(bench.delivered()) == 1

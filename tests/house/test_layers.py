@@ -70,13 +70,15 @@ BROKER_SHARED = frozenset(
         "pop_reading",
         "pops",
         "registration",
+        "slave_store",
         "statics",
         "stats",
         "topic_queues",
     )
 )
 BROKER_TOP = tuple(
-    f"gateway.broker.{name}" for name in ("service", "requests", "broker", "ha", "slave_requests")
+    f"gateway.broker.{name}"
+    for name in ("service", "requests", "broker", "ha", "ha_group", "ha_services", "slave_requests")
 )
 
 

@@ -71,6 +71,8 @@ def test_tests_mirror_the_source() -> None:
         # What Spark calls is proved on Spark.
         "pipeline/arrow.py": "spark_tests/test_batch.py",
         "pipeline/source.py": "spark_tests/test_batch.py",
+        "pipeline/sink.py": "spark_tests/test_sink.py",
+        "pipeline/folder.py": "spark_tests/test_transactions.py",
         "pipeline/store_source.py": "spark_tests/test_store.py",
         "pipeline/jobs/session.py": "spark_tests/conftest.py",
         "pipeline/jobs/archive.py": "spark_tests/test_jobs.py",

@@ -14,7 +14,7 @@ from pipeline import files
 from pipeline.errors import BadOption, PipelineError
 from pipeline.files import Counts, Damage, Found, Selection, Split, add_found, log_folder, scan, splits
 from pipeline.rows import Rows
-from tests.pipeline.records import log, record
+from tests.pipeline.records import batch, log, record
 
 DISK = ReadOnlyDisk()
 NAME = "0" * 20
@@ -109,6 +109,10 @@ def test_rows_and_what_is_counted() -> None:
     assert rows.topics == [b"t", b"u", b""] and rows.notes == [None, None, "broken"]
     assert (counts.rows, counts.damages, counts.damaged_bytes) == (2, 1, 10)
     assert rows.heads[-1][6] == 77
+    add_found(rows, Found(90, batch(7, [b"x", b"y"], position=90)), ALL, counts)
+    assert rows.bodies[-2:] == [b"x", b"y"] and counts.rows == 4
+    assert [(head[5], head[6]) for head in rows.heads[-2:]] == [(7, 90), (8, 90)]
+    assert len(rows.topics) == len(rows.notes) == len(rows)
 
 
 def test_selections() -> None:

@@ -9,7 +9,10 @@ from pipeline.options import (
     SinkOptions,
     SourceOptions,
     StoreReadOptions,
+    check_names,
+    check_servers,
     names,
+    of_servers,
     parse,
     parse_tls,
     required,
@@ -77,6 +80,54 @@ def test_what_is_needed_must_be_there() -> None:
     with pytest.raises(BadOption, match="option nameServer='': is needed"):
         required(SourceOptions(), "name_server")
     required(SourceOptions(name_server="a:1"), "name_server")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"nameServer": ""}, "option nameServer='': is needed"),
+        ({"nameServer": "a:1; b"}, "'b' is no address; write host:port"),
+        ({"nameServer": "a:99999"}, "'a:99999' is no address"),
+        ({"accessKey": "k"}, "option secretKey='': is needed; accessKey and secretKey belong together"),
+        ({"secretKey": "s"}, "option accessKey='': is needed"),
+        ({"tls.client.authServer": "true"}, "option useTLS='false': tls.client.authServer is given as well"),
+        ({"useTLS": "true", "tls.client.x": "1"}, "option tls.client.x='1': is no option"),
+        (
+            {"useTLS": "true", "tls.client.authServer": "true"},
+            "option tls.test.mode.enable='true': no server is checked in test mode; set it to false",
+        ),
+    ],
+)
+def test_servers_that_cannot_be_reached(given: dict[str, str], said: str) -> None:
+    given = {"nameServer": "a:1", **given}
+    with pytest.raises(BadOption, match=said):
+        check_servers(parse(SourceOptions, given), given)
+
+
+def test_servers_that_can() -> None:
+    given = {
+        "nameServer": "a:1;[::1]:2;",
+        "accessKey": "k",
+        "secretKey": "s",
+        "useTLS": "true",
+        "tls.client.trustCertPath": "/ca.pem",
+    }
+    tls = check_servers(parse(SinkOptions, given), given)
+    assert tls.tls_client_trust_cert_path == "/ca.pem"
+
+
+def test_what_is_the_same_for_source_and_sink() -> None:
+    servers = {"nameServer": "a:1", "ACCESSKEY": "k", "useTLS": "true", "tls.client.authServer": "true"}
+    assert of_servers({**servers, "topic": "t", "pullBatchSize": "5"}) == servers
+    parse(SinkOptions, servers)
+
+
+def test_names_that_no_broker_takes() -> None:
+    check_names("topic", "a,b", ["a", "b"])
+    with pytest.raises(BadOption, match="option topic='a,b c': The specified topic: b c"):
+        check_names("topic", "a,b c", ["a", "b c"])
+    with pytest.raises(BadOption, match="The specified group is blank"):
+        check_names("producerGroup", " ", [" "], is_group=True)
 
 
 def test_the_limit_has_two_names() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import BadOption, SinkError
 from pipeline.options import SinkOptions
-from pipeline.outgoing import as_message, as_millis, check_columns, goes_alone
+from pipeline.outgoing import as_message, as_millis, check_columns, check_transactional, goes_alone
 
 
 def message(topic: str = "", /, **row: Any) -> Any:
@@ -31,7 +31,8 @@ def test_keys_properties_flag_and_sharding() -> None:
 
 def test_what_the_source_gave_can_be_written_again() -> None:
     """The JSON of stored properties: keys, tags and the user's stay, what broker and client made goes."""
-    text = '{"KEYS":"k","TAGS":"T","p":"q","UNIQ_KEY":"U","MSG_REGION":"R","DELAY":"3","CLUSTER":"C","n":5}'
+    made_by_others = '"UNIQ_KEY":"U","MSG_REGION":"R","DELAY":"3","CLUSTER":"C","SPARK_TRANSACTION":"q/1"'
+    text = f'{{"KEYS":"k","TAGS":"T","p":"q",{made_by_others},"n":5}}'
     made = message(properties=text)
     assert made.properties == {"p": "q", "n": "5", "TAGS": "T", "KEYS": "k", "WAIT": "true"}
 
@@ -85,6 +86,27 @@ def test_frames_that_cannot_be_sent(types: dict[str, str], options: dict[str, st
 def test_frames_that_can() -> None:
     check_columns({"body": "binary", "other": "int"}, SinkOptions(topic="t"))
     check_columns({"body": "string", "topic": "string", "keys": "array<string>"}, SinkOptions())
+
+
+@pytest.mark.parametrize(
+    ("types", "options", "folder", "said"),
+    [
+        (
+            {"deliverAt": "timestamp"},
+            {},
+            "/x",
+            "option transactional='true': half messages have no deliverAt",
+        ),
+        ({}, {"pace_column": "at"}, "/x", "option paceColumn='at': rows are seen when"),
+        ({}, {}, "", "option transactionLog='': is needed for transactional"),
+    ],
+)
+def test_what_cannot_be_in_a_transaction(
+    types: dict[str, str], options: dict[str, str], folder: str, said: str
+) -> None:
+    check_transactional({"body": "string"}, SinkOptions(), "/x")
+    with pytest.raises(BadOption, match=said):
+        check_transactional({"body": "string", **types}, SinkOptions(**options), folder)
 
 
 def test_times() -> None:

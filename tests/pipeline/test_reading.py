@@ -13,12 +13,13 @@ from gateway.client.errors import ClientError
 from gateway.client.message import Message
 from pipeline.columns import Place
 from pipeline.errors import DataLoss
+from pipeline.options import SourceOptions
 from pipeline.planning import Range
 from pipeline.reading import RangeReader
 from pipeline.request import read_request
 from pipeline.rows import Rows
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
+from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
 from tests.gateway.client.facing import faced
 
 COUNT = 150
@@ -76,9 +77,21 @@ def test_exactly_the_range(cluster: Cluster) -> None:
     assert read(5, 5) == []
 
 
-def test_a_batch_is_bounded_in_bytes(cluster: Cluster) -> None:
-    parts = read(0, COUNT, taskMemoryBytes="1m")
+def test_a_batch_is_bounded_in_bytes(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with the reply by which it has as many as are allowed."""
+    monkeypatch.setattr(SourceOptions, "task_memory_bytes", property(lambda _: 9000, lambda *_: None))
+    parts = read(0, COUNT, pullBatchSize="4")
     assert list(chain(*parts)) == expected(range(COUNT))
+    assert len(parts) > 2
+    for part in parts[:-1]:
+        assert sum(len(body) for _, body in part[:-4]) < 9000
+
+
+def test_every_request_is_signed(cluster: Cluster) -> None:
+    seen = requests_seen(cluster)
+    read(0, 40, accessKey="me", secretKey="secret", securityToken="token")
+    assert seen and all(one.ext_fields["AccessKey"] == "me" for one in seen)
+    assert all(one.ext_fields["Signature"] and one.ext_fields["SecurityToken"] == "token" for one in seen)
 
 
 def test_the_broker_chooses_and_gaps_are_followed(cluster: Cluster) -> None:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import format_properties, unpack_host
+from engine.message import SysFlag, format_properties, unpack_host
 from engine.store.record import decode
 from pipeline.errors import PipelineError
 from pipeline.rows import Rows, stored_row
-from tests.pipeline.records import BORN, STORED, record
+from tests.pipeline.records import BORN, STORED, batch, record
 
 PROPERTIES = st.dictionaries(
     st.text("abcTAGS", min_size=1, max_size=6), st.text("abcd\u00e9", min_size=1, max_size=8), max_size=4
@@ -54,6 +54,16 @@ def test_tags_are_compared_as_text() -> None:
     rows = Rows()
     assert rows.add_reply(data, 0, 9, tags=("BB",)) == 1
     assert rows.properties == [format_properties({"TAGS": "BB"}).encode()]
+
+
+def test_a_batch_in_one_record_is_several_rows() -> None:
+    """Within the range asked for; one that cannot be taken apart is not lost."""
+    rows = Rows()
+    assert rows.add_reply(batch(5, [b"x", b"y", b"z"]) + record(8), 6, 9) == 3
+    assert rows.bodies == [b"y", b"z", b"body"] and [head[5] for head in rows.heads] == [6, 7, 8]
+    assert rows.properties[0] == format_properties({"TAGS": "b", "WAIT": "false"}).encode()
+    broken = record(9, b"no batch", flags=SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP)
+    assert rows.add_reply(broken, 0, 20) == 1 and rows.bodies[-1] == b"no batch"
 
 
 def test_a_long_topic_is_read_as_well() -> None:

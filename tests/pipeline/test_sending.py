@@ -17,7 +17,7 @@ from pipeline.options import SinkOptions
 from pipeline.outgoing import SPARK_ID
 from pipeline.sending import TaskSender
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
-from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
+from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
 from tests.gateway.client.facing import faced
 
 
@@ -108,6 +108,16 @@ def test_what_is_stored_less_safely_than_configured_fails() -> None:
     result = SendResult(SendStatus.FLUSH_DISK_TIMEOUT, "", "", queue_of("T", 1), 5)
     with pytest.raises(SinkError, match="topic T queue 1 on broker-a: stored, but FLUSH_DISK_TIMEOUT"):
         sending._check_stored([result])
+
+
+def test_every_request_is_signed(cluster: Cluster) -> None:
+    seen = requests_seen(cluster)
+    task = sender(access_key="me", secret_key="secret", order_column="id")
+    task.send(rows(5, id="x"))
+    assert task.finish() == 5
+    task.close()
+    assert seen and all(one.ext_fields["AccessKey"] == "me" for one in seen)
+    assert all(one.ext_fields["Signature"] for one in seen)
 
 
 def test_rows_keep_their_pace(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

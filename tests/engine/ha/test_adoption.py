@@ -1,6 +1,6 @@
 """Whose consumer offset counts on a slave."""
 
-from engine.ha.adoption import OffsetAdoption, Place
+from engine.ha.adoption import OffsetAdoption, Place, taken_back
 
 PLACE = ("g", "t", 0)
 
@@ -56,3 +56,11 @@ def test_an_offset_that_went_back_here_is_put_right() -> None:
     slave.hear(50)
     slave.own[PLACE] = 20
     assert slave.hear(50) == 50
+
+
+def test_a_master_that_comes_back_goes_on_where_groups_went_meanwhile() -> None:
+    """Never back, and never beyond what it has."""
+    own = {("g", "t", 0): 10, ("g", "t", 1): 20}
+    told = {("g", "t", 0): 15, ("g", "t", 1): 5, ("g", "t", 2): 70, ("h", "u", 0): 0}
+    changes = dict(taken_back(told, lambda _topic, _queue: 50, lambda *place: own.get(place, -1)))
+    assert changes == {("g", "t", 0): 15, ("g", "t", 2): 50, ("h", "u", 0): 0}

@@ -1,12 +1,14 @@
 """Check points and acknowledgements on their way through the log."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
-from engine.message import Message
+from engine.message import Message, StoredMessage
 from engine.offsets import UNKNOWN
 from engine.pop import Ack
+from engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
 from tests.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
@@ -260,3 +262,50 @@ def test_there_are_as_many_revive_queues_as_set_or_were_made(bench: Bench) -> No
     assert not bench.log.has_revive_queue(8)
     assert not bench.log.has_revive_queue(-1)
     assert {bench.log.next_revive_queue() for _ in range(20)} == set(range(8))
+
+
+class TestOfAnotherGroup:
+    """A check point whose messages lie on another broker, as a slave that acts sends it here."""
+
+    def revive(self, bench: Bench, *answers: Found) -> list[Place]:
+        """Pop message 1 of the other broker, and let it become visible again."""
+        asked, left = [], list(answers)
+
+        def ask(place: Place, ended: Ended) -> None:
+            asked.append(place)
+            ended(left.pop(0))
+
+        bench.log.foreign = ForeignMessages(ask, 10)
+        point = bench.point(1)
+        bench.log.pop(replace(point, key=point.key._replace(broker_name="other")), 3, 0)
+        bench.wait(INVISIBLE + GRACE)
+        return asked
+
+    def other(self) -> StoredMessage:
+        there = Bench()
+        there.send(b"there")
+        (found,) = there.stored("T")
+        return found
+
+    def test_the_message_is_fetched_and_its_copy_is_here(self, bench: Bench) -> None:
+        assert self.revive(bench, self.other()) == [Place("other", "T", 0, 1)]
+        assert bench.revived == [b"there"]
+        assert bench.stored(RETRY)[0].prepared_transaction_offset == 0
+
+    def test_one_that_is_gone_is_left_out(self, bench: Bench) -> None:
+        self.revive(bench, Missing.GONE)
+        assert bench.revived == []
+        assert bench.progress() == 0
+
+    def test_one_that_cannot_be_had_is_tried_again_later(self, bench: Bench) -> None:
+        self.revive(bench, Missing.FAILED, self.other())
+        assert bench.revived == []
+        bench.wait(30_000, 1000)
+        assert bench.revived == [b"there"]
+
+    def test_without_a_way_to_other_brokers_it_is_tried_again_too(self, bench: Bench) -> None:
+        point = bench.point(1)
+        bench.log.pop(replace(point, key=point.key._replace(broker_name="other")), 3, 0)
+        bench.wait(INVISIBLE + GRACE)
+        assert bench.revived == []
+        assert b'"rp":"1"' in bench.stored(TIMERS)[-1].body

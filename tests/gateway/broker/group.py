@@ -51,11 +51,11 @@ class Member:
             "mapped_file_size_commit_log": FILE_SIZE,
             "broker_role": role,
         }
-        wanted = {**store, "timer_wheel_enable": False, **self.settings}
+        name = {"broker_name": "b1"}
+        wanted = {**name, **store, "timer_wheel_enable": False, **self.settings}
         fields = StoreOptions.__dataclass_fields__
         self.service = BrokerService(
             BrokerOptions(
-                broker_name="b1",
                 broker_id=broker_id,
                 broker_ip1="10.0.0.1",
                 broker_ip2="10.0.0.1",
@@ -97,8 +97,9 @@ class Member:
         for pair in self.group.net.pairs:
             if pair.server.host.port in (self.port, self.port - 2, self.port + 1):
                 pair.client.abortConnection()
-        for call in self.group.net.getDelayedCalls():
-            if getattr(call.func, "__self__", None) is self.service or call.func in self.service._timers:
+        gone = (self.service, self.service.registration)
+        for call in list(self.group.net.getDelayedCalls()):
+            if getattr(call.func, "__self__", None) in gone or call.func in self.service._timers:
                 call.cancel()
         client = self.service.replication.client
         if client is not None:
@@ -193,18 +194,21 @@ class Member:
 class Group:
     """A name server, and brokers that register with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: Any) -> None:
         self.net = Net()
         self.clock = NetClock(self.net)
         self._ports = 50_000
-        options = NamesrvOptions(kv_config_path="/ns/kv.json", config_store_path="/ns/ns.properties")
-        NameServerService(
+        options = NamesrvOptions(
+            kv_config_path="/ns/kv.json", config_store_path="/ns/ns.properties", **settings
+        )
+        self.name_server = NameServerService(
             options,
             remoting=RemotingOptions(listen_port=NAME_SERVER),
             reactor=self.net,
             clock=self.clock,
             disk=CrashDisk(millis=self.clock.millis),
-        ).start()
+        )
+        self.name_server.start()
 
     def next_port(self) -> int:
         self._ports += 1

@@ -1,0 +1,141 @@
+"""Transactional batches of the Spark sink, without Spark: what servers of both kinds make of half messages
+that are asked about, ended late, and perhaps ended before. Nothing is seen twice, and nothing too much."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from compat_tests.peers import Peers
+from compat_tests.processes import wait_until
+from engine.options import TlsOptions
+from gateway.client import PullConsumer
+from pipeline.halves import HalfSender
+from pipeline.options import SinkOptions
+from pipeline.transactions import Transactions
+from pipeline.verdicts import Places, Transaction, Verdict, Verdicts
+from tests.pipeline.memory_folder import MemoryFolder
+
+IMPATIENT = {
+    "transactionTimeOut": "1000",
+    "transactionCheckInterval": "2000",
+    "transactionCheckMax": "15",
+    "transactionOpMsgMaxSize": "1",
+}
+"""Settings with which the server asks soon and often."""
+ROUNDS_SECONDS = 7
+"""Longer than three rounds of questions."""
+ROWS = [f"{number:02}" for number in range(20)]
+
+
+class Query:
+    """A query with one topic, and its verdicts."""
+
+    def __init__(self, namesrv: str) -> None:
+        self.name = f"query-{time.time_ns()}"
+        self.topic = f"SPK_half_{time.time_ns()}"
+        self.namesrv = namesrv
+        self.options = SinkOptions(
+            name_server=namesrv, topic=self.topic, transactional=True, producer_group=f"G{time.time_ns()}"
+        )
+        self.folder = MemoryFolder()
+        self.verdicts = Verdicts(self.folder)
+
+    def transaction(self, batch: int) -> Transaction:
+        """That of a batch."""
+        return Transaction(self.name, batch)
+
+    def task(self, batch: int, last: Verdict | None = None) -> HalfSender:
+        """A task of a batch."""
+        return HalfSender(self.options, TlsOptions(), self.transaction(batch), last)
+
+    def sent(self, batch: int, bodies: list[str]) -> tuple[Places, ...]:
+        """What a task tells the driver."""
+        task = self.task(batch)
+        try:
+            task.send({"body": body} for body in bodies)
+            assert task.finish() == len(bodies)
+            return task.places()
+        finally:
+            task.close()
+
+    def commit(self, batch: int, places: tuple[Places, ...]) -> None:
+        """A driver commits."""
+        with Transactions(self.options, TlsOptions(), self.verdicts) as driver:
+            driver.commit(self.transaction(batch), places)
+
+    def seen(self) -> list[str]:
+        """The bodies of all messages that can be read."""
+        found = []
+        with PullConsumer("lookers", self.namesrv) as consumer:
+            for queue in consumer.queues(self.topic):
+                at = consumer.min_offset(queue)
+                while at < consumer.max_offset(queue):
+                    pulled = consumer.pull(queue, at)
+                    found += [message.body.decode() for message in pulled.messages]
+                    at = pulled.next_offset
+        return sorted(found)
+
+    def sees(self, bodies: list[str]) -> None:
+        """Wait until these can be read."""
+        wait_until(lambda: len(self.seen()) >= len(bodies), 20, f"{len(bodies)} rows are seen", 0.2)
+        assert self.seen() == sorted(bodies)
+
+
+def query_of(peers: Peers, kind: str) -> Query:
+    """A new query at a server of a kind."""
+    return Query(peers.tuned(kind, IMPATIENT).namesrv_address)
+
+
+@pytest.mark.overlap
+def test_a_batch_that_is_repeated_at_each_point(kind: str, peers: Peers) -> None:
+    """Committed; repeated when that was noted; when it was not; and when half of it was told."""
+    query = query_of(peers, kind)
+    first = query.sent(0, ROWS)
+    query.commit(0, first)
+    query.sees(ROWS)
+    query.commit(0, query.sent(0, ROWS))
+    [done] = query.folder.names()
+    told = Verdict(query.transaction(0), query.options.producer_group, 1, first)
+    query.folder.delete(done)
+    query.verdicts.write(told)
+    query.commit(0, query.sent(0, ROWS))
+    query.sees(ROWS)
+    more = query.sent(1, ["a", "b"])
+    query.verdicts.write(Verdict(query.transaction(1), query.options.producer_group, 2, more))
+    query.commit(1, query.sent(1, ["a", "b"]))
+    query.sees([*ROWS, "a", "b"])
+    assert [name.rpartition(".")[2] for name in query.folder.names()] == ["done", "done"]
+
+
+@pytest.mark.overlap
+def test_what_was_asked_about_is_committed_once_and_what_is_left_over_goes(kind: str, peers: Peers) -> None:
+    """A member of the group is asked all the while: it knows nothing, then that the batch is committed."""
+    query = query_of(peers, kind)
+    query.sent(0, ["left over"])
+    places = query.sent(0, ROWS)
+    ignorant = query.task(1)
+    time.sleep(ROUNDS_SECONDS)
+    query.commit(0, places)
+    ignorant.close()
+    query.sees(ROWS)
+    informed = query.task(1, query.verdicts.newest_done())
+    time.sleep(ROUNDS_SECONDS)
+    informed.close()
+    query.sees(ROWS)
+
+
+@pytest.mark.overlap
+def test_a_batch_that_fails_is_rolled_back(kind: str, peers: Peers) -> None:
+    query = query_of(peers, kind)
+    places = query.sent(0, ROWS)
+    with Transactions(query.options, TlsOptions(), query.verdicts) as driver:
+        driver.abort(query.transaction(0), places)
+    task = query.task(0)
+    task.send([{"body": "from a task that fails"}])
+    task.finish()
+    task.take_back()
+    task.close()
+    query.commit(0, query.sent(0, ["other"]))
+    query.sees(["other"])

@@ -1,0 +1,147 @@
+"""What a slave that acts for its master would write goes to another broker: its own log is its master's.
+
+Who puts a message asks again until it has arrived: `put` answers PUT_TO_REMOTE_BROKER_FAIL while a message is
+under way or could not be sent, and PUT_OK once, when another broker has stored it. Messages are told apart by
+what they say, without the notes that change each time. Half messages and timers that are set anew arrive as
+their producers sent them. Standard: `EscapeBridge`, `TransactionalMessageUtil`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+
+from engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_REAL_QUEUE_ID,
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_TIMER_DELAY_MS,
+    PROPERTY_TIMER_DELAY_SEC,
+    PROPERTY_TIMER_DELIVER_MS,
+    PROPERTY_TIMER_DEQUEUE_MS,
+    PROPERTY_TIMER_ENQUEUE_MS,
+    PROPERTY_TIMER_OUT_MS,
+    PROPERTY_TIMER_ROLL_TIMES,
+    PROPERTY_TRANSACTION_CHECK_TIMES,
+    PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
+    TIMER_TOPIC,
+    TRANS_HALF_TOPIC,
+    Message,
+    SysFlag,
+)
+from engine.store.message_store import PutResult, PutStatus
+
+PAUSE_MILLIS = 1000
+"""How long after a failure nothing is sent."""
+_NOTES = (PROPERTY_TIMER_ENQUEUE_MS, PROPERTY_TIMER_DEQUEUE_MS)
+_TIMING = (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_TIMER_DELIVER_MS,
+    PROPERTY_TIMER_DELAY_SEC,
+    PROPERTY_TIMER_DELAY_MS,
+    PROPERTY_TIMER_OUT_MS,
+    PROPERTY_TIMER_ROLL_TIMES,
+    *_NOTES,
+)
+
+Sent = Callable[[bool], None]
+"""Told whether another broker has stored the message."""
+
+_Key = tuple[str, int, int, int, bytes, frozenset[tuple[str, str]]]
+
+
+class _State(Enum):
+    UNDER_WAY = auto()
+    ARRIVED = auto()
+
+
+class Escape:
+    """Messages on their way; `send` takes one, and says how that ended. At most `limit` at a time."""
+
+    def __init__(self, send: Callable[[Message, Sent], None], limit: int) -> None:
+        self._send = send
+        self._limit = limit
+        self._states: dict[_Key, _State] = {}
+        self._pause_until = 0
+        self._now = 0
+        self.on_ended: Callable[[], None] = lambda: None
+        """Called when a message has arrived: who put it may ask."""
+        self.count = 0
+        """Messages that arrived."""
+
+    def __len__(self) -> int:
+        """How many are under way, or have arrived and were not asked about since."""
+        return len(self._states)
+
+    def tick(self, now: int) -> None:
+        """It is `now`, in ms of a clock that never goes back."""
+        self._now = now
+
+    def put(self, message: Message) -> PutResult:
+        """Whether the message has arrived; if it is not even under way, it is sent."""
+        key = _key(message)
+        if key not in self._states and self._now >= self._pause_until and len(self) < self._limit:
+            self._states[key] = _State.UNDER_WAY
+            states = self._states
+            self._send(as_sent(message), lambda is_stored: self._ended(states, key, is_stored))
+        if self._states.get(key) is not _State.ARRIVED:
+            return PutResult(PutStatus.PUT_TO_REMOTE_BROKER_FAIL, remark="it is not at another broker yet")
+        del self._states[key]
+        return PutResult(PutStatus.PUT_OK)
+
+    def forget(self) -> None:
+        """Nobody asks any more about what is under way."""
+        self._states = {}
+        self._pause_until = 0
+
+    def _ended(self, states: dict[_Key, _State], key: _Key, is_stored: bool) -> None:
+        self.count += is_stored
+        if states is not self._states:
+            return
+        if is_stored:
+            states[key] = _State.ARRIVED
+            self.on_ended()
+        else:
+            del states[key]
+            self._pause_until = self._now + PAUSE_MILLIS
+
+
+def _key(message: Message) -> _Key:
+    said = frozenset((name, value) for name, value in message.properties.items() if name not in _NOTES)
+    origin = message.prepared_transaction_offset
+    return message.topic, message.queue_id, message.born_timestamp, origin, message.body, said
+
+
+def as_sent(message: Message) -> Message:
+    """The message as another broker is to get it: as a producer would send it, whatever the queue."""
+    properties = dict(message.properties)
+    topic, sys_flag = message.topic, message.sys_flag
+    out_time = properties.get(PROPERTY_TIMER_OUT_MS, "")
+    for name in _TIMING:
+        if topic != TRANS_HALF_TOPIC:
+            properties.pop(name, None)
+    if topic in (TRANS_HALF_TOPIC, TIMER_TOPIC):
+        is_half = topic == TRANS_HALF_TOPIC
+        topic = properties.pop(PROPERTY_REAL_TOPIC, topic)
+        properties.pop(PROPERTY_REAL_QUEUE_ID, None)
+        if is_half:
+            properties[PROPERTY_TRANSACTION_PREPARED] = "true"
+            properties.pop(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET, None)
+            properties.pop(PROPERTY_TRANSACTION_CHECK_TIMES, None)
+            sys_flag = sys_flag & ~SysFlag.TRANSACTION_MASK | SysFlag.TRANSACTION_PREPARED
+        elif out_time:
+            # The other broker makes the same slot of it.
+            properties[PROPERTY_TIMER_DELIVER_MS] = str(int(out_time) + 1)
+    return Message(
+        topic,
+        message.queue_id,
+        message.body,
+        properties,
+        message.born_timestamp,
+        message.born_host,
+        message.store_host,
+        message.flag,
+        sys_flag,
+        message.reconsume_times,
+    )

@@ -1,0 +1,84 @@
+"""Reads messages of another broker group whose check points of POP came here.
+
+That group's master is gone, or was when it sent them: whoever has the smallest id there is asked. Standard:
+`EscapeBridge.getMessageFromRemoteAsync`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.python.failure import Failure
+
+from engine.options import BrokerOptions
+from engine.pop.foreign import Ended, Found, Missing, Place
+from engine.store.record import decode
+from gateway.codec.bodies import TopicRouteData
+from gateway.codec.codes import RequestCode, ResponseCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import GetRouteInfoRequestHeader, PullMessageRequestHeader
+from gateway.remoting.exchange import RemotingError
+
+log = logging.getLogger(__name__)
+
+PULL_SECONDS = 10.0
+FLAG_SUBSCRIPTION = 4
+"""The pull says itself what it wants to have. Standard: `PullSysFlag`."""
+
+Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
+AskNameServer = Callable[[RemotingCommand], Deferred[RemotingCommand]]
+
+
+class ForeignReader:
+    """`read` is what `engine.pop.foreign.ForeignMessages` is given."""
+
+    def __init__(self, options: BrokerOptions, ask: Ask, ask_name_server: AskNameServer) -> None:
+        self._options = options
+        self._ask = ask
+        self._ask_name_server = ask_name_server
+
+    def read(self, place: Place, ended: Ended) -> None:
+        """Fetch one message; `ended` is told how that went."""
+
+        def failed(failure: Failure) -> None:
+            log.info("message %s cannot be had: %s", place, failure.getErrorMessage())
+            ended(Missing.FAILED)
+
+        header = GetRouteInfoRequestHeader(topic=place.topic, accept_standard_json_only=True)
+        command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+        asked = maybeDeferred(self._ask_name_server, command)
+        asked.addCallback(self._pull, place).addCallback(_message, place).addCallbacks(ended, failed)
+
+    def _pull(self, route: RemotingCommand, place: Place) -> Deferred[RemotingCommand]:
+        addresses: dict[int, str] = {}
+        for data in TopicRouteData.decode(route.body).broker_datas:
+            if data.broker_name == place.broker_name:
+                addresses = data.broker_addrs
+        if not addresses:
+            raise RemotingError("nobody of that group is there")
+        options = self._options
+        header = PullMessageRequestHeader(
+            consumer_group=f"InnerConsumerGroup_{options.broker_name}_{options.broker_id}",
+            topic=place.topic,
+            queue_id=place.queue_id,
+            queue_offset=place.offset,
+            max_msg_nums=1,
+            sys_flag=FLAG_SUBSCRIPTION,
+            commit_offset=0,
+            suspend_timeout_millis=0,
+            subscription="*",
+            sub_version=0,
+        )
+        command = RemotingCommand.request(RequestCode.PULL_MESSAGE, header)
+        return self._ask(addresses[min(addresses)], command, PULL_SECONDS)
+
+
+def _message(answer: RemotingCommand, place: Place) -> Found:
+    if answer.code == ResponseCode.PULL_OFFSET_MOVED:
+        return Missing.GONE
+    stored = decode(answer.body) if answer.code == ResponseCode.SUCCESS and answer.body else None
+    if stored is None:
+        raise RemotingError(f"it answers {answer.code}, {answer.remark}")
+    return Missing.GONE if stored.queue_offset > place.offset else stored

@@ -1,0 +1,36 @@
+"""905, 906 and 908: what name servers tell a group, and what its members ask one another.
+
+Standard: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, `resetMasterFlushOffset`.
+"""
+
+from gateway.broker.broker import Broker
+from gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
+from gateway.remoting.call import Call, Reply
+
+
+def min_id_changed(broker: Broker, call: Call) -> Reply:
+    """905 NOTIFY_MIN_BROKER_ID_CHANGE: somebody else has the smallest id of the group now."""
+    header = call.header
+    assert isinstance(header, NotifyMinBrokerIdChangeRequestHeader)
+    membership = broker.membership
+    if membership is not None and header.min_broker_id is not None:
+        membership.noticed(header.min_broker_id, header.min_broker_addr or "", header.ha_broker_addr or "")
+    return Reply()
+
+
+def exchange_ha_info(broker: Broker, call: Call) -> Reply:
+    """906 EXCHANGE_BROKER_HA_INFO: a master says where its log is, or is asked."""
+    header = call.header
+    assert isinstance(header, ExchangeHAInfoRequestHeader)
+    membership = broker.membership
+    if membership is None:
+        return Reply()
+    if header.master_ha_address is None:
+        return Reply(header=membership.whereabouts())
+    membership.announced(header.master_address or "", header.master_ha_address)
+    return Reply()
+
+
+def reset_master_flush_offset(broker: Broker, call: Call) -> Reply:
+    """908 RESET_MASTER_FLUSH_OFFSET: our slave holds nothing back until its master has flushed it."""
+    return Reply()

@@ -1,0 +1,109 @@
+"""What a broker does of its own accord: delayed messages, timers, transactions, popped messages.
+
+A master does all of it, once it is online; a slave only while it acts for its master, from where the master
+was, as far as that is known here, and what it delivers goes to other brokers. Standard:
+`BrokerController.changeSpecialServiceStatus`.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from engine.errors import EngineError
+from engine.ha.escape import Escape
+from engine.ha.tail import messages_since
+from engine.message import PROPERTY_REAL_TOPIC
+from engine.options import BrokerRole
+from engine.transactions.escape import TransactionEscape
+from gateway.broker.broker import Broker
+from gateway.broker.longpoll import monotonic_millis
+from gateway.broker.slave_store import SlaveStore
+from gateway.broker.slave_tables import SlaveTables
+from gateway.broker.transactions import ask, is_reachable
+
+log = logging.getLogger(__name__)
+
+
+class SpecialServices:
+    """`load` at the start, `tick` with every beat; `escape` is for slaves that may act."""
+
+    def __init__(self, broker: Broker, tables: SlaveTables | None, escape: Escape | None) -> None:
+        self._broker = broker
+        self._tables = tables
+        self._escape = escape
+        self._is_slave = broker.store_options.broker_role is BrokerRole.SLAVE
+        self._transactions = TransactionEscape(broker.store, broker.offsets)
+        self._transactions_from = 0
+        self.is_on = not self._is_slave
+
+    def load(self) -> None:
+        """Go on where a master was before; a slave stands by. Raises `OSError` and `EngineError`."""
+        broker = self._broker
+        if self._is_slave:
+            broker.timers.stand_by()
+            return
+        broker.transactions.load()
+        broker.timers.load()
+        broker.pops.load()
+
+    def turn(self, on: bool) -> None:
+        """Begin, or end: for a master only when it comes online, for a slave whenever it acts."""
+        if on == self.is_on:
+            return
+        if self._is_slave:
+            try:
+                self._take_over() if on else self._hand_back()
+            except (OSError, EngineError):
+                log.exception("this slave cannot act for its master")
+                return
+        self.is_on = on
+
+    def _take_over(self) -> None:
+        broker, tables = self._broker, self._tables
+        assert isinstance(broker.store, SlaveStore) and tables is not None
+        log.warning("this slave acts for its master")
+        broker.store.escape = self._escape
+        since = messages_since(
+            broker.store, tables.told_at, broker.store.raw.file_size, PROPERTY_REAL_TOPIC.encode()
+        )
+        broker.delays.take_over(since)
+        broker.timers.take_over(tables.timers)
+        self._transactions.begin()
+        self._transactions_from = self._now() + broker.options.transaction_check_interval
+        broker.pops.load()
+        broker.offsets.data_version.next(broker.clock.millis())
+
+    def _hand_back(self) -> None:
+        broker, tables = self._broker, self._tables
+        assert isinstance(broker.store, SlaveStore) and tables is not None and self._escape is not None
+        log.warning("this slave acts for its master no longer")
+        broker.store.escape = None
+        self._escape.forget()
+        broker.timers.hand_back()
+        if broker.timers.is_enabled:
+            # The log does not show what was delivered here, should this slave act again soon.
+            tables.told_timers(broker.timers.checkpoint.encode())
+        broker.pops.persist()
+
+    def _now(self) -> int:
+        return monotonic_millis(self._broker.clock)
+
+    def tick(self, now: int, elapsed: int) -> None:
+        """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
+        broker = self._broker
+        if not self.is_on:
+            broker.pops.notices.due(elapsed)
+            return
+        if self._escape is not None:
+            self._escape.tick(self._now())
+        broker.delays.tick(now)
+        broker.timers.tick(now)
+        if self._is_slave:
+            if self._now() >= self._transactions_from:
+                self._transactions.tick()
+            broker.pops.log.tick(now)
+            broker.pops.notices.due(elapsed)
+            return
+        ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
+        broker.pops.tick(now, elapsed)

@@ -1,0 +1,122 @@
+"""Sending the rows of a task as half messages: stored, and seen by nobody before the batch is committed.
+
+Brokers take no half messages in batches: each goes by itself, many at a time. Where they lie goes to the
+driver, which commits or rolls back the whole batch (`transactions`). A task that fails rolls back its own.
+
+Some are left over: the task was killed, the driver died, an answer was lost and the message sent again. In
+time brokers ask the producer group about them, and whoever of it is there answers from the last batch that
+was committed (`is_left_over`). The answer is never a commit: only the driver commits, place by place, so a
+copy that a broker made of a half message while it was asked about is not seen beside the first one.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from typing import Any
+
+from engine.message import PROPERTY_PRODUCER_GROUP, PROPERTY_TRANSACTION_PREPARED, parse_offset_message_id
+from engine.options import TlsOptions
+from gateway.client.errors import ClientError
+from gateway.client.message import Message, ReceivedMessage, SendResult, TransactionState
+from gateway.client.producer import Producer
+from gateway.client.transactions import TransactionProducer
+from gateway.codec.bodies import MessageQueue
+from pipeline.ending import Ending
+from pipeline.options import SinkOptions
+from pipeline.outgoing import SPARK_TRANSACTION
+from pipeline.sending import TaskSender, Under
+from pipeline.verdicts import Places, Transaction, Verdict, places
+
+log = logging.getLogger(__name__)
+
+IN_FLIGHT_MAX = 512
+"""Half messages under way at a time, at most."""
+
+
+def is_left_over(mark: str, born_at: int, last: Verdict | None) -> bool:
+    """Whether a half message that is still one, of the transaction `mark` and sent at `born_at` (ms), is
+    needed no more: its batch, or a later one, was committed after it was sent. `last` is what was committed
+    last; the brokers have been told of all its messages."""
+    if last is None:
+        return False
+    query, _, batch = mark.rpartition("/")
+    known = last.transaction
+    return (
+        query == known.query
+        and batch.isdigit()
+        and int(batch) <= known.batch
+        and last.is_done
+        and born_at < last.decided_at
+    )
+
+
+class Answers:
+    """What a member of the producer group says when brokers ask; a `TransactionListener`."""
+
+    def __init__(self, last: Verdict | None) -> None:
+        self._last = last
+
+    def execute(self, message: Message, argument: Any) -> TransactionState:
+        """There is no local work: the driver decides."""
+        return TransactionState.UNKNOWN
+
+    def check(self, message: ReceivedMessage) -> TransactionState:
+        """Roll back what is left over; of everything else nothing is known here."""
+        mark = message.properties.get(SPARK_TRANSACTION, "")
+        if is_left_over(mark, message.born_timestamp, self._last):
+            log.info("a half message of %s was left over: it is rolled back", mark)
+            return TransactionState.ROLLBACK
+        return TransactionState.UNKNOWN
+
+
+class HalfSender(TaskSender):
+    """Sends the rows of one task of a transaction. `last` is what was committed last."""
+
+    def __init__(
+        self,
+        options: SinkOptions,
+        tls: TlsOptions,
+        transaction: Transaction,
+        last: Verdict | None,
+        key: str | None = None,
+    ) -> None:
+        self._transaction = transaction
+        self._answers = Answers(last)
+        self._found: dict[MessageQueue, tuple[array[int], array[int]]] = {}
+        super().__init__(options, tls, key)
+        self._in_flight = min(IN_FLIGHT_MAX, options.sends_in_flight * options.send_batch_size)
+
+    def places(self) -> tuple[Places, ...]:
+        """Where the half messages lie that were acknowledged."""
+        return tuple(places(queue, *offsets) for queue, offsets in self._found.items())
+
+    def take_back(self) -> None:
+        """Roll back what was sent. What cannot be rolled back now is left over."""
+        for under in self._under:
+            try:
+                self._stored([under.outcome.result()])
+            except ClientError as error:
+                log.info("a half message of %s may be left over: %s", self._transaction.mark, error)
+        self._under.clear()
+        ending = Ending(self._options, self._client)
+        ending.roll_back(self.places(), self._producer.group, self._transaction.mark)
+
+    def _new_producer(self, settings: dict[str, Any]) -> Producer:
+        group = self._options.producer_group
+        return TransactionProducer(group, self._loop, self._answers, client=self._client, **settings)
+
+    def _begin(self, messages: list[Message], queue: MessageQueue | None) -> None:
+        for message in messages:
+            message.put(PROPERTY_TRANSACTION_PREPARED, "true")
+            message.put(PROPERTY_PRODUCER_GROUP, self._producer.group)
+            message.put(SPARK_TRANSACTION, self._transaction.mark)
+            while len(self._under) >= self._in_flight:
+                self._settle(self._under.popleft())
+            self._under.append(Under([message], queue, self._submit([message], queue)))
+
+    def _stored(self, results: list[SendResult]) -> None:
+        for one in results:
+            offsets = self._found.setdefault(one.queue, (array("q"), array("q")))
+            offsets[0].append(one.queue_offset)
+            offsets[1].append(parse_offset_message_id(one.offset_message_id)[2])

@@ -1,0 +1,87 @@
+"""The driver's side of transactional batches: commit when Spark commits, roll back when it gives up.
+
+    tasks end  ->  verdict written  ->  brokers told  ->  verdict done  ->  Spark notes the batch
+
+Whoever dies leaves one of these behind, and Spark repeats a batch that it has not noted:
+
+- no verdict: nobody has seen anything. The repeated batch sends its rows anew, and those are committed; what
+  the first try left is left over (`halves`).
+- a verdict that is open: the messages it names are the rows, some may be visible. They are committed to the
+  end, and what the repeated batch sent is rolled back.
+- a verdict that is done: what the repeated batch sent is rolled back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Self
+
+from engine.clock import Clock
+from engine.options import TlsOptions
+from gateway.client.loop import Loop
+from gateway.client.transactions import TransactionProducer
+from pipeline.brokers import client_settings, new_producer_client
+from pipeline.ending import Ending
+from pipeline.halves import Answers
+from pipeline.options import SinkOptions
+from pipeline.verdicts import Places, Transaction, Verdict, Verdicts
+
+log = logging.getLogger(__name__)
+
+
+class Transactions:
+    """Commits and rolls back for a driver; to be closed."""
+
+    def __init__(self, options: SinkOptions, tls: TlsOptions, verdicts: Verdicts) -> None:
+        self._verdicts = verdicts
+        self._loop = Loop.shared()
+        self._clock: Clock = self._loop.clock
+        self._client = new_producer_client(options, tls)
+        answers = Answers(verdicts.newest_done())
+        # A member of the group, so that brokers may ask while the ends are told.
+        self._producer = self._loop.do(
+            lambda: TransactionProducer(
+                options.producer_group, self._loop, answers, client=self._client, **client_settings(options)
+            )
+        )
+        self._loop.call(self._producer.start)
+        self._ending = Ending(options, self._client)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the brokers."""
+        self._loop.call(self._producer.close)
+        self._loop.call(self._client.close)
+
+    def commit(self, transaction: Transaction, places: Iterable[Places]) -> None:
+        """Spark commits: these are the rows, unless others were before. Raises `SinkError`."""
+        for before in self._verdicts.open_ones(transaction.query):
+            log.warning("transaction %s was not told to its end: going on", before.transaction.mark)
+            self._finish(before, again=True)
+        places = tuple(places)
+        if not places:
+            return
+        if self._verdicts.read(transaction) is not None:
+            log.warning("transaction %s was committed before: its repetition goes", transaction.mark)
+            self._ending.roll_back(places, self._producer.group, transaction.mark)
+            return
+        verdict = Verdict(transaction, self._producer.group, self._clock.millis(), places)
+        self._verdicts.write(verdict)
+        self._finish(verdict, again=False)
+
+    def abort(self, transaction: Transaction, places: Iterable[Places]) -> None:
+        """Spark gives the batch up. What is to be committed stays: the batch that Spark repeats goes on."""
+        if self._verdicts.read(transaction) is not None:
+            log.warning("transaction %s is to be committed: it goes on when the query does", transaction.mark)
+            return
+        self._ending.roll_back(places, self._producer.group, transaction.mark)
+
+    def _finish(self, verdict: Verdict, *, again: bool) -> None:
+        self._ending.commit(verdict, again=again)
+        self._verdicts.write(verdict.done())

@@ -1,0 +1,215 @@
+"""What is to become of a transactional batch, written down before a broker is told of any of its messages.
+
+The rows of the batch lie with the brokers as half messages, which nobody sees; `Places` say where, in a few
+bytes a row. When Spark commits the batch its `Verdict` is written, and from then on these messages and no
+others are its rows, whatever dies: who comes later tells the brokers the rest. `Verdicts` keeps them in a
+folder, by default below Spark's checkpoint:
+
+    QUERY.BATCH.open    to be committed; brokers may have been told of some of the messages, or of all
+    QUERY.BATCH.done    the brokers have been told of all
+
+No file is ever changed. Nothing here knows brokers or Spark.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import NamedTuple, Protocol
+from urllib.parse import quote
+
+from gateway.codec.bodies import MessageQueue
+from pipeline.errors import PipelineError
+
+OPEN, DONE = "open", "done"
+
+
+class Transaction(NamedTuple):
+    """The rows that are committed together: those of a batch of a query."""
+
+    query: str
+    batch: int
+
+    @property
+    def mark(self) -> str:
+        """What each of its messages carries as a property."""
+        return f"{self.query}/{self.batch}"
+
+
+class Half(NamedTuple):
+    """Where a half message lies: its offset in its broker's half queue, and in the broker's log."""
+
+    queue_offset: int
+    physical_offset: int
+
+
+class Places(NamedTuple):
+    """Half messages for one queue, sent by one task, in order."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    rows: int
+    packed: bytes
+
+    @property
+    def queue(self) -> MessageQueue:
+        """The queue that they become visible in."""
+        return MessageQueue(self.topic, self.broker_name, self.queue_id)
+
+    def halves(self) -> Iterator[Half]:
+        """Where each lies. Raises `PipelineError` for bytes that do not say it."""
+        try:
+            steps = struct.unpack(f"<{2 * self.rows}q", zlib.decompress(self.packed))
+        except (struct.error, zlib.error) as error:
+            raise PipelineError(f"places of half messages cannot be read: {error}") from None
+        return map(Half, accumulate(steps[: self.rows]), accumulate(steps[self.rows :]))
+
+
+def places(queue: MessageQueue, queue_offsets: Iterable[int], physical_offsets: Iterable[int]) -> Places:
+    """Places packed: distances are much alike, so little is left of them."""
+    steps = [*_steps(queue_offsets), *_steps(physical_offsets)]
+    packed = zlib.compress(struct.pack(f"<{len(steps)}q", *steps))
+    return Places(queue.topic, queue.broker_name, queue.queue_id, len(steps) // 2, packed)
+
+
+def _steps(numbers: Iterable[int]) -> Iterator[int]:
+    before = 0
+    for number in numbers:
+        yield number - before
+        before = number
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A transaction that is to be committed: its messages, of which producer group, and when that was decided
+    (ms). One that `is_done` names no messages any more."""
+
+    transaction: Transaction
+    group: str
+    decided_at: int
+    places: tuple[Places, ...] = ()
+    is_done: bool = False
+
+    def encode(self) -> bytes:
+        """As it is in the file."""
+        query, batch = self.transaction
+        listed = [{**one._asdict(), "packed": base64.b64encode(one.packed).decode()} for one in self.places]
+        told = {
+            "query": query,
+            "batch": batch,
+            "group": self.group,
+            "decidedAt": self.decided_at,
+            "places": listed,
+        }
+        return json.dumps(told).encode()
+
+    @classmethod
+    def decode(cls, data: bytes, is_done: bool) -> Verdict:
+        """The same, back. Raises `ValueError`, `KeyError` or `TypeError`."""
+        told = json.loads(data)
+        listed = [
+            Places(**{**one, "packed": base64.b64decode(one["packed"], validate=True)})
+            for one in told["places"]
+        ]
+        transaction = Transaction(str(told["query"]), int(told["batch"]))
+        return cls(transaction, str(told["group"]), int(told["decidedAt"]), tuple(listed), is_done)
+
+    def done(self) -> Verdict:
+        """The brokers have been told."""
+        return replace(self, places=(), is_done=True)
+
+
+class Folder(Protocol):
+    """Where the files are. A file that is written is there whole or not at all."""
+
+    def names(self) -> list[str]:
+        """The files."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """What is in a file."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Make a file."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove a file."""
+        ...
+
+
+class Verdicts:
+    """The files of a folder. Raises `PipelineError` for what is no verdict, and what the folder raises."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def read(self, transaction: Transaction) -> Verdict | None:
+        """The verdict on a transaction, if there is one."""
+        names = self._names()
+        for state in (DONE, OPEN):
+            if _name(transaction, state) in names:
+                return self._read(_name(transaction, state))
+        return None
+
+    def open_ones(self, query: str) -> list[Verdict]:
+        """What is to be committed, of one query, the oldest first."""
+        names = self._names()
+        found = [
+            self._read(name)
+            for name, state in names.items()
+            if state == OPEN and _query(name) == _quoted(query) and f"{name[: -len(OPEN)]}{DONE}" not in names
+        ]
+        return sorted(found, key=lambda one: one.transaction.batch)
+
+    def newest_done(self) -> Verdict | None:
+        """What was committed last, of whichever query."""
+        done = [self._read(name) for name, state in self._names().items() if state == DONE]
+        return max(done, key=lambda one: one.decided_at, default=None)
+
+    def write(self, verdict: Verdict) -> None:
+        """Write it down. When it is done, what was open goes, and what is older than the batch before it."""
+        query, batch = verdict.transaction
+        state = DONE if verdict.is_done else OPEN
+        self._folder.write(_name(verdict.transaction, state), verdict.encode())
+        if not verdict.is_done:
+            return
+        for name, state_of in self._names().items():
+            number = int(name.split(".")[-2])
+            is_over = number < batch - 1 or (number == batch and state_of == OPEN)
+            if _query(name) == _quoted(query) and is_over:
+                self._folder.delete(name)
+
+    def _names(self) -> dict[str, str]:
+        """The files of verdicts, and their states."""
+        parts = {name: name.rsplit(".", 2) for name in self._folder.names()}
+        return {
+            name: part[2]
+            for name, part in parts.items()
+            if len(part) == 3 and part[1].isdigit() and part[2] in (OPEN, DONE)
+        }
+
+    def _read(self, name: str) -> Verdict:
+        try:
+            return Verdict.decode(self._folder.read(name), name.endswith(DONE))
+        except (ValueError, KeyError, TypeError) as error:
+            raise PipelineError(f"the file {name} is no verdict on a transaction: {error!r}") from None
+
+
+def _quoted(query: str) -> str:
+    return quote(query, safe="")
+
+
+def _query(name: str) -> str:
+    return name.rsplit(".", 2)[0]
+
+
+def _name(transaction: Transaction, state: str) -> str:
+    return f"{_quoted(transaction.query)}.{transaction.batch}.{state}"

@@ -1,0 +1,78 @@
+"""Servers that want TLS, and clients that want to know whom they speak to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from spark_tests.broker import Broker
+from tests.gateway.remoting.test_tls import identity
+
+QUICK = {"fetchOffset.numRetries": "0", "unreachableTimeoutMs": "0"}
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+    for name in ("server", "stranger"):
+        key, certificate = identity(name)
+        (folder / f"{name}.key").write_bytes(key)
+        (folder / f"{name}.pem").write_bytes(certificate)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def safe(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iterator[Broker]:
+    """A server that speaks TLS with a certificate of its own, and in clear to who asks so."""
+    settings = {
+        "tls.test.mode.enable": "false",
+        "tls.server.keyPath": str(certificates / "server.key"),
+        "tls.server.certPath": str(certificates / "server.pem"),
+    }
+    broker = Broker(tmp_path_factory.mktemp("safe"), **settings)
+    yield broker
+    broker.server.discard()
+
+
+def given(broker: Broker, topic: str, certificate: Path) -> dict[str, str]:
+    return {
+        "nameServer": broker.namesrv,
+        "topic": topic,
+        "useTLS": "true",
+        "tls.test.mode.enable": "false",
+        "tls.client.authServer": "true",
+        "tls.client.trustCertPath": str(certificate),
+        **QUICK,
+    }
+
+
+def test_rows_go_through_tls_both_ways(spark: SparkSession, safe: Broker, certificates: Path) -> None:
+    topic = safe.topic("safe", 2)
+    options = given(safe, topic, certificates / "server.pem")
+    frame = spark.range(50).select(f.format_string("%02d", "id").alias("body"))
+    frame.write.format("rocketmq").options(**options).mode("append").save()
+    rows = spark.read.format("rocketmq").options(**options).load().select("body").collect()
+    assert sorted(row.body.decode() for row in rows) == [f"{number:02}" for number in range(50)]
+
+
+def test_a_server_with_a_strange_certificate_is_not_believed(
+    spark: SparkSession, safe: Broker, certificates: Path
+) -> None:
+    options = given(safe, safe.topic("strange", 1), certificates / "stranger.pem")
+    with pytest.raises(Exception, match=r"(?i)tls|ssl|certificate|connect"):
+        spark.read.format("rocketmq").options(**options).load().count()
+
+
+def test_what_cannot_be_meant_is_refused_when_it_is_planned(spark: SparkSession, safe: Broker) -> None:
+    options = {"nameServer": safe.namesrv, "topic": "t"}
+    for more, said in (
+        ({"tls.client.authServer": "true"}, "set useTLS to true"),
+        ({"accessKey": "k"}, "accessKey and secretKey belong together"),
+        ({"nameServer": "localhost"}, "write host:port"),
+    ):
+        with pytest.raises(Exception, match=said):
+            spark.read.format("rocketmq").options(**{**options, **more}).load().count()

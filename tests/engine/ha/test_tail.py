@@ -1,0 +1,19 @@
+"""The messages that a log got since some place in it."""
+
+from engine.ha.tail import messages_since
+from tests.engine.store.stores import Bench, message
+
+
+def test_messages_from_a_record_on_that_hold_a_word() -> None:
+    """Over the borders of files."""
+    bench = Bench(mapped_file_size_commit_log=1024)
+    places = []
+    for number in range(40):
+        properties = {"KEYS": f"k{number}"} | ({"MARK": "1"} if number % 2 else {})
+        places.append(bench.store.put(message(body=b"x" * 40, properties=properties)).physical_offset)
+    bench.store.dispatch()
+    store = bench.store
+    found = list(messages_since(store, places[10], 1024, b"MARK"))
+    assert [one.properties["KEYS"] for one in found] == [f"k{number}" for number in range(11, 40, 2)]
+    assert list(messages_since(store, store.max_physical_offset, 1024, b"MARK")) == []
+    assert len(list(messages_since(store, 0, 1024, b"KEYS"))) == 40

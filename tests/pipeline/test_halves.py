@@ -1,0 +1,118 @@
+"""What a task of a transactional batch sends, and what it says when brokers ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.message import SysFlag
+from gateway.client.message import SendResult, SendStatus
+from pipeline.errors import SinkError
+from pipeline.halves import is_left_over
+from pipeline.verdicts import Transaction, Verdict
+from tests.fuzz.world import BROKER_PORT
+from tests.gateway.client.cluster import Cluster, queue_of, requests_seen
+from tests.gateway.client.facing import faced
+from tests.pipeline.transacting import World, ends
+
+LAST = Verdict(Transaction("q", 7), "G", 1000, is_done=True)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    with faced(monkeypatch, transaction_time_out=2000, transaction_check_interval=2000) as cluster:
+        cluster.make_topic("T", queues=4)
+        yield World(cluster)
+
+
+def test_rows_are_stored_and_nobody_sees_them(world: World) -> None:
+    places = world.sent([f"{number}" for number in range(20)])
+    assert sum(one.rows for one in places) == world.open_halves == 20
+    assert {one.queue for one in places} == {queue_of("T", number) for number in range(4)}
+    assert world.visible() == []
+    store = world.cluster.service.broker.store
+    for one in places:
+        for half in one.halves():
+            found = store.look_up(half.physical_offset)
+            assert found is not None and found.properties["SPARK_TRANSACTION"] == "q/0"
+            assert (found.queue_offset, found.properties["REAL_QID"]) == (
+                half.queue_offset,
+                str(one.queue_id),
+            )
+
+
+def test_a_task_that_fails_takes_its_rows_back(world: World) -> None:
+    task = world.task()
+    task.send([{"body": "a"}, {"body": "b"}])
+    with pytest.raises(SinkError, match="a row for T without a body"):
+        task.send([{"body": ""}])
+    task._flush("T", None)
+    assert world.open_halves == 2
+    task.take_back()
+    task.close()
+    assert world.open_halves == 0 and world.visible() == []
+
+
+def test_rows_that_cannot_be_taken_back_are_left_over(world: World, caplog: Any) -> None:
+    task = world.task()
+    task.send([{"body": "a"}])
+    task.finish()
+    world.cluster.cut(BROKER_PORT)
+    task.take_back()
+    assert "half messages of q/0 are left over, which nobody sees" in caplog.text
+    world.cluster.mend(BROKER_PORT)
+    task.close()
+    assert world.open_halves == 1
+
+
+def test_what_is_stored_less_safely_than_configured_fails(world: World) -> None:
+    task = world.task()
+    weak = SendResult(SendStatus.FLUSH_DISK_TIMEOUT, "", "", queue_of("T"), 5)
+    task._submit = lambda messages, queue: type("Outcome", (), {"result": lambda self: weak})()  # type: ignore[method-assign,assignment,return-value]
+    task.send([{"body": "a"}])
+    with pytest.raises(SinkError, match="FLUSH_DISK_TIMEOUT says that it is not as safe"):
+        task.finish()
+    task.close()
+
+
+@pytest.mark.parametrize(
+    ("mark", "born_at", "last", "left"),
+    [
+        ("q/7", 999, LAST, True),
+        ("q/3", 999, LAST, True),
+        ("q/8", 999, LAST, False),  # it may still be committed
+        ("q/7", 1000, LAST, False),  # a repetition that the driver will roll back
+        ("other/3", 999, LAST, False),
+        ("", 999, LAST, False),
+        ("q/7", 999, None, False),
+        ("q/7", 999, Verdict(Transaction("q", 7), "G", 1000), False),  # the brokers are being told
+    ],
+)
+def test_what_is_left_over(mark: str, born_at: int, last: Verdict | None, left: bool) -> None:
+    assert is_left_over(mark, born_at, last) is left
+
+
+def test_who_is_asked_rolls_back_what_is_left_over_and_nothing_else(world: World) -> None:
+    """A task of a later batch is asked about two half messages of dead tasks."""
+    world.sent(["left over"], batch=3)
+    world.cluster.settle(1.0)
+    last = Verdict(Transaction("q", 4), "G", world.cluster.clock.millis(), is_done=True)
+    world.sent(["not decided"], batch=5)
+    seen = requests_seen(world.cluster)
+    task = world.task(6, last)
+    task.send([{"body": "x"}])
+    task.finish()
+    world.cluster.settle(20.0)
+    answers = [one.ext_fields["commitOrRollback"] for one in seen if ends([one])]
+    assert str(SysFlag.TRANSACTION_ROLLBACK) in answers and str(SysFlag.TRANSACTION_COMMIT) not in answers
+    assert world.open_halves == 2 and world.visible() == []
+    task.close()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_complained_of(world: World) -> Iterator[None]:
+    yield
+    assert isinstance(world.cluster, Cluster)
+    world.cluster.watch.complaints.clear()

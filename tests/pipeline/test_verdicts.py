@@ -1,0 +1,97 @@
+"""Verdicts on transactions, in folders."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.codec.bodies import MessageQueue
+from pipeline.errors import PipelineError
+from pipeline.verdicts import Half, Places, Transaction, Verdict, Verdicts, places
+from tests.pipeline.memory_folder import MemoryFolder
+
+QUEUE = MessageQueue("T", "broker-a", 3)
+OFFSETS = st.integers(0, 2**62)
+
+
+def verdict(batch: int, query: str = "q", decided_at: int = 5) -> Verdict:
+    return Verdict(Transaction(query, batch), "G", decided_at, (places(QUEUE, [1, 2], [10, 20]),))
+
+
+@given(st.lists(st.tuples(OFFSETS, OFFSETS)))
+@settings(max_examples=60)
+def test_places_come_back(offsets: list[tuple[int, int]]) -> None:
+    packed = places(QUEUE, [one for one, _ in offsets], [two for _, two in offsets])
+    assert packed.queue == QUEUE and packed.rows == len(offsets)
+    assert list(packed.halves()) == [Half(*one) for one in offsets]
+
+
+def test_places_are_small() -> None:
+    """Of a million rows of one size no more than a megabyte lies with the driver."""
+    count = 20_000
+    packed = places(QUEUE, range(count), (number * 1377 for number in range(count)))
+    assert len(packed.packed) < count
+
+
+def test_places_that_are_none() -> None:
+    with pytest.raises(PipelineError, match="places of half messages cannot be read"):
+        Places("T", "broker-a", 0, 2, b"x").halves()
+    with pytest.raises(PipelineError, match="places of half messages cannot be read"):
+        places(QUEUE, [1], [2])._replace(rows=2).halves()
+
+
+def test_a_verdict_is_open_until_it_is_done() -> None:
+    folder = MemoryFolder()
+    log = Verdicts(folder)
+    assert log.read(Transaction("q", 7)) is None and log.newest_done() is None and log.open_ones("q") == []
+    log.write(verdict(7))
+    assert log.read(Transaction("q", 7)) == verdict(7) and log.open_ones("q") == [verdict(7)]
+    assert log.newest_done() is None
+    log.write(verdict(7).done())
+    told = log.read(Transaction("q", 7))
+    assert told == log.newest_done() == verdict(7).done() and told.is_done and not told.places
+    assert log.open_ones("q") == []
+    assert folder.names() == ["q.7.done"]
+
+
+def test_queries_do_not_meet() -> None:
+    """Names that no file could have, and names that begin alike."""
+    folder = MemoryFolder()
+    log = Verdicts(folder)
+    for query in ("a/b: c", "a", "a.1"):
+        log.write(verdict(1, query))
+    assert log.open_ones("a") == [verdict(1, "a")] and log.open_ones("a.1") == [verdict(1, "a.1")]
+    assert log.read(Transaction("a/b: c", 1)) == verdict(1, "a/b: c")
+    assert not any("/" in name for name in folder.names())
+    log.write(verdict(9, "a").done())
+    assert log.read(Transaction("a.1", 1)) is not None and log.read(Transaction("a", 1)) is None
+
+
+def test_the_last_two_batches_stay() -> None:
+    """Spark repeats no older one."""
+    folder = MemoryFolder()
+    log = Verdicts(folder)
+    for batch in range(4):
+        log.write(verdict(batch, decided_at=batch))
+        log.write(verdict(batch, decided_at=batch).done())
+    assert sorted(folder.names()) == ["q.2.done", "q.3.done"]
+    assert log.newest_done() == verdict(3, decided_at=3).done()
+
+
+def test_a_crash_between_writing_and_clearing_leaves_it_done() -> None:
+    folder = MemoryFolder()
+    log = Verdicts(folder)
+    log.write(verdict(1))
+    folder.write("q.1.done", verdict(1).done().encode())
+    folder.write("notes.txt", b"not ours")
+    assert log.open_ones("q") == []
+    told = log.read(Transaction("q", 1))
+    assert told is not None and told.is_done
+
+
+def test_a_file_that_is_none_is_named() -> None:
+    folder = MemoryFolder()
+    folder.write("q.1.open", b'{"query": 1}')
+    with pytest.raises(PipelineError, match=r"q\.1\.open is no verdict on a transaction"):
+        Verdicts(folder).open_ones("q")
