@@ -79,7 +79,7 @@ final class Shapes {
         shape.put("keys", message.getKeys());
         shape.put("flag", message.getFlag());
         shape.put("sysFlag", message.getSysFlag());
-        shape.put("body", new String(message.getBody(), StandardCharsets.UTF_8));
+        shape.put("body", message.getBody() == null ? "" : new String(message.getBody(), StandardCharsets.UTF_8));
         shape.put("properties", message.getProperties());
         shape.put("reconsumeTimes", message.getReconsumeTimes());
         shape.put("bornTimestamp", message.getBornTimestamp());
