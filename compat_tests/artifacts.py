@@ -1,7 +1,7 @@
-"""The official peers as jar sets, and our Java programs compiled against them.
+"""The official peers as jar sets and Go modules, and our programs compiled against them.
 
 Each set is one pom file in ``java/`` and a version; Maven resolves it once into the cache folder
-(``MQGATEWAY_CACHE``, default ``~/.cache/mqgateway``). Which repositories Maven asks is Maven's own
+(``MQGATEWAY_CACHE``, default ``~/.cache/mqgateway``). Which repositories Maven and Go ask is their own
 configuration. Programs are compiled once for each set and each state of their source.
 """
 
@@ -11,9 +11,11 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 JAVA = Path(__file__).parent / "java"
+GO = Path(__file__).parent / "go"
 
 CURRENT = "5.5.0"
 """The version of the standard that is the judge: server, tools and newest client."""
@@ -76,8 +78,34 @@ def program(folder: str, name: str, version: str = CURRENT) -> str:
     return f"{target}:{class_path(name, version)}"
 
 
-def _run(command: list[str]) -> None:
-    result = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+def go_program(folder: str) -> Path:
+    """One of our Go programs (``go/<folder>``), linked so that it runs on any Linux.
+
+    Which version of the client it is built with, ``go.mod`` says.
+    """
+    source = GO / folder
+    files = sorted(path for path in source.iterdir() if path.suffix in (".go", ".mod", ".sum"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+    target = cache_folder() / "go" / f"{folder}-{digest}"
+    if not target.exists():
+        target.parent.mkdir(exist_ok=True)
+        aside = target.with_name(f"{target.name}.{os.getpid()}")
+        command = [_go(), "build", "-trimpath", "-buildvcs=false", "-o", str(aside), "."]
+        env = {"HOME": str(Path.home()), **os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
+        _run(command, source, env)
+        aside.rename(target)
+    return target
+
+
+def _go() -> str:
+    """The compiler on the path, or where its makers' own package puts it."""
+    return shutil.which("go") or "/usr/local/go/bin/go"
+
+
+def _run(command: list[str], folder: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=900, check=False, cwd=folder, env=env
+    )
     if result.returncode != 0:
         output = (result.stdout + result.stderr)[-4000:]
         raise RuntimeError(f"{command[0]} failed with exit code {result.returncode}:\n{output}")

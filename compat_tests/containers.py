@@ -52,16 +52,19 @@ class DockerRuntime:
             raise
 
     def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> ContainedProcess:
-        """Start ``java ARGUMENTS`` with pipes for input and output; errors go to the client log."""
+        """Start ``java ARGUMENTS`` in the same way."""
+        return self.run(["java", f"-Duser.home={self._work}", *arguments], env)
+
+    def run(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> ContainedProcess:
+        """Start a program with pipes for input and output; errors go to the client log."""
         pid_file = self._work / f"client-{next(self._numbers)}.pid"
-        command = ["exec", "--interactive", "--workdir", str(self._work)]
+        call = ["exec", "--interactive", "--workdir", str(self._work)]
         for name, value in (env or {}).items():
-            command += ["--env", f"{name}={value}"]
-        command += [self._name, "sh", "-c", f'echo $$ > {pid_file}; exec "$@"', "sh"]
-        command += ["java", f"-Duser.home={self._work}", *arguments]
+            call += ["--env", f"{name}={value}"]
+        call += [self._name, "sh", "-c", f'echo $$ > {pid_file}; exec "$@"', "sh", *command]
         with (self._work / "clients.log").open("ab") as errors:
             popen = subprocess.Popen(
-                self._engine.command(*command),
+                self._engine.command(*call),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -124,14 +124,22 @@ class Driver:
 
     def __init__(self, runtime: Runtime, version: str, properties: Mapping[str, str] | None = None) -> None:
         self.version = version
-        options = [f"-D{name}={value}" for name, value in (properties or {}).items()]
-        arguments = [*SMALL_JVM, *options, "-cp", program("driver", "client", version), MAIN]
-        self._process: Process = runtime.java(arguments)
+        self._process = self._start(runtime, properties or {})
         self._ids = itertools.count(1)
         self._open: dict[int, Future[Any]] = {}
         self._lock = threading.Lock()
         self._reader = threading.Thread(target=self._read, name=f"driver-{version}", daemon=True)
         self._reader.start()
+
+    def _start(self, runtime: Runtime, properties: Mapping[str, str]) -> Process:
+        options = [f"-D{name}={value}" for name, value in properties.items()]
+        arguments = [*SMALL_JVM, *options, "-cp", program("driver", "client", self.version), MAIN]
+        return runtime.java(arguments)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the program ended by itself."""
+        return self._process.popen.poll() is not None
 
     def ask(self, op: str, timeout: float = ANSWER_SECONDS, **arguments: Any) -> Any:
         """Run one operation in the JVM and wait ``timeout`` seconds for its answer."""
@@ -142,7 +150,7 @@ class Driver:
         answer: Future[Any] = Future()
         request = {"id": next(self._ids), "op": op, **arguments}
         with self._lock:
-            if self._process.popen.poll() is not None:
+            if self.has_ended:
                 raise RuntimeError(f"the driver of client {self.version} has ended")
             self._open[request["id"]] = answer
             stdin = self._process.popen.stdin
@@ -248,12 +256,12 @@ class Producer(_Client):
     def view(self, topic: str, msg_id: str) -> Received | None:
         """The message of an offset message id or a unique key."""
         shape = self._ask("view", topic=topic, msgId=msg_id)
-        return None if shape is None else _received(shape)
+        return None if shape is None else received_of(shape)
 
     def query(self, topic: str, key: str, begin: int, end: int, max: int = 32) -> list[Received]:
         """Messages with a key, stored between two times."""
         answer = self._ask("query", topic=topic, key=key, max=max, begin=begin, end=end)
-        return [_received(shape) for shape in answer["messages"]]
+        return [received_of(shape) for shape in answer["messages"]]
 
 
 class TransactionProducer(_Client):
@@ -283,7 +291,7 @@ class TransactionProducer(_Client):
     def questions(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
         """Wait until the server has asked ``count`` times or the time is over; all questions so far."""
         shapes = self._ask("questions", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
-        return [_received(shape) for shape in shapes]
+        return [received_of(shape) for shape in shapes]
 
 
 class PushConsumer(_Client):
@@ -298,7 +306,7 @@ class PushConsumer(_Client):
     def collect(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
         """Wait until at least ``count`` deliveries came or the time is over; returns all so far."""
         shapes = self._ask("collect", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
-        return [_received(shape) for shape in shapes]
+        return [received_of(shape) for shape in shapes]
 
     def assigned(self, topic: str) -> set[Queue]:
         """The queues of a topic that this consumer holds now."""
@@ -321,7 +329,7 @@ class PullConsumer(_Client):
         """One pull; ``block`` lets the server hold it until something arrives, if it is by tags."""
         arguments = {"offset": offset, "max": max, "expression": expression, "block": block}
         answer = self._ask("pull", queue=_queue_shape(queue), **arguments)
-        messages = [_received(shape) for shape in answer["messages"]]
+        messages = [received_of(shape) for shape in answer["messages"]]
         return Pulled(
             answer["status"], answer["nextBeginOffset"], answer["minOffset"], answer["maxOffset"], messages
         )
@@ -371,7 +379,7 @@ class LitePullConsumer(_Client):
     def poll(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
         """Poll until at least ``count`` messages came or the time is over."""
         shapes = self._ask("poll", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
-        return [_received(shape) for shape in shapes]
+        return [received_of(shape) for shape in shapes]
 
     def commit(self) -> None:
         """Commit what was polled."""
@@ -408,7 +416,7 @@ class Replier(_Client):
     def collect(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
         """Wait until at least ``count`` requests came or the time is over; returns all so far."""
         shapes = self._ask("collect", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
-        return [_received(shape) for shape in shapes]
+        return [received_of(shape) for shape in shapes]
 
 
 class Popped(NamedTuple):
@@ -461,7 +469,7 @@ class PopClient(_Client):
         answer = self._ask(
             "pop", poll / 1000 + ANSWER_SECONDS, header=header, millis=poll + 10_000, **self.broker
         )
-        messages = [_received(shape) for shape in answer["messages"]]
+        messages = [received_of(shape) for shape in answer["messages"]]
         return Popped(
             answer["status"], answer["popTime"], answer["invisibleTime"], answer["restNum"], messages
         )
@@ -544,7 +552,8 @@ def _sent(shape: dict[str, Any]) -> Sent:
     return Sent(shape["status"], *ids, queue, shape["queueOffset"], shape.get("recallHandle"))
 
 
-def _received(shape: dict[str, Any]) -> Received:
+def received_of(shape: dict[str, Any]) -> Received:
+    """A message as drivers write it."""
     return Received(
         topic=shape["topic"],
         broker_name=shape.get("brokerName"),

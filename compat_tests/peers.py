@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,7 +150,7 @@ class Peer:
 
 
 class Peers:
-    """All servers and client JVMs of a run, started when first asked for, ended by ``close``."""
+    """All servers and client programs of a run, started when first asked for, ended by ``close``."""
 
     def __init__(self, runtime: Runtime, work: Path) -> None:
         self.runtime = runtime
@@ -174,11 +174,15 @@ class Peers:
 
     def driver(self, variant: str) -> Driver:
         """The client JVM of a variant."""
+        version, properties = VARIANTS[variant]
+        return self.shared(variant, lambda: Driver(self.runtime, version, properties))
+
+    def shared(self, name: str, make: Callable[[], Driver]) -> Driver:
+        """A client program that scenarios share; made anew when it has ended by itself."""
         with self._lock:
-            if variant not in self._drivers:
-                version, properties = VARIANTS[variant]
-                self._drivers[variant] = Driver(self.runtime, version, properties)
-            return self._drivers[variant]
+            if name not in self._drivers or self._drivers[name].has_ended:
+                self._drivers[name] = make()
+            return self._drivers[name]
 
     def peer(self, kind: str, variant: str) -> Peer:
         """The shared server of a kind with the client JVM of a variant."""
@@ -206,7 +210,7 @@ class Peers:
                 self._servers.pop(place).discard()
 
     def close(self) -> None:
-        """End all JVMs and servers."""
+        """End all client programs and servers."""
         for driver in self._drivers.values():
             driver.close()
         for server in self._servers.values():

@@ -1,7 +1,7 @@
-"""Where the official clients run: in a container, or in a local JVM.
+"""Where the official clients run: in a container, or on this machine.
 
 ``--runtime=docker|local|auto``. ``auto`` takes Docker when an engine runs or can be started, and
-otherwise the local JVM; under ``CI=true`` it does not fall back.
+otherwise this machine; under ``CI=true`` it does not fall back.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ class Runtime(Protocol):
 
     title: str
 
+    def run(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
+        """Start a program with pipes for input and output; errors go to the client log."""
+        ...
+
     def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
-        """Start ``java ARGUMENTS`` with pipes for input and output; errors go to the client log."""
+        """Start ``java ARGUMENTS`` in the same way."""
         ...
 
     def close(self) -> None:
@@ -31,17 +35,20 @@ class Runtime(Protocol):
 
 
 class LocalRuntime:
-    """The JVM of this machine."""
+    """This machine."""
 
-    title = "local JVM (no Docker engine)"
+    title = "this machine (no Docker engine)"
 
     def __init__(self, work: Path) -> None:
         self._work = work
 
     def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
+        return self.run(["java", f"-Duser.home={self._work}", *arguments], env)
+
+    def run(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
         with (self._work / "clients.log").open("ab") as errors:
             popen = subprocess.Popen(
-                ["java", f"-Duser.home={self._work}", *arguments],
+                list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
