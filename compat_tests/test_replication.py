@@ -1,4 +1,4 @@
-"""Masters of both kinds and our slave in one group.
+"""Masters and slaves of both kinds in one group; a slave that takes the place of a master of the other kind.
 
 The log of a slave is its master's byte for byte; what a SYNC_MASTER has acknowledged is read from the slave
 when the master is gone; groups go on where they were. ``MQGATEWAY_REPLICATION_MESSAGES`` (600) makes it
@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -18,125 +19,18 @@ import pytest
 from compat_tests.driver import ClientError, PullConsumer, Queue, message
 from compat_tests.mqadmin import Mqadmin
 from compat_tests.peers import Peer, Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import HOST, Part, apache_broker, our_broker, our_namesrv
-from engine.lenient_json import loads
-from gateway.codec.codes import RequestCode
+from compat_tests.processes import wait_until
+from compat_tests.replicas import Group, Member
 
 MESSAGES = int(os.environ.get("MQGATEWAY_REPLICATION_MESSAGES", "600"))
 READ_SECONDS = max(90, MESSAGES // 100)
 TABLES_SECONDS = 100
 """Apache's slave takes over its master's tables after a minute."""
-SETTINGS = {
-    "mappedFileSizeCommitLog": str(1 << 20),
-    "slaveReadEnable": "true",
-    "haCopyWholeLog": "true",
-    "flushConsumerOffsetInterval": "500",
-    "registerNameServerPeriod": "10000",
-}
 MASTER = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}
+ALONE = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "1"}
 SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
-OURS_ONLY = ("haCopyWholeLog",)
 VARIANT = "5.5.0"
 ADDRESS = r"\d+(\.\d+){3}:\d+"
-
-
-class Member:
-    """One place in the group, whose store brokers of either kind open."""
-
-    def __init__(self, group: Group, name: str) -> None:
-        self._group = group
-        self._folder = group.folder / name
-        self._port = free_ports((-2, 0, 1))
-        self._part: Part | None = None
-        self.address = f"{HOST}:{self._port}"
-        self.store = self._folder / "store"
-
-    def begin(self, kind: str, role: dict[str, str]) -> Member:
-        """Start a broker of a kind in a role."""
-        settings = {**SETTINGS, **role}
-        if kind == "apache":
-            for name in OURS_ONLY:
-                settings.pop(name)
-        make = apache_broker if kind == "apache" else our_broker
-        self._part = make(self._folder, self._port, self._group.namesrv_address, settings)
-        self._part.start()
-        return self
-
-    def stop(self) -> None:
-        """End the broker in good order."""
-        if self._part is not None:
-            self._part.stop()
-            self._part = None
-
-    def kill(self) -> None:
-        """End the broker at once."""
-        if self._part is not None:
-            self._part.kill9()
-            self._part = None
-
-    def ask(self, code: int) -> dict[str, object]:
-        """The JSON that a request without fields is answered with."""
-        with RawConnection(self.address) as connection:
-            answer = connection.ask(code)
-        assert answer is not None
-        assert answer.code == 0, answer.remark
-        found: dict[str, object] = loads(answer.body)
-        return found
-
-    def end(self) -> int:
-        """Where the log ends."""
-        status = self.ask(RequestCode.GET_BROKER_HA_STATUS)
-        of_slave = status["haClientRuntimeInfo"]
-        assert isinstance(of_slave, dict)
-        end = status["masterCommitLogMaxOffset"] if status["master"] else of_slave["maxOffset"]
-        assert isinstance(end, int)
-        return end
-
-    def is_followed(self) -> bool:
-        """Whether a slave has acknowledged everything."""
-        status = self.ask(RequestCode.GET_BROKER_HA_STATUS)
-        slaves = status["haConnectionInfo"]
-        assert isinstance(slaves, list)
-        return [slave["slaveAckOffset"] for slave in slaves] == [status["masterCommitLogMaxOffset"]]
-
-    def log(self, end: int) -> dict[str, bytes]:
-        """The bytes of each log file, as far as the log goes."""
-        files = sorted((self.store / "commitlog").iterdir())
-        return {
-            file.name: file.read_bytes()[: end - int(file.name)] for file in files if int(file.name) < end
-        }
-
-    def knows(self, topic: str, group: str) -> bool:
-        """Whether the tables on disk name a topic and a group."""
-        config = self.store / "config"
-        tables = (config / "topics.json", config / "subscriptionGroup.json")
-        return all(
-            path.exists() and f'"{name}"' in path.read_text()
-            for path, name in zip(tables, (topic, group), strict=True)
-        )
-
-
-class Group:
-    """A name server, a master and a slave."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        port = free_ports()
-        self.namesrv_address = f"{HOST}:{port}"
-        self._namesrv = our_namesrv(folder / "namesrv", port)
-        self.first = Member(self, "first")
-        self.second = Member(self, "second")
-
-    def __enter__(self) -> Group:
-        self._namesrv.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        for part in (self.first, self.second):
-            part.kill()
-        self._namesrv.kill9()
 
 
 @pytest.fixture
@@ -226,7 +120,7 @@ def check_status(admin: Mqadmin, group: Group) -> None:
 
 
 @pytest.mark.both_servers
-@pytest.mark.parametrize(("master", "slave"), [("ours", "ours"), ("apache", "ours")])
+@pytest.mark.parametrize(("master", "slave"), [("ours", "ours"), ("apache", "ours"), ("ours", "apache")])
 def test_a_slave_has_its_masters_log_and_serves_readers_without_it(
     group: Group, peers: Peers, admin: Mqadmin, master: str, slave: str
 ) -> None:
@@ -262,3 +156,39 @@ def _commit(consumer: PullConsumer, queue: Queue, offset: int) -> bool:
         return consumer.fetch_offset(queue) == offset
     except ClientError:
         return False
+
+
+@pytest.mark.both_servers
+def test_a_group_is_handed_over_from_apaches_broker_to_ours(group: Group, peers: Peers) -> None:
+    """Under load the master is stopped, readers go on from our slave, which is started as the master;
+    Apache's broker comes back as its slave. Nothing acknowledged is lost, and the logs are the same."""
+    group.first.begin("apache", MASTER)
+    group.second.begin("ours", SLAVE)
+    wait_until(group.first.is_followed, 60, "the slave follows")
+    peer = Peer(group.namesrv_address, peers.driver(VARIANT), "handed-over")
+    topic, name = peer.topic("handed", queues=2), peer.name("readers")
+    with peer.pull(name) as consumer:
+        queues = consumer.queues(topic)
+        acknowledged = _storm(group, peer, topic)
+        ends = read(consumer, queues, acknowledged)
+        group.second.stop()
+        group.second.begin("ours", ALONE)
+        group.first.begin("apache", SLAVE)
+        wait_until(group.second.is_followed, 90, "Apache's broker follows")
+        more = send_mixture(peer, topic)
+        after = read(consumer, queues, acknowledged | more)
+        assert all(after[queue] >= ends[queue] for queue in queues)
+    is_in_step(group.second, group.first)
+    peer.close()
+
+
+def _storm(group: Group, peer: Peer, topic: str) -> set[str]:
+    """Send as fast as it goes until the master is stopped; what was acknowledged."""
+    with peer.producer(retries=0) as producer:
+        storm: Future[list[str]] = producer.begin_storm(topic, 4, 60_000)
+        wait_until(lambda: producer.storm_count() >= MESSAGES, 60, "a storm", 0.05)
+        wait_until(lambda: group.second.knows(topic, "CID_ONSAPI_OWNER"), 60, "the slave has the topic")
+        group.first.stop()
+        acknowledged = storm.result(60)
+    assert len(acknowledged) >= MESSAGES
+    return set(acknowledged)
