@@ -16,8 +16,8 @@ SMALL_FILES = {"mappedFileSizeCommitLog": "67108864"}
 class Broker:
     """The server, under the names that tests need."""
 
-    def __init__(self, work: Path, kind: str = "ours", **settings: str) -> None:
-        self.server = Server(kind, work, {**(SMALL_FILES if kind == "ours" else {}), **settings})
+    def __init__(self, work: Path, kind: str = "ours") -> None:
+        self.server = Server(kind, work, SMALL_FILES if kind == "ours" else {})
         self.server.start()
         self._numbers = iter(range(1, 10_000))
 

@@ -28,12 +28,12 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def safe(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iterator[Broker]:
     """A server that speaks TLS with a certificate of its own, and in clear to who asks so."""
-    settings = {
-        "tls.test.mode.enable": "false",
-        "tls.server.keyPath": str(certificates / "server.key"),
-        "tls.server.certPath": str(certificates / "server.pem"),
-    }
-    broker = Broker(tmp_path_factory.mktemp("safe"), **settings)
+    with pytest.MonkeyPatch.context() as environment:
+        # Variables hold for name server and broker both.
+        environment.setenv("MQGATEWAY_TLS_TEST_MODE_ENABLE", "false")
+        environment.setenv("MQGATEWAY_TLS_SERVER_KEY_PATH", str(certificates / "server.key"))
+        environment.setenv("MQGATEWAY_TLS_SERVER_CERT_PATH", str(certificates / "server.pem"))
+        broker = Broker(tmp_path_factory.mktemp("safe"))
     yield broker
     broker.server.discard()
 
@@ -63,7 +63,7 @@ def test_a_server_with_a_strange_certificate_is_not_believed(
     spark: SparkSession, safe: Broker, certificates: Path
 ) -> None:
     options = given(safe, safe.topic("strange", 1), certificates / "stranger.pem")
-    with pytest.raises(Exception, match=r"(?i)tls|ssl|certificate|connect"):
+    with pytest.raises(Exception, match="certificate verify failed"):
         spark.read.format("rocketmq").options(**options).load().count()
 
 

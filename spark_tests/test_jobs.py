@@ -39,6 +39,22 @@ def test_archive_and_replay(spark: SparkSession, broker: Broker, tmp_path: Path)
     assert {(row.tags, *row["keys"]) for row in copies.load().collect()} == {("T", "k")}
 
 
+def test_a_replay_with_a_name_is_done_once(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """In a transaction, each queue in its order."""
+    one, two = broker.topic("named", 2), broker.topic("named_again", 2)
+    target, once = str(tmp_path / "archive"), {"transactional": "true", "transactionLog": f"{tmp_path}/log"}
+    broker.send(one, [f"{number:03}" for number in range(60)])
+    archive(spark, {"nameServer": broker.namesrv, "topic": one}, target, tell=lambda line: None)
+    for _ in range(2):
+        options = {"nameServer": broker.namesrv, "topic": two, "idempotenceKey": "a name", **once}
+        assert replay(spark, target, options).rows == 60
+        sent = broker.bodies(two)
+        assert sorted(body for _, body in sent) == [f"{number:03}" for number in range(60)]
+        for source in range(2):
+            own = [(queue, int(body)) for queue, body in sent if int(body) % 2 == source]
+            assert own == sorted(own)
+
+
 def test_replay_in_time(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     one, two = broker.topic("timed", 1), broker.topic("timed_again", 1)
     for number in range(3):

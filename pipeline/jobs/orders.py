@@ -1,8 +1,8 @@
 """An example to begin with: orders a minute and shop, with a watermark, to Parquet and back to a topic.
 
 An order is a JSON body: `{"shop": "north", "amount": 12.5, "time": "2026-11-21T10:00:00Z"}`. What cannot be
-read goes to the topic of rejects, if one is named. A batch that is repeated overwrites its own files and
-sends messages with the same `SPARK_ID`.
+read goes to the topic of rejects, if one is named, in transactions. A batch that is repeated overwrites its
+own files and sends messages with the same `SPARK_ID`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def count_orders(
         rejects = orders.where("shop is null or amount is null or time is null").select("body")
         other = (
             rejects.writeStream.format("rocketmq")
-            .options(topic=rejects_topic, idempotenceKey="query", **sink)
+            .options(topic=rejects_topic, transactional="true", **sink)
             .option("checkpointLocation", f"{target.rstrip('/')}/_rejects")
             .trigger(**trigger)
             .start()
