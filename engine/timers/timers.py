@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 PAUSE_SECONDS = 1.0
 """How long to wait after a failure before the next attempt."""
 CLEAN_SECONDS = 30.0
+MASTER_COUNTS = 60
+"""How many versions later than it told a master may be: what a slave says in its place must be newer."""
 _NO_LIMIT = 2**31 - 1
 
 
@@ -233,7 +235,8 @@ class Timers:
         checkpoint.stable = None
         checkpoint.is_clean = False
         version = told.data_version
-        checkpoint.data_version = DataVersion(version.counter, version.state_version, version.timestamp)
+        counter = version.counter + MASTER_COUNTS
+        checkpoint.data_version = DataVersion(counter, version.state_version, version.timestamp)
         if self._disk.exists(f"{self._root}/timerwheel"):
             self._disk.unlink(f"{self._root}/timerwheel")
         self._disk.rmtree(f"{self._root}/timerlog")

@@ -86,6 +86,7 @@ class Membership:
             self.coming = ComingOnline(options.broker_id)
         self._init_end = 0
         self._is_asking = False
+        self._is_stopped = False
         self._next_question = self._next_heartbeat = 0
 
     @property
@@ -108,12 +109,16 @@ class Membership:
         self._services.turn(False)
         return succeed(None)
 
+    def stop(self) -> None:
+        """Tell name servers nothing more."""
+        self._is_stopped = True
+
     def _now(self) -> int:
         return monotonic_millis(self._broker.clock)
 
     def tick(self) -> None:
         """Do what is due; called with every beat."""
-        if not self.is_enabled:
+        if not self.is_enabled or self._is_stopped:
             return
         now, options = self._now(), self._broker.options
         if self.coming is not None and not self.coming.is_online:
@@ -286,6 +291,8 @@ class Membership:
             broker.pops.load()
 
     def _register(self) -> Deferred[None]:
+        if self._is_stopped:
+            return succeed(None)
         log.info("online: name servers are told")
         self._begin().addErrback(lambda failure: log.error("not registered: %s", failure.value))
         self._services.turn(self.group.own_id == MASTER_ID)

@@ -64,10 +64,11 @@ class SpecialServices:
         assert isinstance(broker.store, SlaveStore) and tables is not None
         log.warning("this slave acts for its master")
         broker.store.escape = self._escape
-        since = messages_since(
-            broker.store, tables.told_at, broker.store.raw.file_size, PROPERTY_REAL_TOPIC.encode()
-        )
-        broker.delays.take_over(since)
+        raw = broker.store.raw
+        # A slave that has not heard of its master since it started cannot look through all there is.
+        since = tables.told_at or raw.position - raw.position % raw.file_size - raw.file_size
+        later = messages_since(broker.store, max(since, 0), raw.file_size, PROPERTY_REAL_TOPIC.encode())
+        broker.delays.take_over(later)
         broker.timers.take_over(tables.timers)
         self._transactions.begin()
         self._transactions_from = self._now() + broker.options.transaction_check_interval

@@ -190,6 +190,7 @@ class BrokerService:
     def stop(self) -> Deferred[None]:
         """Leave the name servers, answer what was taken up, write everything. Fires when all is closed."""
         if self._stopped is None:
+            self.membership.stop()
             self._stopped = self.registration.stop()
             self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
             self._stopped.addCallback(lambda _: self.replication.settle())
