@@ -135,6 +135,8 @@ def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Probl
     if errors:
         raise ConfigError(str(errors[0]))
     settings.options.assume("brokerConfigPath", path, "the container")
+    # The standard's brokers of a container write for one another without being told to.
+    settings.options.assume("enableRemoteEscape", True, "the container")
     settings.find_out()
     why = "has no effect in a container, whose own setting counts"
     return settings, problems + [Problem(name, "...", why, file=path) for name in passed_over]

@@ -147,6 +147,7 @@ public final class Failover {
                 Thread.sleep(PAUSE_MILLIS);
             } catch (Exception e) {
                 sends.add(new Sent(body, began, System.nanoTime(), null));
+                System.out.println("failed: " + e);
             }
         }
     }

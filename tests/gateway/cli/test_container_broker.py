@@ -91,9 +91,11 @@ def test_its_settings_are_its_files_but_for_what_all_share(tmp_path: Path) -> No
     assert settings.broker.namesrv_addr == "shared:1"
     assert settings.broker.listen_port == settings.remoting.listen_port == 20911
     assert settings.store.ha_listen_port == 20912
-    assert settings.broker.in_broker_container
+    assert settings.broker.in_broker_container and settings.broker.enable_remote_escape
     assert settings.broker.broker_config_path == str(file)
     assert (problem.key, problem.file) == ("namesrvAddr", str(file))
+    file.write_text(f"enableRemoteEscape=false\nstorePathRootDir={tmp_path}\n")
+    assert not settings_from(str(file), FIRST)[0].broker.enable_remote_escape
 
 
 def test_a_file_that_became_wrong(tmp_path: Path) -> None:
