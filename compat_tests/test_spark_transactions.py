@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from compat_tests.artifacts import CURRENT
 from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from engine.options import TlsOptions
@@ -32,12 +33,12 @@ ROWS = [f"{number:02}" for number in range(20)]
 class Query:
     """A query with one topic, and its verdicts."""
 
-    def __init__(self, namesrv: str) -> None:
+    def __init__(self, namesrv: str, topic: str) -> None:
         self.name = f"query-{time.time_ns()}"
-        self.topic = f"SPK_half_{time.time_ns()}"
+        self.topic = topic
         self.namesrv = namesrv
         self.options = SinkOptions(
-            name_server=namesrv, topic=self.topic, transactional=True, producer_group=f"G{time.time_ns()}"
+            name_server=namesrv, topic=topic, transactional=True, producer_group=f"G{time.time_ns()}"
         )
         self.folder = MemoryFolder()
         self.verdicts = Verdicts(self.folder)
@@ -85,7 +86,8 @@ class Query:
 
 def query_of(peers: Peers, kind: str) -> Query:
     """A new query at a server of a kind."""
-    return Query(peers.tuned(kind, IMPATIENT).namesrv_address)
+    server = peers.tuned(kind, IMPATIENT)
+    return Query(server.namesrv_address, peers.with_server(server, CURRENT).topic("spark_halves"))
 
 
 @pytest.mark.overlap
