@@ -102,8 +102,12 @@ class Replication:
             self.client.tick()
 
     def sync_tables(self) -> None:
-        """Take over the master's tables, if this is a slave."""
-        if self.tables is not None:
+        """Take over the master's tables, if this is a slave.
+
+        One that acts knows better, until its master has taken back what it did and is registered again.
+        """
+        membership = self._broker.membership
+        if self.tables is not None and not (membership is not None and membership.group.acts):
             self.tables.tick()
 
     def told(self, main_address: str | None, ha_address: str | None) -> None:

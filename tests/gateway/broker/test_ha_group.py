@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from engine.lenient_json import loads
 from gateway.codec.bodies import KVTable
 from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand
+from gateway.codec.headers import PopMessageRequestHeader
 from tests.gateway.broker.acting import ASYNC, GONE, SLAVE, Scene
 from tests.gateway.broker.group import Group, Member
 from tests.gateway.broker.helpers import send_header
+
+pytestmark = pytest.mark.usefixtures("short_wheel")
 
 
 def brokers(scene: Scene) -> dict[str, dict[int, str]]:
@@ -237,3 +242,57 @@ def test_a_second_slave_does_not_act() -> None:
     scene.slave.stop()
     scene.group.wait(GONE)
     assert second.service.services.is_on
+
+
+def test_a_broker_that_stops_before_it_is_online_is_never_registered() -> None:
+    scene = Scene()
+    scene.lose_master()
+    scene.master.begin(ASYNC, 0)
+    assert not scene.master.service.membership.is_online
+    scene.master.stop()
+    scene.group.wait(10)
+    assert brokers(scene)["b1"].keys() == {1}
+    assert not scene.master.service.membership.is_online
+
+
+def test_what_was_popped_and_not_acknowledged_comes_again_elsewhere() -> None:
+    """Its check point goes to the other broker, which reads the message from the slave that acts."""
+    scene = Scene()
+    scene.other.service.broker.groups.find("G")
+    scene.master.send(body=b"popped")
+    header = PopMessageRequestHeader(
+        consumer_group="G",
+        topic="T",
+        queue_id=0,
+        max_msg_nums=8,
+        invisible_time=40_000,
+        poll_time=0,
+        init_mode=0,
+        exp_type="TAG",
+        exp="*",
+    )
+    assert scene.master.code(RequestCode.POP_MESSAGE, header) == 0
+    scene.group.wait(1)
+    scene.lose_master()
+    scene.group.wait(40)
+    assert scene.other.bodies("%RETRY%G_T") == [b"popped"]
+    scene.return_master()
+    scene.group.wait(30)
+    assert scene.master.store.max_offset("%RETRY%G_T", 0) == 0
+
+
+def test_a_slave_that_acts_takes_over_no_tables() -> None:
+    """A master that is there again, but not registered yet, is behind it."""
+    scene = Scene()
+    scene.lose_master()
+    tables = scene.slave.service.replication.tables
+    assert tables is not None
+    asked: list[object] = []
+
+    def ask(address: str, command: object) -> Deferred[RemotingCommand]:
+        asked.append(command)
+        return Deferred()
+
+    tables._ask = ask
+    scene.group.wait(20)
+    assert asked == []

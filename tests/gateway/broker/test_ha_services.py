@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gateway.broker.slave_store import SlaveStore
 from tests.gateway.broker.acting import Scene
 from tests.gateway.broker.group import Group
+
+pytestmark = pytest.mark.usefixtures("short_wheel")
 
 
 def test_a_master_is_active_from_its_start_and_a_slave_is_not() -> None:

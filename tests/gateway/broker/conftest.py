@@ -1,0 +1,13 @@
+"""What tests of whole brokers in memory may ask for."""
+
+from functools import partial
+
+import pytest
+
+from engine.timers.timers import Timers
+
+
+@pytest.fixture
+def short_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour of slots for timers, where a broker has two weeks of them: disks are in memory here."""
+    monkeypatch.setattr("gateway.broker.parts.Timers", partial(Timers, slots=3600))
