@@ -98,12 +98,8 @@ def _apply_all(
     problems = unknown_variables(os.environ, sets)
     bind = {"bindAddress": given.get("bind")}
     if broker is not None:
-        mine = [
-            pair
-            for pair in pairs
-            if pair.key in broker.options or namesrv is None or pair.key not in namesrv.options
-        ]
-        settings = from_file(given.get("config")) + from_environment(os.environ, broker.options) + mine
+        settings = from_file(given.get("config")) + from_environment(os.environ, broker.options)
+        settings += [pair for pair in pairs if namesrv is None or _is_brokers(pair.key, namesrv, broker)]
         flags = {
             "namesrvAddr": given.get("namesrv_address"),
             "brokerIP1": given.get("advertise"),
@@ -117,20 +113,22 @@ def _apply_all(
             broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
-        mine = [
-            pair
-            for pair in pairs
-            if pair.key in namesrv.options and (broker is None or pair.key not in broker.options)
-        ]
-        if broker is None:
-            mine = pairs
-        settings = (
-            from_file(given.get("namesrv_config")) + from_environment(os.environ, namesrv.options) + mine
-        )
+        settings = from_file(given.get("namesrv_config")) + from_environment(os.environ, namesrv.options)
+        settings += [pair for pair in pairs if broker is None or _is_name_servers(pair.key, namesrv, broker)]
         settings += from_flags({"listenPort": given.get("namesrv_port"), **bind})
         problems += namesrv.options.apply(from_tls_file(settings) + settings)
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
     return problems
+
+
+def _is_brokers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
+    """Whether `--set` of this key is for the broker of the two: its own, common and misspelt ones."""
+    return key in broker.options or key not in namesrv.options
+
+
+def _is_name_servers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
+    """Whether it is for the name server: of the common ones those of TLS, which clients expect of both."""
+    return key in namesrv.options and (key not in broker.options or key.startswith("tls."))
 
 
 def _below(folder: str | None, name: str) -> str | None:

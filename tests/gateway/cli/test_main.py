@@ -52,6 +52,19 @@ def test_serve_prints_the_settings_of_both_as_json(tmp_path: Path) -> None:
     assert roots["storePathRootDir"] == str(tmp_path / "store")
 
 
+def test_serve_gives_settings_to_the_service_they_are_for() -> None:
+    """TLS to both, which clients meet one after the other; a port or threads in common to the broker."""
+    pairs = ("tls.server.mode=enforcing", "listenPort=10922", "kvConfigPath=/kv.json")
+    flags = [part for pair in pairs for part in ("--set", pair)]
+    text = invoke("serve", *flags, "-p", "--output", "json").output
+    namesrv, end = json.JSONDecoder().raw_decode(text)
+    broker = json.loads(text[end:])
+    ours, theirs = ({row["name"]: row["value"] for row in rows} for rows in (namesrv, broker))
+    assert ours["tls.server.mode"] == theirs["tls.server.mode"] == "enforcing"
+    assert (ours["listenPort"], theirs["listenPort"]) == ("9876", "10922")
+    assert ours["kvConfigPath"] == "/kv.json"
+
+
 def test_a_wrong_value_stops_the_start_and_is_named(tmp_path: Path) -> None:
     file = tmp_path / "broker.conf"
     file.write_text("brokerName=a\nflushDiskType=SYNC\n")
