@@ -63,7 +63,7 @@ class Query:
 
     def commit(self, batch: int, places: tuple[Places, ...]) -> None:
         """A driver commits."""
-        with Transactions(self.options, TlsOptions(), self.verdicts) as driver:
+        with Transactions(self.options, TlsOptions(), self.verdicts, self.name) as driver:
             driver.commit(self.transaction(batch), places)
 
     def seen(self) -> list[str]:
@@ -132,7 +132,7 @@ def test_what_was_asked_about_is_committed_once_and_what_is_left_over_goes(kind:
 def test_a_batch_that_fails_is_rolled_back(kind: str, peers: Peers) -> None:
     query = query_of(peers, kind)
     places = query.sent(0, ROWS)
-    with Transactions(query.options, TlsOptions(), query.verdicts) as driver:
+    with Transactions(query.options, TlsOptions(), query.verdicts, query.name) as driver:
         driver.abort(query.transaction(0), places)
     task = query.task(0)
     task.send([{"body": "from a task that fails"}])

@@ -54,7 +54,12 @@ class _Writer:
             default = f"{checkpoint.rstrip('/')}/{FOLDER}" if checkpoint else ""
             self._folder = options.transaction_log or default
             check_transactional(types, options, self._folder)
-            self._last = self._verdicts().newest_done()
+            self._last = self._verdicts().newest_done(self._query)
+
+    @property
+    def _query(self) -> str | None:
+        """What transactions belong to, as far as the driver knows."""
+        return None
 
     def _verdicts(self) -> Verdicts:
         try:
@@ -90,7 +95,7 @@ class _Writer:
             return
         [transaction] = {one.transaction for one in sent}
         places = [place for one in sent for place in one.places]
-        with Transactions(self._options, self._tls, self._verdicts()) as transactions:
+        with Transactions(self._options, self._tls, self._verdicts(), transaction.query) as transactions:
             (transactions.commit if commits else transactions.abort)(transaction, places)
 
 
@@ -105,6 +110,10 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         if self._options.transactional and not key:
             right = "give a name by which a repetition of this batch is known"
             raise BadOption(name, "", "is needed for transactional", right)
+
+    @property
+    def _query(self) -> str | None:
+        return self._options.idempotence_key
 
     def write(self, iterator: Iterator[Any]) -> SentRows:
         """Send the rows of a task."""

@@ -31,14 +31,14 @@ log = logging.getLogger(__name__)
 
 
 class Transactions:
-    """Commits and rolls back for a driver; to be closed."""
+    """Commits and rolls back the batches of a query for its driver; to be closed."""
 
-    def __init__(self, options: SinkOptions, tls: TlsOptions, verdicts: Verdicts) -> None:
+    def __init__(self, options: SinkOptions, tls: TlsOptions, verdicts: Verdicts, query: str) -> None:
         self._verdicts = verdicts
         self._loop = Loop.shared()
         self._clock: Clock = self._loop.clock
         self._client = new_producer_client(options, tls)
-        answers = Answers(verdicts.newest_done())
+        answers = Answers(verdicts.newest_done(query))
         # A member of the group, so that brokers may ask while the ends are told.
         self._producer = self._loop.do(
             lambda: TransactionProducer(
@@ -69,6 +69,7 @@ class Transactions:
             return
         if self._verdicts.read(transaction) is not None:
             log.warning("transaction %s was committed before: its repetition goes", transaction.mark)
+            self._verdicts.clear(transaction)
             self._ending.roll_back(places, self._producer.group, transaction.mark)
             return
         verdict = Verdict(transaction, self._producer.group, self._clock.millis(), places)

@@ -169,18 +169,23 @@ class Verdicts:
         ]
         return sorted(found, key=lambda one: one.transaction.batch)
 
-    def newest_done(self) -> Verdict | None:
-        """What was committed last, of whichever query."""
-        done = [self._read(name) for name, state in self._names().items() if state == DONE]
+    def newest_done(self, query: str | None = None) -> Verdict | None:
+        """What was committed last: of this query, or of whichever."""
+        wanted = None if query is None else _quoted(query)
+        names = [name for name, state in self._names().items() if state == DONE]
+        done = [self._read(name) for name in names if wanted is None or _query(name) == wanted]
         return max(done, key=lambda one: one.decided_at, default=None)
 
     def write(self, verdict: Verdict) -> None:
         """Write it down. When it is done, what was open goes, and what is older than the batch before it."""
-        query, batch = verdict.transaction
         state = DONE if verdict.is_done else OPEN
         self._folder.write(_name(verdict.transaction, state), verdict.encode())
-        if not verdict.is_done:
-            return
+        if verdict.is_done:
+            self.clear(verdict.transaction)
+
+    def clear(self, transaction: Transaction) -> None:
+        """Remove what nobody needs any more now that this transaction is done; harmless to do again."""
+        query, batch = transaction
         for name, state_of in self._names().items():
             number = int(name.split(".")[-2])
             is_over = number < batch - 1 or (number == batch and state_of == OPEN)

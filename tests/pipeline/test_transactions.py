@@ -99,6 +99,8 @@ def test_a_driver_that_died_before_spark_noted_the_batch(world: World) -> None:
     for _ in range(3):
         with world.driver() as driver:
             driver.commit(BATCH, world.sent(ROWS))
+        assert world.folder.names() == ["q.0.done"]
+        world.folder.write("q.0.open", b"what a crash between two files leaves")
     assert world.visible() == ROWS and world.open_halves == 0
 
 

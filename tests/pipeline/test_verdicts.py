@@ -66,6 +66,24 @@ def test_queries_do_not_meet() -> None:
     assert not any("/" in name for name in folder.names())
     log.write(verdict(9, "a").done())
     assert log.read(Transaction("a.1", 1)) is not None and log.read(Transaction("a", 1)) is None
+    log.write(verdict(9, "a.1", decided_at=7).done())
+    newest = [log.newest_done(query) for query in ("a", "a.1", "b", None)]
+    assert [one and one.decided_at for one in newest] == [5, 7, None, 7]
+
+
+def test_what_other_names_left_behind_is_not_read() -> None:
+    """A folder that many batches share keeps a file for each name."""
+    folder = MemoryFolder()
+    log = Verdicts(folder)
+    for number in range(50):
+        log.write(verdict(0, f"batch {number}", decided_at=number).done())
+    read = folder.read
+    names: list[str] = []
+    folder.read = lambda name: names.append(name) or read(name)  # type: ignore[func-returns-value, method-assign]
+    assert log.newest_done("batch 7") == verdict(0, "batch 7", decided_at=7).done()
+    assert log.newest_done("another") is None and log.open_ones("batch 8") == []
+    assert log.read(Transaction("batch 9", 0)) is not None
+    assert names == ["batch%207.0.done", "batch%209.0.done"]
 
 
 def test_the_last_two_batches_stay() -> None:
@@ -88,6 +106,9 @@ def test_a_crash_between_writing_and_clearing_leaves_it_done() -> None:
     assert log.open_ones("q") == []
     told = log.read(Transaction("q", 1))
     assert told is not None and told.is_done
+    for _ in range(2):
+        log.clear(Transaction("q", 1))
+        assert sorted(folder.names()) == ["notes.txt", "q.1.done"]
 
 
 def test_a_file_that_is_none_is_named() -> None:

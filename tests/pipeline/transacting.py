@@ -41,7 +41,7 @@ class World:
 
     def driver(self) -> Transactions:
         """A driver, as anew as after a restart."""
-        return Transactions(self.options, TlsOptions(), self.verdicts)
+        return Transactions(self.options, TlsOptions(), self.verdicts, "q")
 
     def visible(self) -> list[str]:
         """What consumers see."""
