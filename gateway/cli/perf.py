@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -92,8 +93,9 @@ def consume(**given: Any) -> None:
 
     def take(messages: Sequence[ReceivedMessage], context: Context) -> None:
         now = clock.millis()
-        for message in messages:
-            meter.add(1, len(message.body), max(0, now - message.born_timestamp) / 1000)
+        ages = Counter([now - message.born_timestamp for message in messages])
+        octets = sum([len(message.body) for message in messages])
+        meter.add(len(messages), octets, {max(0, age) / 1000: count for age, count in ages.items()})
 
     chosen = {"consume_message_batch_max_size": 32, **settings(given)}
     chosen["consume_from_where"] = BEGINNINGS[given["begin"]]
@@ -106,32 +108,60 @@ def consume(**given: Any) -> None:
 
 def send_all(producer: Any, given: dict[str, Any], meter: Meter) -> None:
     """Keep so many sends under way until it is enough."""
-    from gateway.client import Message
+    line = _Line(producer, given, meter)
+    try:
+        line.run(given["concurrency"])
+    finally:
+        line.is_over = True
 
-    body = bytes(index % 95 + 32 for index in range(given["size"]))
-    room = threading.BoundedSemaphore(given["concurrency"])
 
-    def done(began: float, count: int) -> Callable[[Future[Any]], None]:
-        def note(future: Future[Any]) -> None:
-            room.release()
-            if future.exception() is None:
-                meter.add(count, count * len(body), meter.clock.monotonic() - began)
-            else:
-                meter.failed(count)
+class _Line:
+    """Sends that follow one another: each that is done begins the next, in the thread that its answer came
+    to. Were they begun in another, what is measured were mostly the switching of threads."""
 
-        return note
+    def __init__(self, producer: Any, given: dict[str, Any], meter: Meter) -> None:
+        self._producer = producer
+        self._topic = given["topic"]
+        self._body = bytes(index % 95 + 32 for index in range(given["size"]))
+        self._count = given["batch"]
+        self._meter = meter
+        self._ended = threading.Semaphore(0)
+        self.is_over = False
 
-    while not meter.is_enough(given["batch"]):
-        room.acquire()
-        began = meter.clock.monotonic()
-        count = given["batch"]
-        if count == 1:
-            future = producer.send_async(Message(given["topic"], body))
+    def run(self, concurrency: int) -> None:
+        """Begin with so many, and wait until none is left."""
+        for _ in range(concurrency):
+            self._begin()
+        for _ in range(concurrency):
+            self._ended.acquire()
+
+    def _begin(self) -> None:
+        if self.is_over or self._meter.is_enough(self._count):
+            self._ended.release()
+            return
+        began = self._meter.clock.monotonic()
+        future = self._send()
+        future.add_done_callback(lambda done: self._done(done, began))
+
+    def _send(self) -> Future[Any]:
+        from gateway.client import Message
+
+        future: Future[Any]
+        if self._count == 1:
+            future = self._producer.send_async(Message(self._topic, self._body))
         else:
-            future = producer.send_batch_async([Message(given["topic"], body) for _ in range(count)])
-        future.add_done_callback(done(began, count))
-    for _ in range(given["concurrency"]):
-        room.acquire()
+            messages = [Message(self._topic, self._body) for _ in range(self._count)]
+            future = self._producer.send_batch_async(messages)
+        return future
+
+    def _done(self, future: Future[Any], began: float) -> None:
+        count = self._count
+        if future.exception() is None:
+            took = self._meter.clock.monotonic() - began
+            self._meter.add(count, count * len(self._body), {took: 1})
+        else:
+            self._meter.failed(count)
+        self._begin()
 
 
 class Meter:
@@ -149,13 +179,14 @@ class Meter:
         self.latencies = Latencies()
         self.count = self.failures = self.begun = self.octets = 0
 
-    def add(self, count: int, octets: int, latency: float) -> None:
-        """Messages are done with, after `latency` seconds."""
+    def add(self, count: int, octets: int, latencies: Mapping[float, int]) -> None:
+        """Messages are done with; `latencies` is how often something took so many seconds."""
         with self._lock:
             self._last = self.clock.monotonic()
             if self._first is None:
-                self._first = self._last - min(latency, self._last - self._began)
-            self.latencies.add(latency)
+                self._first = self._last - min(max(latencies), self._last - self._began)
+            for latency, times in latencies.items():
+                self.latencies.add(latency, times)
             self.count += count
             self.octets += octets
             if self._most is not None and self.count >= self._most:
@@ -168,9 +199,10 @@ class Meter:
 
     def is_enough(self, count: int) -> bool:
         """Whether no more is to be begun; else `count` more are."""
-        if self._most is not None and self.begun >= self._most:
-            return True
-        self.begun += count
+        with self._lock:
+            if self._most is not None and self.begun >= self._most:
+                return True
+            self.begun += count
         return self.clock.monotonic() - self._began >= self._seconds
 
     def wait(self) -> None:

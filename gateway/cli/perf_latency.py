@@ -22,12 +22,12 @@ class Latencies:
         self.total = 0.0
         self.most = 0.0
 
-    def add(self, seconds: float) -> None:
-        """One more."""
+    def add(self, seconds: float, times: int = 1) -> None:
+        """Once more, or more often."""
         bucket = ceil(log(max(seconds, _LEAST) / _LEAST) / _GROWTH)
-        self._counts[bucket] = self._counts.get(bucket, 0) + 1
-        self.count += 1
-        self.total += seconds
+        self._counts[bucket] = self._counts.get(bucket, 0) + times
+        self.count += times
+        self.total += seconds * times
         self.most = max(self.most, seconds)
 
     @property

@@ -31,6 +31,7 @@ B = TypeVar("B", bound=Body)
 VIP_DISTANCE = 2
 """How far the port that serves no pulls lies below a broker's main one."""
 _BINARY_CODE_MAX = 0x7FFF
+_JSON = SerializeType.JSON
 
 
 def as_deferred(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Deferred[T]]:
@@ -112,9 +113,11 @@ class Asking:
         *,
         vip: bool = False,
         remark: str | None = None,
+        fields: Mapping[str, str] | None = None,
     ) -> None:
         """Say something that is not answered; nobody learns whether it arrived."""
-        self._remoting.send_oneway(self._place(address, vip), self._command(code, header, body, remark))
+        command = self._command(code, header, body, remark, fields)
+        self._remoting.send_oneway(self._place(address, vip), command)
 
     def _command(
         self,
@@ -124,13 +127,18 @@ class Asking:
         remark: str | None,
         fields: Mapping[str, str] | None = None,
     ) -> RemotingCommand:
-        command = RemotingCommand.request(code, header, body)
+        ext = {} if header is None else header.encode()
         if fields:
-            command.ext_fields.update(fields)
-        command.language = self._language
-        command.remark = remark
-        # Binary headers have no room for the larger codes.
-        command.serialize_type = self._form if code <= _BINARY_CODE_MAX else SerializeType.JSON
+            ext.update(fields)
+        command = RemotingCommand(
+            code,
+            language=self._language,
+            remark=remark,
+            ext_fields=ext,
+            body=body,
+            # Binary headers have no room for the larger codes.
+            serialize_type=self._form if code <= _BINARY_CODE_MAX else _JSON,
+        )
         if self._namespace:
             command.ext_fields["nsd"] = "true"
             command.ext_fields["ns"] = self._namespace

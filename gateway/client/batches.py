@@ -8,7 +8,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-from engine.message import PROPERTY_UNIQ_KEY, RETRY_PREFIX, format_properties
+from engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_UNIQ_KEY,
+    RETRY_PREFIX,
+    format_properties,
+)
 from gateway.client.errors import BadArgument
 from gateway.client.message import Message
 
@@ -23,49 +28,47 @@ def check_batch(messages: Sequence[Message]) -> None:
     """Refuse what cannot go in one batch. Raises `BadArgument`."""
     if not messages:
         raise BadArgument("a batch without messages")
-    first = messages[0]
+    topic, waits = messages[0].topic, messages[0].waits_for_store
+    if topic.startswith(RETRY_PREFIX):
+        raise BadArgument("messages to a retry topic go by themselves, not in a batch")
     for message in messages:
-        if message.delay_level > 0:
+        if PROPERTY_DELAY_TIME_LEVEL in message.properties and message.delay_level > 0:
             raise BadArgument("a message with a delay level goes by itself, not in a batch")
-        if message.topic.startswith(RETRY_PREFIX):
-            raise BadArgument("messages to a retry topic go by themselves, not in a batch")
-        if message.topic != first.topic:
-            raise BadArgument(f"a batch has one topic, not {first.topic} and {message.topic}")
-        if message.waits_for_store != first.waits_for_store:
+        if message.topic != topic:
+            raise BadArgument(f"a batch has one topic, not {topic} and {message.topic}")
+        if message.waits_for_store != waits:
             raise BadArgument("all messages of a batch wait for the store, or none does")
 
 
-def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[list[Message]]:
-    """The messages in order, in as few batches as have at most `size_max` bytes each.
+def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[list[Message], bytes]]:
+    """The messages in order, in as few batches as have at most `size_max` bytes each; and their bodies.
 
-    A message that is larger by itself is a batch of one.
+    A message that is larger by itself is a batch of one. Raises `BadArgument` when properties are too long.
     """
     batch: list[Message] = []
+    elements: list[bytes] = []
     size = 0
     for message in messages:
-        own = element_size(message)
-        if batch and size + own > size_max:
-            yield batch
-            batch, size = [], 0
+        element = encode_element(message)
+        if batch and size + len(element) > size_max:
+            yield batch, b"".join(elements)
+            batch, elements, size = [], [], 0
         batch.append(message)
-        size += own
+        elements.append(element)
+        size += len(element)
     if batch:
-        yield batch
+        yield batch, b"".join(elements)
 
 
 def element_size(message: Message) -> int:
-    """Bytes that a message takes in a batch."""
+    """Bytes that a message takes in a batch, with room for its unique key if it has none yet."""
     properties = len(format_properties(message.properties).encode())
     key = 0 if message.unique_key else _KEY_ROOM
     return _ELEMENT.size + len(message.body) + _PROPERTIES_LENGTH.size + properties + key
 
 
-def encode_batch(messages: Sequence[Message]) -> bytes:
-    """The body of a batch. Raises `BadArgument` when properties are too long."""
-    return b"".join(map(_encode_element, messages))
-
-
-def _encode_element(message: Message) -> bytes:
+def encode_element(message: Message) -> bytes:
+    """A message in the body of a batch. Raises `BadArgument` when its properties are too long."""
     properties = format_properties(message.properties).encode()
     if len(properties) > _PROPERTIES_MAX:
         raise BadArgument(

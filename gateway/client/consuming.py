@@ -82,8 +82,9 @@ class Concurrent:
         consumer, clock = self._consumer, self._consumer.client.clock
         consumer.restore_topics(messages)
         began = clock.millis()
+        start = str(began)
         for message in messages:
-            message.properties[PROPERTY_CONSUME_START_TIMESTAMP] = str(began)
+            message.properties[PROPERTY_CONSUME_START_TIMESTAMP] = start
         outcome = await heard(consumer, self._options, self._listener, messages, context)
         now = clock.millis()
         done = min(context.acked, len(messages)) if outcome is not Consumed.LATER else 0

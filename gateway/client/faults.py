@@ -95,6 +95,8 @@ class FaultTable:
     ) -> MessageQueue | None:
         """The queue to send to next; `last_broker` is the one that has just failed. With `restart`, which
         gives a number, turns go on elsewhere when grading, so that retries spread."""
+        if last_broker is None and not self._is_grading:
+            return info.choose()
 
         def is_other(queue: MessageQueue) -> bool:
             return queue.broker_name != last_broker

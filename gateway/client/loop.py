@@ -1,27 +1,33 @@
 """The thread that clients run in: a Twisted reactor of its own, shared by all clients of the process.
 
 It starts with the first client and is a daemon: it does not keep the process alive. Threads wait for it with
-`call`; `submit` gives a `concurrent.futures.Future`. Listeners that may block run in threads of a `Pool`.
+`call`; `submit` gives a `concurrent.futures.Future`. The loop is woken once for all that is handed over to it
+until it looks. Listeners that may block run in threads of a `Pool`.
 The process's own reactor, if it has one, is left alone. After a fork the child has a loop of its own.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from twisted.internet.defer import Deferred, execute, maybeDeferred
 from twisted.python.failure import Failure
-from twisted.python.threadpool import ThreadPool
 
 from engine.clock import Clock, SystemClock
 from engine.disk import Disk, RealDisk
 from engine.worker import Worker
 from gateway.client.errors import ClientError
 from gateway.remoting.loop import Reactor
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,6 +49,8 @@ class Loop:
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="mqgateway client", daemon=True)
         self._ready = threading.Event()
+        self._posted: deque[Callable[[], object]] = deque()
+        self._is_woken = False
 
     @classmethod
     def shared(cls) -> Loop:
@@ -81,9 +89,16 @@ class Loop:
         def begin() -> None:
             maybeDeferred(function, *args, **kwargs).addCallbacks(succeeded, failed)
 
-        reactor: Any = self.reactor
-        reactor.callFromThread(begin)
+        self.post(begin)
         return outcome
+
+    def post(self, work: Callable[[], object]) -> None:
+        """Let the loop do something soon, after what was posted before."""
+        self._posted.append(work)
+        if not self._is_woken:
+            self._is_woken = True
+            reactor: Any = self.reactor
+            reactor.callFromThread(self._do_posted)
 
     def call(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, waiting for the outcome. Raises what the function raises.
@@ -102,6 +117,15 @@ class Loop:
         """Threads for listeners, called from this loop."""
         return Pool(self, threads, name)
 
+    def _do_posted(self) -> None:
+        """Do what was posted until now; what it posts itself has its turn later, as sockets have."""
+        self._is_woken = False  # before looking: what is posted from here on wakes the loop again
+        for _ in range(len(self._posted)):
+            try:
+                self._posted.popleft()()
+            except Exception:
+                log.exception("what was handed over to the client's thread failed")
+
     def _run(self) -> None:
         reactor: Any = self.reactor
         reactor.callWhenRunning(self._ready.set)
@@ -109,13 +133,16 @@ class Loop:
 
 
 class Pool:
-    """Threads for listeners that may block; they are daemons."""
+    """Threads for listeners that may block; they are daemons, begun when there is work for them."""
 
     def __init__(self, loop: Loop, threads: int, name: str) -> None:
         self._loop = loop
-        self._pool = ThreadPool(minthreads=0, maxthreads=threads, name=name)
-        self._pool.threadFactory = _daemon  # type: ignore[assignment]
-        self._pool.start()
+        self._most = threads
+        self._name = name
+        self._threads: list[threading.Thread] = []
+        self._busy = 0  # threads that have work, and work that waits for one; counted in the loop
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._is_over = False
 
     def wrap(self, function: Callable[..., T]) -> Callable[..., Deferred[T]]:
         """The function as one that is called in the loop, works in a thread, and gives a Deferred."""
@@ -123,23 +150,47 @@ class Pool:
         def call(*args: Any) -> Deferred[T]:
             outcome: Deferred[T] = Deferred()
 
-            def done(succeeded: bool, result: Any) -> None:
-                reactor: Any = self._loop.reactor
-                reactor.callFromThread(outcome.callback if succeeded else outcome.errback, result)
+            def work() -> None:
+                try:
+                    done = partial(outcome.callback, function(*args))
+                except BaseException:
+                    done = partial(outcome.errback, Failure())  # type: ignore[no-untyped-call]
+                self._loop.post(partial(self._finish, done))
 
-            self._pool.callInThreadWithCallback(done, function, *args)
+            self._begin(work)
             return outcome
 
         return call
 
     def stop(self) -> None:
-        """Wait for the work in hand, then end the threads; harmless when that has been done."""
-        if self._pool.started:
-            self._pool.stop()
+        """Wait for the work in hand, then end the threads; harmless when that has been done. What is handed
+        over later is not run."""
+        self._is_over = True
+        threads, self._threads = self._threads, []
+        for _ in threads:
+            self._work.put(None)
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join()
 
+    def _begin(self, work: Callable[[], None]) -> None:
+        if self._is_over:
+            return
+        self._busy += 1
+        self._work.put(work)
+        if self._busy > len(self._threads) < self._most:
+            name = f"{self._name} {len(self._threads) + 1}"
+            thread = threading.Thread(target=self._run, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
-def _daemon(*args: Any, **kwargs: Any) -> threading.Thread:
-    return threading.Thread(*args, daemon=True, **kwargs)
+    def _finish(self, done: Callable[[], None]) -> None:
+        self._busy -= 1
+        done()
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()
 
 
 def _new_reactor() -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from engine.message import (
     KEY_SEPARATOR,
@@ -37,6 +38,9 @@ PROPERTY_CORRELATION_ID = "CORRELATION_ID"
 PROPERTY_TTL = "TTL"
 REPLY_TYPE = "reply"
 REPLY_TOPIC_SUFFIX = "_REPLY_TOPIC"
+
+_queue = lru_cache(4096)(MessageQueue)
+"""One object for all messages of a queue."""
 
 
 class Message:
@@ -70,17 +74,21 @@ class Message:
         self.body = body.encode() if isinstance(body, str) else bytes(body)
         self.flag = flag
         self.properties: dict[str, str] = {}
-        for name, value in (properties or {}).items():
-            self.put(name, value)
-        self._put_if(PROPERTY_TAGS, tags)
-        if keys is not None:
+        if properties:
+            for name, value in properties.items():
+                self.put(name, value)
+        if tags:
+            self.put(PROPERTY_TAGS, tags)
+        if keys:
             self._put_if(PROPERTY_KEYS, keys if isinstance(keys, str) else KEY_SEPARATOR.join(keys))
-        self._put_if(PROPERTY_SHARDING_KEY, sharding_key)
-        if sum(map(bool, (delay_level, delay_millis, deliver_at))) > 1:
-            raise BadArgument("a message has one delay: a level, milliseconds, or a time")
-        self._put_if(PROPERTY_DELAY_TIME_LEVEL, str(delay_level) if delay_level else None)
-        self._put_if(PROPERTY_TIMER_DELAY_MS, str(delay_millis) if delay_millis else None)
-        self._put_if(PROPERTY_TIMER_DELIVER_MS, str(deliver_at) if deliver_at else None)
+        if sharding_key:
+            self.put(PROPERTY_SHARDING_KEY, sharding_key)
+        if delay_level or delay_millis or deliver_at:
+            if bool(delay_level) + bool(delay_millis) + bool(deliver_at) > 1:
+                raise BadArgument("a message has one delay: a level, milliseconds, or a time")
+            self._put_if(PROPERTY_DELAY_TIME_LEVEL, str(delay_level) if delay_level else None)
+            self._put_if(PROPERTY_TIMER_DELAY_MS, str(delay_millis) if delay_millis else None)
+            self._put_if(PROPERTY_TIMER_DELIVER_MS, str(deliver_at) if deliver_at else None)
         self.properties.setdefault(PROPERTY_WAIT_STORE_MSG_OK, "true" if wait_store else "false")
 
     def put(self, name: str, value: str) -> None:
@@ -136,15 +144,13 @@ class ReceivedMessage(Message):
     """
 
     __slots__ = (
-        "born_host",
+        "_born_host",
+        "_store_host",
         "born_timestamp",
-        "message_id",
-        "offset_message_id",
         "physical_offset",
         "queue",
         "queue_offset",
         "reconsume_times",
-        "store_host",
         "store_size",
         "store_timestamp",
         "sys_flag",
@@ -157,11 +163,9 @@ class ReceivedMessage(Message):
     sys_flag: int
     reconsume_times: int
     born_timestamp: int
-    born_host: str
     store_timestamp: int
-    store_host: str
-    message_id: str
-    offset_message_id: str
+    _born_host: bytes
+    _store_host: bytes
 
     @classmethod
     def of(cls, stored: StoredMessage, body: bytes, broker_name: str) -> ReceivedMessage:
@@ -171,19 +175,37 @@ class ReceivedMessage(Message):
         message.body = body
         message.flag = stored.flag
         message.properties = stored.properties
-        message.queue = MessageQueue(stored.topic, broker_name, stored.queue_id)
+        message.queue = _queue(stored.topic, broker_name, stored.queue_id)
         message.queue_offset = stored.queue_offset
         message.physical_offset = stored.physical_offset
         message.store_size = stored.size
         message.sys_flag = stored.sys_flag
         message.reconsume_times = stored.reconsume_times
         message.born_timestamp = stored.born_timestamp
-        message.born_host = format_host(stored.born_host)
+        message._born_host = stored.born_host
         message.store_timestamp = stored.store_timestamp
-        message.store_host = format_host(stored.store_host)
-        message.offset_message_id = offset_message_id(stored.store_host, stored.physical_offset)
-        message.message_id = stored.properties.get(PROPERTY_UNIQ_KEY) or message.offset_message_id
+        message._store_host = stored.store_host
         return message
+
+    @property
+    def born_host(self) -> str:
+        """`ip:port` of its sender."""
+        return format_host(self._born_host)
+
+    @property
+    def store_host(self) -> str:
+        """`ip:port` of the broker that stored it."""
+        return format_host(self._store_host)
+
+    @property
+    def offset_message_id(self) -> str:
+        """The id that says where it is stored."""
+        return offset_message_id(self._store_host, self.physical_offset)
+
+    @property
+    def message_id(self) -> str:
+        """The id that its sender was told."""
+        return self.properties.get(PROPERTY_UNIQ_KEY) or self.offset_message_id
 
     def reply(self, body: bytes | str) -> Message:
         """The message that answers this one; send it with any producer. Raises `BadArgument` for no request.

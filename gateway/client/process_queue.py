@@ -52,15 +52,21 @@ class ProcessQueue:
 
     def put(self, messages: Iterable[ReceivedMessage]) -> bool:
         """Messages have come; whether an ordered consumer must be told to begin."""
+        waiting = self._waiting
+        last = next(reversed(waiting), -1)
+        in_order = True
         for message in messages:
             offset = message.queue_offset
-            if offset not in self._waiting:
+            if offset not in waiting:
                 self.size += len(message.body)
-            in_order = not self._waiting or offset > next(reversed(self._waiting))
-            self._waiting[offset] = message
-            self._highest = max(self._highest, offset)
-            if not in_order:
-                self._waiting = dict(sorted(self._waiting.items()))
+            waiting[offset] = message
+            if offset > last:
+                last = offset
+            else:
+                in_order = False
+        self._highest = max(self._highest, last)
+        if not in_order:
+            self._waiting = dict(sorted(waiting.items()))
         if not self._waiting or self.is_consuming:
             return False
         self.is_consuming = True

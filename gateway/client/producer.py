@@ -36,7 +36,16 @@ from gateway.client.options import ProducerOptions, made
 from gateway.client.publishing import PublishInfo
 from gateway.client.routes import MASTER, queues_to_send
 from gateway.client.selectors import Selector
-from gateway.client.sending import RETRIABLE, Prepared, check_group, check_topic, prepare, prepare_batch
+from gateway.client.sending import (
+    RETRIABLE,
+    Prepared,
+    check_group,
+    check_topic,
+    common_header,
+    give_ids,
+    prepare,
+    prepare_batch,
+)
 from gateway.codec.bodies import MessageQueue, TopicRouteData
 from gateway.codec.codes import RequestCode
 from gateway.codec.headers import (
@@ -77,6 +86,7 @@ class Producer:
             detect_interval=self.options.detect_interval,
         )
         self._infos: dict[str, PublishInfo] = {}
+        self._headers: dict[str, dict[str, str]] = {}  # by topic: what is the same in all sends
         self._in_flight = 0
         self._is_running = False
         self._tracer: Tracer | None = None
@@ -137,10 +147,11 @@ class Producer:
         """
         self._check_running()
         prepared = prepare(message, self.options, self.client.ids, self.client.clock.millis())
+        limit = self._limit(timeout)
         if queue is not None or selector is not None:
             chosen = await self._chosen(message, prepared, queue, selector, argument)
-            return await self._counted(self._try(prepared, chosen, self._limit(timeout)))
-        return await self._counted(self._send(prepared, self._limit(timeout), tries))
+            return await self._counted(self._try(prepared, chosen, limit))
+        return await self._counted(self._send(prepared, limit, tries))
 
     @as_deferred
     async def send_batch(
@@ -153,8 +164,9 @@ class Producer:
         """
         self._check_running()
         results = []
-        for part in split_by_size(messages, self.options.max_message_size):
-            prepared = prepare_batch(part, self.options, self.client.ids, self.client.clock.millis())
+        give_ids(messages, self.client.ids, self.client.clock.millis())
+        for part, body in split_by_size(messages, self.options.max_message_size):
+            prepared = prepare_batch(part, body, self.options)
             limit = self._limit(timeout)
             if queue is not None:
                 chosen = await self._chosen(part[0], prepared, queue, None, None)
@@ -184,9 +196,9 @@ class Producer:
             chosen = await self._chosen(message, prepared, queue, selector, argument)
         else:
             chosen = self._next(await self._info(prepared.topic), prepared.topic, None, False)
-        header = prepared.header(self.group, self.options, chosen, now)
         address = await self.client.master_of(chosen)
-        self.client.asking.tell(address, prepared.code, header, prepared.body, vip=True)
+        fields = prepared.header(self._header(prepared.topic), chosen, now)
+        self.client.asking.tell(address, prepared.code, None, prepared.body, vip=True, fields=fields)
 
     @as_deferred
     async def recall(self, topic: str, handle: str) -> str:
@@ -285,7 +297,7 @@ class Producer:
         left = 1 + (self.options.retry_times_when_send_failed if tries is None else tries)
         brokers: list[str] = []
         weak: SendResult | None = None
-        failure: ClientError = TimedOut(f"{prepared.topic}: no time was left to send")
+        failure: ClientError | None = None
         while left and deadline > seconds():
             left -= 1
             queue = self._next(info, prepared.topic, brokers[-1] if brokers else None, bool(brokers))
@@ -309,19 +321,19 @@ class Producer:
             log.info("%s: try %d of a send failed: %s", prepared.topic, len(brokers), failure)
         if weak is not None:
             return weak
-        if not brokers:
-            raise failure
+        if failure is None:
+            raise TimedOut(f"{prepared.topic}: no time was left to send")
         raise SendFailed(prepared.topic, brokers, failure) from failure
 
     async def _try(self, prepared: Prepared, queue: MessageQueue, timeout: float) -> SendResult:
         """One try; brokers are graded by what comes of it."""
         client, broker = self.client, queue.broker_name
-        address = await client.master_of(queue)
+        address = client.routes.master(broker) or await client.master_of(queue)
         now = client.clock.millis()
-        header = prepared.header(self.group, self.options, queue, now)
+        fields = prepared.header(self._header(prepared.topic), queue, now)
         try:
             answer = await client.asking.ask(
-                address, prepared.code, header, prepared.body, timeout=timeout, vip=True
+                address, prepared.code, None, prepared.body, timeout=timeout, vip=True, fields=fields
             )
             result = prepared.result(answer, queue, address, self.options.namespace)
         except BrokerError:
@@ -357,14 +369,20 @@ class Producer:
         return info
 
     def _next(self, info: PublishInfo, topic: str, last_broker: str | None, is_retry: bool) -> MessageQueue:
-        def elsewhere() -> int:
-            return self.client.random.randrange(TURN_MAX)
-
         now = self.client.clock.millis()
-        queue = self.faults.choose(info, last_broker, now, elsewhere if is_retry else None)
+        queue = self.faults.choose(info, last_broker, now, self._elsewhere if is_retry else None)
         if queue is None:
             raise NoRoute(topic, "it has no queue that can be written")
         return queue
+
+    def _elsewhere(self) -> int:
+        return self.client.random.randrange(TURN_MAX)
+
+    def _header(self, topic: str) -> dict[str, str]:
+        header = self._headers.get(topic)
+        if header is None:
+            header = self._headers[topic] = common_header(self.group, topic, self.options)
+        return header
 
     async def _chosen(
         self,

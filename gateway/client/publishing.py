@@ -18,10 +18,11 @@ class PublishInfo:
 
     def choose(self, *conditions: Condition) -> MessageQueue | None:
         """The next queue in turn that meets all conditions; None when none does."""
-        for _ in range(len(self.queues)):
+        queues = self.queues
+        for _ in range(len(queues)):
             self._turn += 1
-            queue = self.queues[self._turn % len(self.queues)]
-            if all(condition(queue) for condition in conditions):
+            queue = queues[self._turn % len(queues)]
+            if not conditions or all(condition(queue) for condition in conditions):
                 return queue
         return None
 

@@ -8,13 +8,13 @@ Standard: `PullAPIWrapper.processPullResult`, `MessageDecoder.decodesBatch`.
 from __future__ import annotations
 
 import logging
+import struct
 from collections.abc import Collection, Iterator
 
 from engine.errors import MessageIllegal
 from engine.message import (
     PROPERTY_MAX_OFFSET,
     PROPERTY_MIN_OFFSET,
-    PROPERTY_UNIQ_KEY,
     SysFlag,
     parse_properties,
 )
@@ -26,17 +26,25 @@ from gateway.client.message import ReceivedMessage
 log = logging.getLogger(__name__)
 
 _INNER_BATCH = SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP
+_NOT_PLAIN = _INNER_BATCH | SysFlag.COMPRESSED
 _POSITION_AT = 28
+_POSITION = struct.Struct(">q")
 
 
 def read_messages(body: bytes, broker_name: str) -> list[ReceivedMessage]:
     """The messages of records that lie back to back; what cannot be read is left out and logged."""
-    return [message for record in _records(body) for message in read_record(record, broker_name)]
+    messages: list[ReceivedMessage] = []
+    for at in _records(body):
+        messages += read_record(body, broker_name, at)
+    return messages
 
 
-def read_record(record: bytes, broker_name: str) -> list[ReceivedMessage]:
-    """The message of one record, or the messages of a batch in one record; none if it cannot be read."""
-    stored = decode(record)
+def read_record(data: bytes, broker_name: str, at: int = 0) -> list[ReceivedMessage]:
+    """The message of the record at `at`, or the messages of a batch in one record; none if it cannot be
+    read."""
+    stored = decode(data, at)
+    if not stored.sys_flag & _NOT_PLAIN:
+        return [ReceivedMessage.of(stored, stored.body, broker_name)]
     try:
         body = decompress(stored.body, stored.sys_flag)
         message = ReceivedMessage.of(stored, body, broker_name)
@@ -60,19 +68,20 @@ def wanted(
     return chosen
 
 
-def _records(body: bytes) -> Iterator[bytes]:
+def _records(body: bytes) -> Iterator[int]:
+    """Where records begin."""
     at = 0
     while at < len(body):
         if len(body) - at < _POSITION_AT + 8:
             log.warning("a reply ends with %d bytes that are no record", len(body) - at)
             return
-        position = int.from_bytes(body[at + _POSITION_AT : at + _POSITION_AT + 8], "big", signed=True)
+        (position,) = _POSITION.unpack_from(body, at + _POSITION_AT)
         size = examine(body, at, position, check_crc=False)
         if isinstance(size, Invalid) or size == 0:
             why = size.what if isinstance(size, Invalid) else "it is a blank"
             log.warning("byte %d of a reply begins no record: %s", at, why)
             return
-        yield body[at : at + size]
+        yield at
         at += size
 
 
@@ -86,6 +95,5 @@ def _unwrapped(batch: ReceivedMessage) -> Iterator[ReceivedMessage]:
         message.flag = flag
         message.properties = parse_properties(properties[2:].decode("utf-8", "replace"))
         message.queue_offset = batch.queue_offset + number
-        message.message_id = message.properties.get(PROPERTY_UNIQ_KEY) or batch.offset_message_id
         message.reconsume_times = 0
         yield message

@@ -6,8 +6,9 @@ What is prepared here once is sent as often as tries are needed. Standard:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.message import (
     PROPERTY_INNER_MULTI_DISPATCH,
@@ -26,7 +27,7 @@ from engine.message import (
     validate_topic,
 )
 from gateway.client.asking import decode_header
-from gateway.client.batches import check_batch, encode_batch
+from gateway.client.batches import check_batch
 from gateway.client.compression import compress
 from gateway.client.errors import BadArgument, BrokerError
 from gateway.client.identity import MessageIds
@@ -60,6 +61,17 @@ RETRIABLE = frozenset(
 )
 """Refusals after which another broker is tried. Standard: `DefaultMQProducer.retryResponseCodes`."""
 
+TOPICS_KEPT = 4096
+"""Topics whose names need not be looked at again."""
+
+_WIRE = {field.name: field.wire_name for field in SendMessageRequestHeaderV2.__fields__}
+_QUEUE_ID, _SYS_FLAG, _BORN, _FLAG = (
+    _WIRE[name] for name in ("queue_id", "sys_flag", "born_timestamp", "flag")
+)
+_PROPERTIES, _BROKER, _BATCH = (_WIRE[name] for name in ("properties", "bname", "batch"))
+_TIMES, _TIMES_MAX = (_WIRE[name] for name in ("reconsume_times", "max_reconsume_times"))
+_FALSE_TRUE = ("false", "true")
+
 
 @dataclass(slots=True)
 class Prepared:
@@ -78,26 +90,20 @@ class Prepared:
     reconsume_times: int = 0
     max_reconsume_times: int | None = None
 
-    def header(
-        self, group: str, options: ProducerOptions, queue: MessageQueue, now: int
-    ) -> SendMessageRequestHeaderV2:
-        """The header that sends it to a queue."""
-        return SendMessageRequestHeaderV2(
-            producer_group=group,
-            topic=self.topic,
-            default_topic=options.create_topic_key,
-            default_topic_queue_nums=options.default_topic_queue_nums,
-            queue_id=queue.queue_id,
-            sys_flag=self.sys_flag,
-            born_timestamp=now,
-            flag=self.flag,
-            properties=self.properties,
-            reconsume_times=self.reconsume_times,
-            unit_mode=options.unit_mode,
-            batch=self.is_batch,
-            max_reconsume_times=self.max_reconsume_times,
-            bname=queue.broker_name,
-        )
+    def header(self, common: dict[str, str], queue: MessageQueue, now: int) -> dict[str, str]:
+        """The fields that send it to a queue; `common` are those of its topic, from `common_header`."""
+        fields = common.copy()
+        fields[_QUEUE_ID] = str(queue.queue_id)
+        fields[_SYS_FLAG] = str(self.sys_flag)
+        fields[_BORN] = str(now)
+        fields[_FLAG] = str(self.flag)
+        fields[_PROPERTIES] = self.properties
+        fields[_BROKER] = queue.broker_name
+        fields[_BATCH] = _FALSE_TRUE[self.is_batch]
+        fields[_TIMES] = str(self.reconsume_times)
+        if self.max_reconsume_times is not None:
+            fields[_TIMES_MAX] = str(self.max_reconsume_times)
+        return fields
 
     def result(
         self, answer: RemotingCommand, queue: MessageQueue, address: str, namespace: str
@@ -107,16 +113,38 @@ class Prepared:
         if status is None:
             raise BrokerError(answer.code, answer.remark, address)
         header = decode_header(SendMessageResponseHeader, answer)
-        topic = without_namespace(namespace, queue.topic)
+        if namespace or header.queue_id != queue.queue_id:
+            topic = without_namespace(namespace, queue.topic)
+            queue = MessageQueue(topic, queue.broker_name, header.queue_id)
         return SendResult(
             status,
             header.batch_uniq_id or self.message_id,
             header.msg_id,
-            MessageQueue(topic, queue.broker_name, header.queue_id),
+            queue,
             header.queue_offset,
             header.transaction_id,
             header.recall_handle,
         )
+
+
+def common_header(group: str, topic: str, options: ProducerOptions) -> dict[str, str]:
+    """The fields that are the same in all sends of a group to a topic; the others are there, with no values
+    yet."""
+    return SendMessageRequestHeaderV2(
+        producer_group=group,
+        topic=topic,
+        default_topic=options.create_topic_key,
+        default_topic_queue_nums=options.default_topic_queue_nums,
+        queue_id=0,
+        sys_flag=0,
+        born_timestamp=0,
+        flag=0,
+        properties="",
+        reconsume_times=0,
+        unit_mode=options.unit_mode,
+        batch=False,
+        bname="",
+    ).encode()
 
 
 def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: int) -> Prepared:
@@ -137,7 +165,7 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
     if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true":
         sys_flag |= SysFlag.TRANSACTION_PREPARED
     is_reply = properties.get(PROPERTY_MESSAGE_TYPE) == REPLY_TYPE
-    topic = with_namespace(options.namespace, message.topic)
+    topic = with_namespace(options.namespace, message.topic) if options.namespace else message.topic
     prepared = Prepared(
         code=RequestCode.SEND_REPLY_MESSAGE_V2 if is_reply else RequestCode.SEND_MESSAGE_V2,
         topic=topic,
@@ -159,15 +187,20 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
     return prepared
 
 
-def prepare_batch(
-    messages: Sequence[Message], options: ProducerOptions, ids: MessageIds, now: int
-) -> Prepared:
-    """The same for messages that go together; their bodies are not compressed. Raises `BadArgument`."""
+def give_ids(messages: Iterable[Message], ids: MessageIds, now: int) -> None:
+    """Give messages ids that have none."""
+    for message in messages:
+        properties = message.properties
+        if PROPERTY_UNIQ_KEY not in properties:
+            properties[PROPERTY_UNIQ_KEY] = ids.next(now)
+
+
+def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOptions) -> Prepared:
+    """The same for messages that go together and have ids, with the body that they have then; nothing of it
+    is compressed. Raises `BadArgument`."""
     check_batch(messages)
     for message in messages:
         check_message(message, options)
-        message.properties.setdefault(PROPERTY_UNIQ_KEY, ids.next(now))
-    body = encode_batch(messages)
     if len(body) > options.max_message_size:
         raise BadArgument(f"a batch of {len(body)} bytes, more than {options.max_message_size}")
     wait = "true" if messages[0].waits_for_store else "false"
@@ -178,7 +211,7 @@ def prepare_batch(
         sys_flag=0,
         flag=0,
         properties=format_properties({PROPERTY_WAIT_STORE_MSG_OK: wait}),
-        message_id=",".join(message.properties[PROPERTY_UNIQ_KEY] for message in messages),
+        message_id=",".join([message.properties[PROPERTY_UNIQ_KEY] for message in messages]),
         is_batch=True,
         origin=Message(messages[0].topic, body),
     )
@@ -186,16 +219,25 @@ def prepare_batch(
 
 def check_message(message: Message, options: ProducerOptions) -> None:
     """Refuse what no broker takes. Raises `BadArgument`."""
-    topic = message.topic
-    check_topic(topic)
-    if topic in SEND_FORBIDDEN_TOPICS:
-        raise BadArgument(f"nothing may be sent to {topic}")
-    if not message.body:
+    refusal = _topic_refusal(message.topic)
+    if refusal is not None:
+        raise BadArgument(refusal)
+    size = len(message.body)
+    if not size:
         raise BadArgument("a message without body")
-    if len(message.body) > options.max_message_size:
-        raise BadArgument(f"a body of {len(message.body)} bytes, more than {options.max_message_size}")
-    if "/" in message.properties.get(PROPERTY_INNER_MULTI_DISPATCH, ""):
+    if size > options.max_message_size:
+        raise BadArgument(f"a body of {size} bytes, more than {options.max_message_size}")
+    properties = message.properties
+    if PROPERTY_INNER_MULTI_DISPATCH in properties and "/" in properties[PROPERTY_INNER_MULTI_DISPATCH]:
         raise BadArgument(f"{PROPERTY_INNER_MULTI_DISPATCH} has a slash")
+
+
+@lru_cache(TOPICS_KEPT)
+def _topic_refusal(topic: str) -> str | None:
+    """Why nothing can be sent to a topic."""
+    if topic in SEND_FORBIDDEN_TOPICS:
+        return f"nothing may be sent to {topic}"
+    return validate_topic(topic)
 
 
 def check_topic(topic: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.message import Message, SysFlag, format_properties, pack_host
 from engine.store.record import encode, record_size, sys_flag_for, topic_field
-from gateway.client.batches import encode_batch
+from gateway.client.batches import encode_element
 from gateway.client.message import Message as ClientMessage
 
 BORN, STORED = 1_700_000_000_000, 1_700_000_000_005
@@ -39,7 +39,8 @@ def record(
 
 def batch(queue_offset: int, bodies: list[bytes], **fields: Any) -> bytes:
     """A record that holds several messages, as topics with `queue.type=BatchCQ` have them."""
-    inner = encode_batch([ClientMessage("t", body, tags="b", wait_store=False) for body in bodies])
+    messages = [ClientMessage("t", body, tags="b", wait_store=False) for body in bodies]
+    inner = b"".join(map(encode_element, messages))
     return record(queue_offset, inner, flags=SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP, **fields)
 
 

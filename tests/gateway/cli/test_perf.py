@@ -68,7 +68,7 @@ def test_rates_are_counted_from_the_first_to_the_last() -> None:
     clock.advance(10_000)  # nothing comes for a while
     for _ in range(3):
         clock.advance(500)
-        meter.add(1, 1000, 0.5)
+        meter.add(1, 1000, {0.5: 1})
     result = meter.result()
     assert (result["seconds"], result["messagesPerSecond"], result["bytesPerSecond"]) == (1.5, 2.0, 2000)
     meter.wait()  # three is enough

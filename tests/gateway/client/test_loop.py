@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
@@ -65,6 +65,58 @@ def test_what_may_block_works_in_threads_of_a_pool(loop: Loop) -> None:
         loop.call(pool.wrap(lambda: 1 // 0))
     pool.stop()
     pool.stop()
+
+
+def test_the_loop_is_woken_once_for_what_is_handed_over_together() -> None:
+    woken: list[Callable[[], None]] = []
+
+    class Reactor:
+        def callFromThread(self, work: Callable[[], None]) -> None:
+            woken.append(work)
+
+    loop = Loop()
+    loop.reactor = Reactor()  # type: ignore[assignment]
+    done: list[int] = []
+    loop.post(lambda: done.append(1))
+    loop.post(lambda: loop.post(lambda: done.append(3)))
+    loop.post(lambda: done.append(2))
+    assert len(woken) == 1
+    woken[0]()
+    assert done == [1, 2] and len(woken) == 2
+    woken[1]()
+    assert done == [1, 2, 3]
+
+
+def test_what_fails_in_the_loop_holds_nobody_up(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
+    loop.post(lambda: 1 // 0)
+    assert loop.do(lambda: 7) == 7
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_pool_has_so_many_threads_and_no_work_is_lost_when_it_ends(loop: Loop) -> None:
+    pool = loop.pool(2, "test")
+    release = threading.Event()
+    begun: list[threading.Thread] = []
+
+    def work(number: int) -> int:
+        begun.append(threading.current_thread())
+        release.wait(5)
+        return number
+
+    outcomes = [loop.submit(pool.wrap(work), number) for number in range(5)]
+    loop.do(int)
+    release.set()
+    pool.stop()
+    assert [outcome.result(5) for outcome in outcomes] == list(range(5))
+    assert len(set(begun)) == 2
+    late = loop.submit(pool.wrap(work), 6)
+    loop.do(int)
+    assert not late.done() and len(begun) == 5
+
+
+def test_a_pool_may_be_ended_by_its_own_work(loop: Loop) -> None:
+    pool = loop.pool(1, "test")
+    assert loop.call(pool.wrap(pool.stop)) is None
 
 
 def test_one_loop_is_shared_and_a_child_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

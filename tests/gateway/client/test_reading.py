@@ -9,7 +9,7 @@ import pytest
 from engine.message import Message as Stored
 from engine.message import SysFlag, format_properties, pack_host
 from engine.store.record import encode, record_size, topic_field
-from gateway.client.batches import encode_batch
+from gateway.client.batches import encode_element
 from gateway.client.compression import Compression, compress
 from gateway.client.message import Message
 from gateway.client.reading import read_messages, wanted
@@ -39,7 +39,7 @@ def test_bodies_are_made_whole(kind: Compression) -> None:
 
 
 def test_a_batch_in_one_record_is_taken_apart() -> None:
-    inner = encode_batch([Message("T", f"{n}", tags=f"tag{n}") for n in range(3)])
+    inner = b"".join(encode_element(Message("T", f"{n}", tags=f"tag{n}")) for n in range(3))
     flag = SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP
     messages = read_messages(record(inner, 10, flag, UNIQ_KEY="B") + record(b"after", 13), "b")
     assert [(one.body, one.queue_offset) for one in messages] == [

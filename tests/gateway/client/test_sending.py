@@ -5,16 +5,24 @@ from __future__ import annotations
 import pytest
 
 from engine.message import SysFlag, parse_properties
+from gateway.client.batches import encode_element
 from gateway.client.compression import decompress
 from gateway.client.errors import BadArgument, BrokerError, ClientError
 from gateway.client.identity import MessageIds
 from gateway.client.message import Message, SendStatus
 from gateway.client.options import ProducerOptions
-from gateway.client.sending import RETRIABLE, check_group, prepare, prepare_batch
+from gateway.client.sending import (
+    RETRIABLE,
+    check_group,
+    common_header,
+    give_ids,
+    prepare,
+    prepare_batch,
+)
 from gateway.codec.bodies import MessageQueue
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import SendMessageResponseHeader
+from gateway.codec.headers import SendMessageRequestHeaderV2, SendMessageResponseHeader
 
 IDS = MessageIds("10.0.0.2", 1, 1)
 NOW = 1_700_000_000_000
@@ -55,9 +63,11 @@ def test_compression_from_4096_bytes_on() -> None:
 
 
 def test_the_header_says_what_the_standard_says() -> None:
-    prepared = prepare(Message("T", b"x", flag=5), ProducerOptions(unit_mode=True), IDS, NOW)
-    header = prepared.header("G", ProducerOptions(unit_mode=True), QUEUE, NOW)
-    fields = header.encode()
+    options = ProducerOptions(unit_mode=True)
+    prepared = prepare(Message("T", b"x", flag=5), options, IDS, NOW)
+    fields = prepared.header(common_header("G", "T", options), QUEUE, NOW)
+    header = SendMessageRequestHeaderV2.decode(fields)
+    assert (header.properties, header.max_reconsume_times) == (prepared.properties, None)
     # a producerGroup ... n brokerName
     assert {name: fields[name] for name in "abcdefghjkmn"} == {
         "a": "G",
@@ -83,6 +93,8 @@ def test_half_messages_replies_and_retries_go_their_own_ways() -> None:
     counts = {"RECONSUME_TIME": "3", "MAX_RECONSUME_TIMES": "16"}
     retry = prepare(Message("%RETRY%G", b"x", properties=counts), OPTIONS, IDS, NOW)
     assert (retry.reconsume_times, retry.max_reconsume_times) == (3, 16)
+    sent = SendMessageRequestHeaderV2.decode(retry.header(common_header("G", "T", OPTIONS), QUEUE, NOW))
+    assert (sent.reconsume_times, sent.max_reconsume_times) == (3, 16)
     assert not counts.keys() & parse_properties(retry.properties).keys()
 
 
@@ -93,12 +105,14 @@ def test_a_namespace_goes_before_the_topic() -> None:
 
 def test_a_batch_has_the_ids_of_its_messages_and_a_limit() -> None:
     messages = [Message("T", b"x" * 5000) for _ in range(3)]
-    batch = prepare_batch(messages, OPTIONS, IDS, NOW)
+    give_ids(messages, IDS, NOW)
+    body = b"".join(map(encode_element, messages))
+    batch = prepare_batch(messages, body, OPTIONS)
     assert batch.message_id == ",".join(str(message.unique_key) for message in messages)
     assert (batch.code, batch.is_batch, batch.sys_flag) == (RequestCode.SEND_BATCH_MESSAGE, True, 0)
     assert parse_properties(batch.properties) == {"WAIT": "true"}
     with pytest.raises(BadArgument, match="a batch of"):
-        prepare_batch(messages, ProducerOptions(max_message_size=6000), IDS, NOW)
+        prepare_batch(messages, body, ProducerOptions(max_message_size=6000))
 
 
 @pytest.mark.parametrize(("code", "status"), list(zip((0, 10, 11, 12), range(4), strict=True)))
