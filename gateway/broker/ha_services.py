@@ -18,6 +18,7 @@ from engine.options import BrokerRole
 from engine.transactions.escape import TransactionEscape
 from gateway.broker.broker import Broker
 from gateway.broker.longpoll import monotonic_millis
+from gateway.broker.pop_away import PopsAway
 from gateway.broker.slave_store import SlaveStore
 from gateway.broker.slave_tables import SlaveTables
 from gateway.broker.transactions import ask, is_reachable
@@ -61,7 +62,7 @@ class SpecialServices:
 
     def _take_over(self) -> None:
         broker, tables = self._broker, self._tables
-        assert isinstance(broker.store, SlaveStore) and tables is not None
+        assert isinstance(broker.store, SlaveStore) and tables is not None and self._escape is not None
         log.warning("this slave acts for its master")
         broker.store.escape = self._escape
         raw = broker.store.raw
@@ -73,6 +74,7 @@ class SpecialServices:
         self._transactions.begin()
         self._transactions_from = self._now() + broker.options.transaction_check_interval
         broker.pops.load()
+        broker.pops.away = PopsAway(broker.pops.log, self._escape)
         broker.offsets.data_version.next(broker.clock.millis())
 
     def _hand_back(self) -> None:
@@ -80,6 +82,7 @@ class SpecialServices:
         assert isinstance(broker.store, SlaveStore) and tables is not None and self._escape is not None
         log.warning("this slave acts for its master no longer")
         broker.store.escape = None
+        broker.pops.away = None
         self._escape.forget()
         broker.timers.hand_back()
         if broker.timers.is_enabled:
@@ -94,17 +97,14 @@ class SpecialServices:
         """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
         broker = self._broker
         if not self.is_on:
-            broker.pops.notices.due(elapsed)
+            broker.pops.wait_no_longer(elapsed)
             return
         if self._escape is not None:
             self._escape.tick(self._now())
         broker.delays.tick(now)
         broker.timers.tick(now)
-        if self._is_slave:
-            if self._now() >= self._transactions_from:
-                self._transactions.tick()
-            broker.pops.log.tick(now)
-            broker.pops.notices.due(elapsed)
-            return
-        ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         broker.pops.tick(now, elapsed)
+        if not self._is_slave:
+            ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
+        elif self._now() >= self._transactions_from:
+            self._transactions.tick()
