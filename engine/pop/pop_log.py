@@ -45,6 +45,7 @@ from engine.pop.records import (
 )
 from engine.pop.retries import Retries
 from engine.pop.revive import OpenPoint, ReviveQueue
+from engine.steps import Steps, run
 from engine.store.message_store import MessageStore, PutResult, PutStatus
 from engine.timers.timers import Timers
 from engine.topics import TopicTable
@@ -180,7 +181,11 @@ class PopLog:
 
     def load(self) -> None:
         """Go on where the offsets say; check points that they do not contain are read again."""
-        self._repeat_pops()
+        run(self.loading())
+
+    def loading(self) -> Steps[None]:
+        """What `load` does, in steps."""
+        yield from self._repeat_pops()
         self._queues = []
         self._recovered = []
         oldest: list[int] = []
@@ -199,7 +204,7 @@ class PopLog:
         if oldest:
             self._retries.expect_copies(min(oldest))
 
-    def _repeat_pops(self) -> None:
+    def _repeat_pops(self) -> Steps[None]:
         """Let groups go on behind what they popped before the broker died."""
         mark = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0)
         self._is_marked = mark != UNKNOWN
@@ -214,6 +219,7 @@ class PopLog:
             if not units:
                 break
             for physical_offset, _, code in units:
+                yield
                 if code == CHECK_POINT_CODE:
                     count += self._repeat(store.look_up(physical_offset))
             offset += len(units)

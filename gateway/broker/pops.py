@@ -17,6 +17,7 @@ from engine.groups import GroupTable
 from engine.offsets import UNKNOWN, ConsumerOffsets
 from engine.options import BrokerOptions
 from engine.pop import Ack, CheckPoint, OrderKey, Orders, PopLog
+from engine.steps import Steps, run
 from engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
 from engine.timers.timers import Timers
 from engine.topics import TopicTable
@@ -75,8 +76,12 @@ class Pops:
 
     def load(self) -> None:
         """Once store, offsets and timers are loaded. Raises `ConfigError`."""
+        run(self.loading())
+
+    def loading(self) -> Steps[None]:
+        """What `load` does, in steps."""
         self.orders.load()
-        self.log.load()
+        yield from self.log.loading()
 
     def persist(self) -> None:
         """Write the offsets, and what is out in order."""
