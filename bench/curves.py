@@ -157,7 +157,9 @@ class Sweep:
 def fill(store: Path, gigabytes: float) -> None:
     """Put messages of 1 KB into a store whose server does not run."""
     rounds = int(gigabytes * 1e9 / RECORD_BYTES / STORE_FILL_QUEUES)
-    command = [sys.executable, "-m", "bench.store_fill", str(store)]
+    # Files of one log are equally long, as whoever began it chose.
+    length = next((store / "commitlog").iterdir()).stat().st_size
+    command = [sys.executable, "-m", "bench.store_fill", str(store), "--log", str(length)]
     command += ["--queues", str(STORE_FILL_QUEUES), "--rounds", str(rounds)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
