@@ -1,9 +1,9 @@
 """`python -m bench`: the side-by-side table, alternating between Apache's broker and ours."""
 
-import json
+import datetime
 import tempfile
 import time
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -11,12 +11,16 @@ from rich.console import Console
 
 from bench.measure import is_compiled, machine, suspended
 from bench.pages import write_section
-from bench.report import Comparison, print_table, section
+from bench.prepared import topic_names, write_topics
+from bench.report import Comparison, line, print_table, section
+from bench.results import Results, Starts, commit, load_results, save_results
 from bench.rows import ROWS, Row, choose
 from bench.run import run_row
 from compat_tests.servers import Server
 
 SERVERS = ("apache", "ours")
+WARMING = 0.5
+"""Share of a row's work in the run that does not count."""
 
 
 def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) -> Comparison:
@@ -25,8 +29,9 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
     Without that the first row would measure how Apache's JVM gets warm.
     """
     for kind in SERVERS:
-        run_row(replace(row, amount=row.amount // 2), servers[kind], -1)
-    comparison = Comparison(row)
+        run_row(row.scaled(WARMING), servers[kind], -1)
+    today = datetime.date.today().isoformat()
+    comparison = Comparison(row, machine=machine(), date=today, commit=commit(), is_compiled=is_compiled())
     for pair in range(pairs):
         # Whoever goes first may find a cooler machine: take turns.
         for kind in SERVERS if pair % 2 == 0 else reversed(SERVERS):
@@ -34,54 +39,96 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
             with suspended(other.pids):
                 sample = run_row(row, servers[kind], pair)
             getattr(comparison, kind).append(sample)
-            console.print(
-                f"{row.name:10} {kind:7} {sample.per_second:12,.0f}/s  "
-                f"{sample.cpu_per_million:8.1f} CPU s/million  {sample.resident_mb:7,.0f} MB"
-                + (f"  {sample.failed} FAILED" if sample.failed else ""),
-                highlight=False,
-            )
+            console.print(line(comparison, kind), highlight=False)
     return comparison
+
+
+def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Console) -> Iterator[Comparison]:
+    """All rows, those that can share servers on the same ones. A row that fails is told of and left out.
+
+    `starts` is told how long servers on defaults took.
+    """
+    for shared in dict.fromkeys(row.server for row in rows):
+        same = [row for row in rows if row.server == shared]
+        with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
+            servers: dict[str, Server] = {}
+            try:
+                for kind in SERVERS:
+                    servers[kind], seconds = start(kind, Path(folder), same[0])
+                    if not same[0].broker and not same[0].topics:
+                        starts.seconds.setdefault(kind, seconds)
+                for row in same:
+                    try:
+                        yield compare(row, pairs, servers, console)
+                    except RuntimeError as failure:
+                        console.print(f"{row.name} FAILED: {failure}", highlight=False, markup=False)
+            finally:
+                for server in servers.values():
+                    server.stop()
+
+
+def start(kind: str, folder: Path, row: Row) -> tuple[Server, float]:
+    """A server as the row wants it, and the seconds until it served."""
+    server = Server(kind, folder, dict(row.broker), production=True)
+    if row.topics:
+        write_topics(server.store_dir, topic_names(row.topics), row.queues)
+    began = time.monotonic()
+    return server.start(), time.monotonic() - began
+
+
+def write_page(path: Path, results: Results) -> None:
+    """Write a section for each form of the server that was measured."""
+    for compiled, title in ((False, "Messages"), (True, "Messages, compiled")):
+        comparisons = results.of(compiled)
+        starts = results.starts.get(compiled, Starts()).seconds
+        if comparisons:
+            write_section(path, title.lower(), section(title, comparisons, starts))
 
 
 @click.command()
 @click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
 @click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all samples here.")
-@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
-def main(names: tuple[str, ...], pairs: int, json_path: str | None, page_path: str | None) -> None:
+@click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False),
+    help="Write all samples here. Other rows that the file has stay; those measured now are replaced.",
+)
+@click.option(
+    "--page",
+    "page_path",
+    type=click.Path(dir_okay=False),
+    help="Write the sections of this page, with all rows that the file of --json has.",
+)
+@click.option("--no-run", is_flag=True, help="Measure nothing: table and page of what the file has.")
+def main(
+    names: tuple[str, ...],
+    pairs: int,
+    scale: float,
+    json_path: str | None,
+    page_path: str | None,
+    no_run: bool,
+) -> None:
     """Measure Apache's broker and ours side by side, with the official Java client as load."""
     console = Console(width=200)
     try:
         rows = choose(names)
     except KeyError as error:
         raise click.BadParameter(str(error.args[0])) from None
-    comparisons: list[Comparison] = []
-    starts: dict[str, float] = {}
-    for settings in dict.fromkeys(row.broker for row in rows):
-        with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
-            servers = {}
-            try:
-                for kind in SERVERS:
-                    began = time.monotonic()
-                    servers[kind] = Server(kind, Path(folder), dict(settings), production=True).start()
-                    starts.setdefault(kind, time.monotonic() - began)
-                same = [row for row in rows if row.broker == settings]
-                comparisons += [compare(row, pairs, servers, console) for row in same]
-            finally:
-                for server in servers.values():
-                    server.stop()
-    print_table(comparisons, console)
-    if json_path:
-        samples = [
-            {"row": c.row.name, "ours": [asdict(s) for s in c.ours], "apache": [asdict(s) for s in c.apache]}
-            for c in comparisons
-        ]
-        Path(json_path).write_text(
-            json.dumps({"machine": machine(), "starts": starts, "rows": samples}, indent=1)
-        )
+    results = load_results(Path(json_path)) if json_path else Results()
+    if not no_run:
+        starts = Starts(date=datetime.date.today().isoformat())
+        for comparison in compare_all([row.scaled(scale) for row in rows], pairs, starts, console):
+            results.add(comparison)
+            if starts.seconds:
+                results.starts[is_compiled()] = starts
+            if json_path:
+                save_results(Path(json_path), results)
+    for compiled in (False, True):
+        print_table(results.of(compiled), console)
     if page_path:
-        title = "Messages, compiled" if is_compiled() else "Messages"
-        write_section(Path(page_path), title.lower(), section(title, comparisons, starts, machine(), pairs))
+        write_page(Path(page_path), results)
 
 
 if __name__ == "__main__":

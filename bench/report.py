@@ -1,6 +1,5 @@
 """Medians, ratios, the table on the console and the page in the documentation."""
 
-import datetime
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,32 +7,37 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from bench.rows import Row
+from bench.rows import FALLS, Row
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one row on one server.
+    """One run of one row on one server; None where the work has no such figure.
 
-    `cpu_per_million` is broker CPU seconds for a million messages; latencies are in microseconds,
-    None where the work has none; `resident_mb` is taken right after the run.
+    `cpu_per_million` is broker CPU seconds for a million messages, `cpu_percent` is of one core, of a server
+    at rest; latencies are in microseconds; `resident_mb` is taken right after the run.
     """
 
-    per_second: float
-    cpu_per_million: float
-    resident_mb: float
-    failed: int
+    per_second: float | None = None
+    cpu_per_million: float | None = None
+    resident_mb: float | None = None
+    failed: int = 0
     p50_us: float | None = None
     p99_us: float | None = None
+    cpu_percent: float | None = None
 
 
 @dataclass
 class Comparison:
-    """All runs of one row on both servers."""
+    """All runs of one row on both servers, and when they were made: `date` is ISO, `commit` short."""
 
     row: Row
     ours: list[Sample] = field(default_factory=list)
     apache: list[Sample] = field(default_factory=list)
+    machine: str = ""
+    date: str = ""
+    commit: str = ""
+    is_compiled: bool = False
 
     def median(self, server: str, name: str) -> float | None:
         """The median of one figure over the runs on `ours` or `apache`; None where it has no such figure."""
@@ -45,6 +49,30 @@ class Comparison:
         ours, apache = self.median("ours", name), self.median("apache", name)
         return ours / apache if ours is not None and apache else None
 
+    @property
+    def failed(self) -> int:
+        """Messages or clients that failed in any run."""
+        return sum(sample.failed for sample in (*self.ours, *self.apache))
+
+    def misses(self) -> list[str]:
+        """What falls short of the row's aim, figure by figure."""
+        aim = self.row.aim
+        short = []
+        faster = self.ratio("per_second")
+        if aim.faster is not None and faster is not None and faster < aim.faster:
+            short.append(f"throughput {faster:.2f}, aimed at {aim.faster} or more")
+        cpu = "cpu_percent" if self.row.is_at_rest else "cpu_per_million"
+        for title, name, most in (
+            ("CPU", cpu, aim.cpu),
+            ("p50", "p50_us", aim.p50),
+            ("p99", "p99_us", aim.p99),
+            ("memory", "resident_mb", aim.resident),
+        ):
+            ratio = self.ratio(name)
+            if most is not None and ratio is not None and ratio > most:
+                short.append(f"{title} {ratio:.2f}, aimed at {most} or less")
+        return short
+
 
 FIGURES = (
     ("per_second", "messages/s", "{:,.0f}"),
@@ -53,6 +81,11 @@ FIGURES = (
     ("cpu_per_million", "broker CPU s/million", "{:.1f}"),
     ("resident_mb", "resident MB", "{:,.0f}"),
 )
+REST_FIGURES = (
+    ("cpu_percent", "CPU, % of a core", "{:.2f}"),
+    ("resident_mb", "resident MB", "{:,.0f}"),
+)
+Figures = Sequence[tuple[str, str, str]]
 
 
 def cells(comparison: Comparison, name: str, form: str) -> str:
@@ -64,15 +97,34 @@ def cells(comparison: Comparison, name: str, form: str) -> str:
     return f"{form.format(ours)} / {form.format(apache)} = {ratio:.2f}"
 
 
+def line(comparison: Comparison, server: str) -> str:
+    """The last run on a server, as the console tells it."""
+    sample: Sample = getattr(comparison, server)[-1]
+    figures = FIGURES + REST_FIGURES[:1]
+    told = [
+        f"{form.format(getattr(sample, name))} {title}"
+        for name, title, form in figures
+        if getattr(sample, name) is not None
+    ]
+    failed = [f"{sample.failed} FAILED"] if sample.failed else []
+    return f"{comparison.row.name:20} {server:7} " + "  ".join(told + failed)
+
+
 def print_table(comparisons: Sequence[Comparison], console: Console) -> None:
-    """The side-by-side table."""
-    table = Table(title="ours / Apache's = ratio, medians")
-    table.add_column("work")
-    for _, title, _ in FIGURES:
-        table.add_column(title, justify="right")
-    for comparison in comparisons:
-        table.add_row(comparison.row.title, *(cells(comparison, name, form) for name, _, form in FIGURES))
-    console.print(table)
+    """The side-by-side tables."""
+    for at_rest, figures in ((False, FIGURES), (True, REST_FIGURES)):
+        those = [comparison for comparison in comparisons if comparison.row.is_at_rest == at_rest]
+        if not those:
+            continue
+        table = Table(title="ours / Apache's = ratio, medians")
+        table.add_column("at rest" if at_rest else "work")
+        for _, title, _ in figures:
+            table.add_column(title, justify="right")
+        for comparison in those:
+            table.add_row(comparison.row.title, *(cells(comparison, name, form) for name, _, form in figures))
+        console.print(table)
+    for text in (*falls(comparisons), *shortfalls(comparisons)):
+        console.print(text, highlight=False)
 
 
 def bar(ratio: float) -> str:
@@ -80,33 +132,79 @@ def bar(ratio: float) -> str:
     return "█" * min(30, max(1, round(ratio * 10)))
 
 
-def section(
-    title: str, comparisons: Sequence[Comparison], starts: dict[str, float], machine: str, pairs: int
-) -> list[str]:
-    """The section of the page: how it was measured, the table and throughput ratios as a picture."""
-    today = datetime.date.today().isoformat()
+def falls(comparisons: Sequence[Comparison]) -> list[str]:
+    """How throughput changes from one row to another, on each server."""
+    known = {comparison.row.name: comparison for comparison in comparisons}
+    lines = []
+    for first, second, most in FALLS:
+        if first not in known or second not in known:
+            continue
+        parts = []
+        for server in ("ours", "apache"):
+            before, after = (known[name].median(server, "per_second") for name in (first, second))
+            if before and after:
+                parts.append(f"{server} {after / before - 1:+.0%}")
+        lines.append(f"From {first} to {second}: {', '.join(parts)}; may fall by {most:.0%}.")
+    return lines
+
+
+def shortfalls(comparisons: Sequence[Comparison]) -> list[str]:
+    """What falls short of its aim, and what failed; a line a row."""
+    lines = []
+    for comparison in comparisons:
+        short = comparison.misses() + ([f"{comparison.failed} failed"] if comparison.failed else [])
+        if short:
+            lines.append(f"{comparison.row.title}: {'; '.join(short)}.")
+    return lines
+
+
+def markdown_table(title: str, figures: Figures, comparisons: Sequence[Comparison]) -> list[str]:
+    """The rows as a table of the page; the last column says when each was measured, and on which commit."""
+    heads = [title, *(head for _, head, _ in figures), "runs", "measured"]
+    lines = [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 1)]
+    for one in comparisons:
+        figure_cells = [cells(one, name, form) for name, _, form in figures]
+        told = [one.row.title, *figure_cells, str(len(one.ours)), f"{one.date} {one.commit}"]
+        lines.append(f"| {' | '.join(told)} |")
+    return [*lines, ""]
+
+
+def section(title: str, comparisons: Sequence[Comparison], starts: dict[str, float]) -> list[str]:
+    """The section of the page: how it was measured, the tables and throughput ratios as a picture."""
+    machines = dict.fromkeys(comparison.machine for comparison in comparisons)
+    at_work = [comparison for comparison in comparisons if not comparison.row.is_at_rest]
+    at_rest = [comparison for comparison in comparisons if comparison.row.is_at_rest]
     lines = [
         f"## {title}",
         "",
-        f"Measured on {today}: {machine}.",
+        f"Measured on {'; '.join(machines)}.",
         "Load and server shared these cores; nothing was pinned; the server that was not measured was",
         "suspended. Apache RocketMQ 5.5.0 (name server, broker, `-Xms1g -Xmx2g`,",
-        f"otherwise defaults) and mqgateway took turns, {pairs} runs each after one that does not count;",
+        "otherwise defaults) and mqgateway took turns, after one run each that does not count;",
         "figures are medians, written as ours / Apache's = ratio. The load is the official Java client 5.5.0",
-        "(`compat_tests/java/bench/Load.java`), and where the table says so the benchmark programs of",
+        "(`compat_tests/java/bench/`), and where the table says so the benchmark programs of",
         "`rocketmq-example` 5.5.0. CPU and memory are the operating system's figures for name",
         "server and broker together. `tox -e bench` repeats it.",
         "",
-        "| work | " + " | ".join(title for _, title, _ in FIGURES) + " |",
-        "| --- |" + " ---: |" * len(FIGURES),
     ]
-    for comparison in comparisons:
-        row = " | ".join(cells(comparison, name, form) for name, _, form in FIGURES)
-        lines.append(f"| {comparison.row.title} | {row} |")
-    lines += ["", f"Start to ready: ours {starts['ours']:.2f} s, Apache's {starts['apache']:.2f} s.", ""]
-    lines += ["Throughput ratio (1.0 = ten blocks):", "", "```"]
+    if at_work:
+        lines += markdown_table("work", FIGURES, at_work)
+    if at_rest:
+        lines += markdown_table("at rest", REST_FIGURES, at_rest)
+    if {"ours", "apache"} <= starts.keys():
+        lines += [f"Start to ready: ours {starts['ours']:.2f} s, Apache's {starts['apache']:.2f} s.", ""]
+    for text in falls(comparisons):
+        lines += [text, ""]
+    if short := shortfalls(comparisons):
+        lines += ["Short of what is aimed at:", "", *(f"- {text}" for text in short), ""]
+    return [*lines, *_picture(at_work)]
+
+
+def _picture(comparisons: Sequence[Comparison]) -> list[str]:
+    """Throughput ratios as bars."""
+    lines = ["Throughput ratio (1.0 = ten blocks):", "", "```"]
     for comparison in comparisons:
         ratio = comparison.ratio("per_second")
         if ratio is not None:
-            lines.append(f"{comparison.row.title:48} {ratio:5.2f} {bar(ratio)}")
+            lines.append(f"{comparison.row.title:52} {ratio:5.2f} {bar(ratio)}")
     return [*lines, "```"]

@@ -1,6 +1,37 @@
 """What is measured: each row is one load that the official client puts on a server."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+CONSUMING = {
+    "consume": "fill",
+    "consume-pop": "fill",
+    "consume-tag": "fill-mixed",
+    "consume-sql": "fill-mixed",
+}
+"""Loads whose amount is a number of messages, and the load that puts them there."""
+
+PASSING_SHARE = 4
+"""One of so many messages of `fill-mixed` passes the filters. As `Sends.java` has it."""
+
+SCALED_TO = 100
+"""Numbers of messages are multiples of this, so that the passing share is whole."""
+
+AT_REST = ("rest", "idle-consumers", "idle-connections")
+"""Work that is none: what a server uses while nobody asks it for anything."""
+
+
+class Aim(NamedTuple):
+    """What a row is to reach, ours / Apache's: at least `faster`, at most the others. None for no matter."""
+
+    faster: float | None = None
+    cpu: float | None = None
+    p50: float | None = None
+    p99: float | None = None
+    resident: float | None = 0.2
+
+
+MEMORY_ONLY = Aim()
 
 
 @dataclass(frozen=True)
@@ -8,7 +39,10 @@ class Row:
     """One kind of work.
 
     `work` is the load's name in `Load.java`; `amount` is seconds measured after the warm-up, or for
-    consuming the number of messages. `broker` holds broker.conf settings for servers of this row.
+    consuming the number of messages, for work at rest how many seconds are watched while `threads`
+    connections or consumers are there. `broker` holds broker.conf settings for servers of this row,
+    `topics` is how many topics of so many `queues` these have from the start (the sends go to them in turn),
+    `apart` keeps rows on servers of their own.
     """
 
     name: str
@@ -18,27 +52,134 @@ class Row:
     threads: int = 1
     body_bytes: int = 1024
     broker: tuple[tuple[str, str], ...] = ()
+    topics: int = 0
+    queues: int = 1
+    apart: str = ""
+    aim: Aim = MEMORY_ONLY
 
     @property
-    def server(self) -> str:
-        """Rows with the same settings share their servers."""
-        return " ".join(f"{key}={value}" for key, value in self.broker) or "defaults"
+    def server(self) -> tuple[object, ...]:
+        """Rows for which this is the same share their servers."""
+        return self.broker, self.topics, self.queues, self.apart
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is sent or consumed."""
+        return self.work in AT_REST
+
+    def scaled(self, share: float) -> "Row":
+        """The same work, less (or more) of it."""
+        amount = max(1, round(self.amount * share))
+        if self.work in CONSUMING:
+            amount = max(SCALED_TO, amount // SCALED_TO * SCALED_TO)
+        return replace(self, amount=amount)
 
 
 SYNC_FLUSH = (("flushDiskType", "SYNC_FLUSH"),)
+SQL = (("enablePropertyFilter", "true"),)
+FEW_OPS = (("transactionOpBatchInterval", "3600000"),)
+"""Apache's broker of 5.5.0 keeps a core busy for good once this time has passed after a transaction."""
+
+SENDS, FLUSHED, OTHERS = Aim(cpu=0.5), Aim(1.2, 0.6), Aim(1.2, 0.7)
+LATENCY = Aim(p50=0.8, p99=0.8)
+AT_EASE = Aim(cpu=0.5, resident=0.5)
+BIG = Aim(resident=None)
 
 ROWS = (
-    Row("sync-1", "sync", "sync send, 1 thread, 1 KB", 8, threads=1),
-    Row("sync-16", "sync", "sync send, 16 threads, 1 KB", 8, threads=16),
-    Row("sync-64", "sync", "sync send, 64 threads, 1 KB", 8, threads=64),
-    Row("async", "async", "async send, 1 KB", 8),
-    Row("batch-32", "batch", "batches of 32 x 128 B, 8 threads", 8, threads=8, body_bytes=128),
-    Row("consume", "consume", "consume from the start, 1 KB, push", 400_000, threads=20),
-    Row("latency", "latency", "send 1,000/s and consume at once", 8, threads=1),
+    Row("sync-1", "sync", "sync send, 1 thread, 1 KB", 8, threads=1, aim=SENDS._replace(faster=1.2)),
+    Row("sync-16", "sync", "sync send, 16 threads, 1 KB", 8, threads=16, aim=SENDS._replace(faster=1.3)),
+    Row("sync-64", "sync", "sync send, 64 threads, 1 KB", 8, threads=64, aim=SENDS._replace(faster=1.4)),
+    Row("async", "async", "async send, 1 KB", 8, aim=SENDS._replace(faster=1.4)),
+    Row(
+        "batch-32",
+        "batch",
+        "batches of 32 x 128 B, 8 threads",
+        8,
+        threads=8,
+        body_bytes=128,
+        aim=SENDS._replace(faster=1.5),
+    ),
+    Row(
+        "consume",
+        "consume",
+        "consume from the start, 1 KB, push",
+        400_000,
+        threads=20,
+        aim=SENDS._replace(faster=1.2),
+    ),
+    Row("pop", "consume-pop", "consume from the start, 1 KB, POP", 60_000, threads=20, aim=OTHERS),
+    Row("tag", "consume-tag", "consume a quarter by tag, 1 KB", 60_000, threads=20, aim=OTHERS),
+    Row("sql", "consume-sql", "consume a quarter by SQL92, 1 KB", 60_000, threads=20, broker=SQL, aim=OTHERS),
+    Row("latency", "latency", "send 1,000/s and consume at once", 8, threads=1, aim=LATENCY),
+    Row("latency-5000", "latency", "send 5,000/s and consume at once", 8, threads=5, aim=LATENCY),
+    Row("delay", "delay", "delay level 1, 16 threads, sent and received, 1 KB", 6, threads=16, aim=OTHERS),
+    Row(
+        "transactions",
+        "transactions",
+        "transactions, 16 threads, committed, 1 KB",
+        8,
+        threads=16,
+        apart="transactions",
+        aim=OTHERS,
+    ),
+    Row(
+        "transactions-few-ops",
+        "transactions",
+        "the same, transactionOpBatchInterval 1 h",
+        8,
+        threads=16,
+        broker=FEW_OPS,
+        aim=OTHERS,
+    ),
     Row("official-send", "official-send", "official benchmark producer, 64 threads, 1 KB", 8, threads=64),
     Row("official-both", "official-both", "official producer and consumer, 20 threads, 1 KB", 8, threads=20),
-    Row("flush-16", "sync", "SYNC_FLUSH send, 16 threads, 1 KB", 8, threads=16, broker=SYNC_FLUSH),
+    *(
+        Row(
+            f"flush-{threads}",
+            "sync",
+            f"SYNC_FLUSH send, {threads} thread{'s' if threads > 1 else ''}, 1 KB",
+            8,
+            threads=threads,
+            broker=SYNC_FLUSH,
+            aim=FLUSHED,
+        )
+        for threads in (1, 16, 64)
+    ),
+    *(
+        Row(
+            f"topics-{topics}",
+            "sync",
+            f"sync send to {topics:,} topics in turn, 64 threads, 1 KB",
+            8,
+            threads=64,
+            topics=topics,
+            aim=BIG,
+        )
+        for topics in (64, 256, 10_000)
+    ),
+    Row("rest", "rest", "nothing to do", 20, threads=0, apart="rest", aim=Aim(cpu=0.03)),
+    Row(
+        "consumers-500",
+        "idle-consumers",
+        "500 consumers that wait, 4 queues each",
+        30,
+        threads=500,
+        apart="rest",
+        aim=AT_EASE,
+    ),
+    Row(
+        "connections-10000",
+        "idle-connections",
+        "10,000 connections, a heartbeat each 30 s",
+        30,
+        threads=10_000,
+        apart="rest",
+        aim=AT_EASE,
+    ),
 )
+
+FALLS = (("topics-64", "topics-256", 0.05), ("topics-64", "topics-10000", 0.15))
+"""From which row to which throughput may fall by what share."""
 
 
 def choose(names: tuple[str, ...]) -> tuple[Row, ...]:

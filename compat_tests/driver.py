@@ -6,8 +6,10 @@ whole run and serves any number of producers and consumers, from any number of t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +25,8 @@ ANSWER_SECONDS = 60
 
 PATIENCE_SECONDS = 75
 """How long a consumer may take to receive what is there. A client whose heartbeat collides with another of
-its own pulls with a subscription that the broker does not know yet; only the next heartbeat, 30 s later,
-mends it."""
+its own pulls with a subscription that the broker does not know yet; only the next heartbeat mends it, which
+comes 30 s later, or 5 s from the driver in Java."""
 
 
 class ClientError(Exception):
@@ -133,8 +135,7 @@ class Driver:
 
     def _start(self, runtime: Runtime, properties: Mapping[str, str]) -> Process:
         options = [f"-D{name}={value}" for name, value in properties.items()]
-        arguments = [*SMALL_JVM, *options, "-cp", program("driver", "client", self.version), MAIN]
-        return runtime.java(arguments)
+        return runtime.java("driver", program("driver", "client", self.version), [*SMALL_JVM, *options, MAIN])
 
     @property
     def has_ended(self) -> bool:
@@ -168,10 +169,9 @@ class Driver:
         with self._lock:
             assert self._process.popen.stdin is not None
             self._process.popen.stdin.close()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.popen.wait(10)
-        except Exception:
-            self._process.kill()
+        self._process.kill()
         self._reader.join(10)
 
     def _read(self) -> None:

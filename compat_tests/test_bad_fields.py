@@ -1,4 +1,4 @@
-"""Requests of which one field is missing or wrong: both servers answer with the same code.
+"""Requests of which one field is missing or wrong: both servers answer with the same code and remark.
 
 Every code our broker serves, every field of its declared header, a handful of values each. The requests are
 about a topic and a group that exist, with a few messages in the topic and a member in the group, so that
@@ -8,6 +8,7 @@ everything else about them is right.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -54,6 +55,12 @@ LEFT_OUT = {
         "what it says is in its body",
     ),
 }
+
+JAVAS_OWN = re.compile(r"Exception|^Cannot invoke|not set any response code")
+"""Remarks that tell of Apache's code: what it threw, what it forgot to set; nobody can branch on them."""
+
+PLACES = re.compile(r"/?(?:\d+\.){3}\d+:\d+")
+"""Addresses of clients, which Java writes with a slash before them."""
 
 Fields = dict[str, str]
 
@@ -296,9 +303,20 @@ def prepare(connection: RawConnection, topic: str, group: str, messages: int) ->
         assert answer is not None and answer.code == 0, (code, answer)
 
 
-def answers(peers: Peers, kind: str) -> dict[Spoiled, int | None]:
-    """The code of each answer of a server of its own; None where there was none in time."""
-    found: dict[Spoiled, int | None] = {}
+class Answer(NamedTuple):
+    """What matters of an answer."""
+
+    code: int
+    remark: str | None
+
+
+Answers = dict[Spoiled, Answer | None]
+"""None where no answer came in time."""
+
+
+def answers(peers: Peers, kind: str) -> Answers:
+    """The answers of a server of its own."""
+    found: Answers = {}
     with peers.fresh(kind) as server:
         for code in good_fields("", ""):
             with RawConnection(server.broker_address) as connection:
@@ -307,8 +325,18 @@ def answers(peers: Peers, kind: str) -> dict[Spoiled, int | None]:
                 prepare(connection, topic, group, 80 if code is RequestCode.POP_MESSAGE else 3)
                 for spoiled, fields in spoiled_requests(code, topic, group):
                     answer = connection.ask(code, fields, b"body", seconds=NO_ANSWER_SECONDS)
-                    found[spoiled] = None if answer is None else answer.code
+                    found[spoiled] = None if answer is None else Answer(answer.code, answer.remark)
     return found
+
+
+@pytest.fixture(scope="module")
+def apaches(peers: Peers) -> Answers:
+    return answers(peers, "apache")
+
+
+@pytest.fixture(scope="module")
+def our(peers: Peers) -> Answers:
+    return answers(peers, "ours")
 
 
 def test_every_code_with_fields_is_in_the_table() -> None:
@@ -317,12 +345,41 @@ def test_every_code_with_fields_is_in_the_table() -> None:
     assert declared == set(good_fields("", "")) | set(LEFT_OUT)
 
 
-def test_codes_are_the_same(peers: Peers) -> None:
+def test_codes_are_the_same(apaches: Answers, our: Answers) -> None:
     """Whatever is wrong, our answer has the code of Apache's; departures are listed with their reason."""
-    apache, ours = (answers(peers, kind) for kind in ("apache", "ours"))
+    codes = {one: tuple(answer and answer.code for answer in (apaches[one], our[one])) for one in apaches}
     different = {
-        f"{one.code.name} {one.field}={one.value!r:.20}": (apache[one], ours[one])
-        for one in apache
-        if apache[one] != ours[one] and not may_differ(one, ours[one])
+        one: pair for one, pair in codes.items() if pair[0] != pair[1] and not may_differ(one, pair[1])
     }
-    assert not different, "\n".join(f"{what}: {codes}" for what, codes in different.items())
+    assert not different, listed(different)
+
+
+def test_remarks_are_the_same(apaches: Answers, our: Answers) -> None:
+    """Where Apache's server itself says what is wrong, and does not leave that to an exception."""
+    pairs = {one: (apaches[one], our[one]) for one in apaches if apaches[one] and our[one]}
+    assert sum(bool(theirs.remark) for theirs, _ in pairs.values() if theirs) > 100
+    different = {
+        one: (theirs.remark, ours.remark)
+        for one, (theirs, ours) in pairs.items()
+        if theirs and ours and theirs.code == ours.code and not may_say_other(one, theirs, ours)
+    }
+    assert not different, listed(different)
+
+
+def may_say_other(spoiled: Spoiled, theirs: Answer, ours: Answer) -> bool:
+    """Whether both say the same of a request, or need not."""
+    if theirs.remark is None or JAVAS_OWN.search(theirs.remark) or may_differ(spoiled, ours.code):
+        return True
+    return comparable(theirs.remark) == comparable(ours.remark or "")
+
+
+def comparable(remark: str) -> str:
+    """The remark without what differs from one connection and run to the next."""
+    return re.sub(r"\d{13,}", "time", PLACES.sub("client", remark))
+
+
+def listed(different: dict[Spoiled, tuple[object, ...]]) -> str:
+    """The differences, a line each."""
+    return "\n".join(
+        f"{one.code.name} {one.field}={one.value!r:.20}: {pair}" for one, pair in different.items()
+    )

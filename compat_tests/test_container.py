@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -79,11 +78,9 @@ class Containers:
         return contained_broker(self.kind, folder, port, {"brokerName": name, **settings}), port
 
 
-@pytest.fixture(scope="module")
-def admin(peers: Peers) -> Iterator[Mqadmin]:
-    admin = Mqadmin(peers.runtime)
-    yield admin
-    admin.close()
+def folder(peers: Peers, name: str) -> Path:
+    """Where servers of this run keep what they have."""
+    return peers.work / f"containers-{name}-{time.time_ns()}"
 
 
 def listed(admin: Mqadmin, namesrv: str) -> set[tuple[str, str, str]]:
@@ -119,10 +116,12 @@ def collect(consumer: PushConsumer, *steps: str) -> None:
     assert sorted(received) == wanted
 
 
-def test_brokers_come_and_go_at_run_time(kind: str, peers: Peers, admin: Mqadmin, tmp_path: Path) -> None:
+@pytest.mark.overlap
+def test_brokers_come_and_go_at_run_time(kind: str, peers: Peers) -> None:
     """Two brokers are added, one is removed and added again: nothing is lost, readers go on."""
     with ExitStack() as stack:
-        ours = stack.enter_context(Containers(kind, tmp_path))
+        admin = stack.enter_context(closing(Mqadmin(peers.runtime)))
+        ours = stack.enter_context(Containers(kind, folder(peers, kind)))
         address, _ = ours.container()
         (first, port), (second, other_port) = ours.broker("broker-a"), ours.broker("broker-b")
         brokers = {("broker-a", "0", f"{HOST}:{port}"), ("broker-b", "0", f"{HOST}:{other_port}")}
@@ -168,9 +167,10 @@ def check_refusals(admin: Mqadmin, address: str, added: Path, slave: Path) -> No
     assert re.search(r"^listenPort\s*=\s*" + address.rpartition(":")[2], said.out, re.MULTILINE), said
 
 
-def test_masters_and_slaves_of_two_containers(peers: Peers, tmp_path: Path) -> None:
+@pytest.mark.overlap
+def test_masters_and_slaves_of_two_containers(peers: Peers) -> None:
     """Each has one master and the other's slave; with one container killed, all is read from the other."""
-    with Containers(CROSSED, tmp_path) as ours:
+    with Containers(CROSSED, folder(peers, "crossed")) as ours:
         shared = {"slaveReadEnable": "true", "totalReplicas": "2", "inSyncReplicas": "2"}
         masters = {"brokerRole": "SYNC_MASTER", "haCopyWholeLog": "true", **shared}
         slaves = {"brokerRole": "SLAVE", "brokerId": "1", "slaveSyncInterval": "1000", **shared}

@@ -39,6 +39,7 @@ from engine.message import (
     StoredMessage,
     SysFlag,
 )
+from engine.steps import Steps
 from engine.store.dispatch import parse_delay_levels
 from engine.store.message_store import MessageStore, PutStatus
 from engine.worker import Worker
@@ -229,18 +230,19 @@ class DelaySchedule:
         self._is_dirty |= version != self.data_version
         self.data_version = version
 
-    def take_over(self, delivered: Iterable[StoredMessage]) -> None:
+    def take_over(self, later: Iterable[StoredMessage | None]) -> Steps[None]:
         """Go on in a master's place, behind what it delivered since it last said how far it was.
 
-        `delivered` are messages of the log of that time, among which those are.
+        `later` are messages of the log of that time, among which those are, and None in between.
         """
-        found = Counter(
-            _trace(stored)
-            for stored in delivered
-            if stored.topic == stored.properties.get(PROPERTY_REAL_TOPIC)
-        )
+        found: Counter[tuple[str, int, str, str, int]] = Counter()
+        for stored in later:
+            yield
+            if stored is not None and stored.topic == stored.properties.get(PROPERTY_REAL_TOPIC):
+                found[_trace(stored)] += 1
         for queue in self._queues:
             while found:
+                yield
                 units = self._units(queue, 1)
                 stored = self._store.look_up(units[0][0]) if units else None
                 if stored is None or not found[_trace(stored)]:

@@ -19,6 +19,7 @@ from engine.clock import SystemClock
 from engine.message import is_system_topic
 from engine.options import TlsOptions
 from gateway.client.asking import decode_body
+from gateway.client.calls import Calls
 from gateway.client.client import Client
 from gateway.client.errors import BrokerError, ClientError, NoBroker, TooBusy, Unreachable
 from gateway.client.loop import Loop
@@ -31,6 +32,7 @@ from pipeline.errors import PipelineError
 from pipeline.offsets import Offsets
 from pipeline.options import ServerOptions
 from pipeline.planning import Bounds
+from pipeline.statics import Places, static_queues
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +40,14 @@ T = TypeVar("T")
 
 QUESTIONS_MAX = 256
 """Questions that are under way at a time."""
-_PASSING = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.GO_AWAY})
+_PASSING = frozenset(
+    {
+        ResponseCode.SYSTEM_BUSY,
+        ResponseCode.SERVICE_NOT_AVAILABLE,
+        ResponseCode.GO_AWAY,
+        ResponseCode.NOT_LEADER_FOR_QUEUE,
+    }
+)
 """Refusals after which the same question may be answered."""
 
 
@@ -104,6 +113,8 @@ class Brokers:
         self._options = options
         self._loop = Loop.shared()
         self.client = new_client(options, tls)
+        self.places = Places(self.client)
+        self._calls = Calls(self.client.asking, self.places, self.client.client_id)
 
     def __enter__(self) -> Self:
         return self
@@ -136,19 +147,18 @@ class Brokers:
     def bounds(self, queues: Iterable[MessageQueue]) -> dict[MessageQueue, Bounds]:
         """The first and the next offset of each queue."""
         queues = list(queues)
-        lows = self._each(queues, lambda queue: self.client.calls.min_offset(self.full(queue)))
+        lows = self._each(queues, self._calls.min_offset)
         highs = self.max_offsets(queues)
         return {queue: Bounds(lows[queue], max(lows[queue], highs[queue])) for queue in queues}
 
     def max_offsets(self, queues: Iterable[MessageQueue]) -> Offsets:
         """The offset that the next message of each queue will have."""
-        return self._each(list(queues), lambda queue: self.client.calls.max_offset(self.full(queue)))
+        return self._each(list(queues), self._calls.max_offset)
 
     def offsets_by_time(self, times: Mapping[MessageQueue, int]) -> Offsets:
         """Of each queue the first offset stored at a time (ms) or later; its end if there is none."""
-        return self._each(
-            list(times), lambda queue: self.client.calls.search_offset(self.full(queue), times[queue])
-        )
+        by_full = {self.full(queue): time for queue, time in times.items()}
+        return self._each(list(times), lambda full: self._calls.search_offset(full, by_full[full]))
 
     def refresh(self, topic: str) -> None:
         """Look up where the brokers of a topic are now; that nobody knows is logged."""
@@ -172,9 +182,21 @@ class Brokers:
         found: Offsets = {}
         for at in range(0, len(queues), QUESTIONS_MAX):
             part = queues[at : at + QUESTIONS_MAX]
-            answers = self._patiently(partial(_asked_at_once, ask, part))
+            answers = self._patiently(partial(_asked_at_once, partial(self._asked, ask), part))
             found.update(zip(part, answers, strict=True))
         return found
+
+    async def _asked(
+        self, ask: Callable[[MessageQueue], Coroutine[Any, Any, int]], queue: MessageQueue
+    ) -> int:
+        """An answer; a queue that another broker leads now is looked for before it is asked about again."""
+        full = self.full(queue)
+        try:
+            return await ask(full)
+        except BrokerError as error:
+            if error.code == ResponseCode.NOT_LEADER_FOR_QUEUE:
+                await self.client.update_route(full.topic)
+            raise
 
     def _patiently(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         patience = Patience(self._options)
@@ -191,7 +213,8 @@ class Brokers:
         route = self.client.routes.route(full)
         if route is None:
             raise PipelineError(f"the route of {topic} is gone")
-        return [MessageQueue(topic, one.broker_name, one.queue_id) for one in queues_to_read(full, route)]
+        found = static_queues(full, route) or queues_to_read(full, route)
+        return [MessageQueue(topic, one.broker_name, one.queue_id) for one in found]
 
 
 async def _asked_at_once(

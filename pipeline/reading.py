@@ -30,6 +30,7 @@ from pipeline.errors import PipelineError
 from pipeline.planning import Range, shown
 from pipeline.request import Request
 from pipeline.rows import Rows
+from pipeline.statics import is_static
 from pipeline.walk import Answer, Walk
 
 T = TypeVar("T")
@@ -58,16 +59,19 @@ class RangeReader:
         place = Place(range_.queue.topic, range_.queue.broker_name)
         tags = subscription(range_.queue.topic, self._request.wanted, 0).tags_set
         rows = Rows()
-        for asked, body in self.replies(range_):
-            rows.add_reply(body, asked, range_.end, range_.queue.broker_name, tags)
+        for asked, answer in self.replies(range_):
+            before, delta = len(rows), answer.offset_delta
+            rows.add_reply(answer.body, asked - delta, range_.end - delta, range_.queue.broker_name, tags)
+            if is_static(range_.queue):
+                rows.renumber(before, range_.queue.queue_id, delta)
             if len(rows) >= options.arrow_batch_rows or rows.size >= options.task_memory_bytes:
                 yield make(rows, place)
                 rows.clear()
         if rows:
             yield make(rows, place)
 
-    def replies(self, range_: Range) -> Iterator[tuple[int, bytes]]:
-        """Bodies of replies, and the offset each was asked for. Raises `DataLoss` and `ClientError`."""
+    def replies(self, range_: Range) -> Iterator[tuple[int, Answer]]:
+        """Replies with messages, and the offset each was asked for. Raises `DataLoss` and `ClientError`."""
         options = self._options
         walk = Walk(
             range_,
@@ -97,7 +101,7 @@ class RangeReader:
             if belongs:
                 # The next ones are on their way while these are made use of.
                 self._ask(walk, range_, pending)
-                yield asked, answer.body
+                yield asked, answer
             elif walk.needs_rest:
                 self._pause.wait(REST_SECONDS)
 
@@ -109,10 +113,10 @@ class RangeReader:
         return self._loop.submit(lambda: Deferred.fromCoroutine(self._pull(queue, offset, count)))
 
     async def _pull(self, queue: MessageQueue, offset: int, count: int) -> Answer:
-        client, options = self._brokers.client, self._options
-        queue = self._brokers.full(queue)
+        brokers, options = self._brokers, self._options
+        queue = brokers.full(queue)
         wanted = subscription(queue.topic, self._request.wanted, 0)
-        place = await client.place_of(queue)
+        place = await brokers.places.place_of(queue)
         header = PullMessageRequestHeader(
             consumer_group=options.consumer_group,
             topic=queue.topic,
@@ -129,14 +133,18 @@ class RangeReader:
             bname=queue.broker_name,
         )
         timeout = options.pull_timeout_ms / 1000
-        answer = await client.asking.ask(place.address, RequestCode.PULL_MESSAGE, header, timeout=timeout)
+        answer = await brokers.client.asking.ask(
+            place.address, RequestCode.PULL_MESSAGE, header, timeout=timeout
+        )
         status = STATUS.get(answer.code)  # type: ignore[call-overload]
         if status is None:
             raise BrokerError(answer.code, answer.remark, place.address)
         found = decode_header(PullMessageResponseHeader, answer)
-        if found.offset_delta:
-            raise PipelineError(f"{shown(queue)} is a queue of a static topic, which cannot be read")
-        return Answer(status, found.next_begin_offset, found.min_offset, found.max_offset, bytes(answer.body))
+        delta = found.offset_delta or 0
+        if delta and not is_static(queue):
+            raise PipelineError(f"{shown(queue)} was made one of a static topic; begin with a new checkpoint")
+        body = bytes(answer.body)
+        return Answer(status, found.next_begin_offset, found.min_offset, found.max_offset, body, delta)
 
 
 def _named(error: ClientError, range_: Range, offset: int) -> ClientError:

@@ -108,6 +108,14 @@ class Rows:
             if low <= head[5] < high and (not tags or _tag_of(properties) in tags):
                 self.add(head, body, properties)
 
+    def renumber(self, first: int, queue_id: int, delta: int) -> None:
+        """Make the rows from `first` on those of this queue, their offsets higher by `delta`: records of a
+        static topic's queue tell where they lie in a broker's queue."""
+        heads = self.heads
+        for number in range(first, len(heads)):
+            head = heads[number]
+            heads[number] = (*head[:3], queue_id, head[4], head[5] + delta, *head[6:])
+
     def clear(self) -> None:
         """Begin anew."""
         self.heads.clear()

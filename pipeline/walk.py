@@ -3,7 +3,7 @@
 An answer says what it found and where to go on. Offsets may have gaps (records of other kinds, damaged ones,
 what a filter leaves out): the walk goes on where the broker says, and ends at the end of its range. Only
 three things mean that messages are gone: the queue begins after the place asked for, it ends before the range
-does, or the place asked for is not in it.
+does, or the place asked for is not in it. The queue of a static topic also has a gap wherever it moved.
 
 Pulls are asked for ahead, each beginning where the one before it will end if it is full; when it is not,
 those that were guessed wrong are dropped.
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from gateway.client.message import PullStatus
 from pipeline.errors import DataLoss, PipelineError
 from pipeline.planning import Range, shown, tell_loss
+from pipeline.statics import is_static
 
 STALLS_MAX = 5
 """Answers in a row that bring nothing and lead nowhere, after which a range is given up."""
@@ -30,6 +31,8 @@ class Answer(NamedTuple):
     min_offset: int
     max_offset: int
     body: bytes
+    offset_delta: int = 0
+    """What is to be added to offsets in the records; of queues of static topics."""
 
 
 class Walk:
@@ -42,6 +45,7 @@ class Walk:
         self._count = count
         self._ahead = 1 if is_filtered else ahead
         self._fails = fail_on_data_loss
+        self._is_static = is_static(range_.queue)
         self._stalls = 0
         self._step = count
         self._asked: deque[int] = deque()
@@ -74,7 +78,7 @@ class Walk:
         if not self._asked or asked != self._asked[0]:
             raise PipelineError(f"an answer for offset {asked} out of turn")
         self._asked.popleft()
-        if answer.min_offset > asked:
+        if answer.min_offset > asked and not self._is_between_pieces(answer):
             self._lost_before(asked, answer.min_offset)
             if answer.status is not PullStatus.FOUND:
                 self._go(max(answer.min_offset, answer.next_offset))
@@ -105,6 +109,11 @@ class Walk:
             # Replies are not as full as they were: guesses cost more than they bring.
             self._ahead = 1
             self.forget_asked()
+
+    def _is_between_pieces(self, answer: Answer) -> bool:
+        """Of a static topic's queue, a later piece begins higher than the one before it ends; a place that
+        is gone is told apart only in the first piece."""
+        return self._is_static and answer.status is not PullStatus.OFFSET_ILLEGAL
 
     def _lost_before(self, asked: int, low: int) -> None:
         tell_loss(

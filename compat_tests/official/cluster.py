@@ -29,6 +29,7 @@ APACHE_SETTINGS = {
     "appendCkAsync": "true",
     "enableConsumeQueueExt": "true",
     "mappedFileSizeCommitLog": "104857600",
+    "popConsumerKVServiceInit": "true",
 }
 
 

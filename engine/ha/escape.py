@@ -2,8 +2,9 @@
 
 Who puts a message asks again until it has arrived: `put` answers PUT_TO_REMOTE_BROKER_FAIL while a message is
 under way or could not be sent, and PUT_OK once, when another broker has stored it. Messages are told apart by
-what they say, without the notes that change each time. Half messages and timers that are set anew arrive as
-their producers sent them. Standard: `EscapeBridge`, `TransactionalMessageUtil`.
+what they say, without the notes that change each time. Who has a client waiting is told instead (`carry`).
+Half messages and timers that are set anew arrive as their producers sent them. Standard: `EscapeBridge`,
+`TransactionalMessageUtil`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
-    PROPERTY_TIMER_DELAY_MS,
-    PROPERTY_TIMER_DELAY_SEC,
     PROPERTY_TIMER_DELIVER_MS,
     PROPERTY_TIMER_DEQUEUE_MS,
     PROPERTY_TIMER_ENQUEUE_MS,
@@ -31,19 +30,12 @@ from engine.message import (
     SysFlag,
 )
 from engine.store.message_store import PutResult, PutStatus
+from engine.timers.messages import TIMED
 
 PAUSE_MILLIS = 1000
 """How long after a failure nothing is sent."""
 _NOTES = (PROPERTY_TIMER_ENQUEUE_MS, PROPERTY_TIMER_DEQUEUE_MS)
-_TIMING = (
-    PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_TIMER_DELIVER_MS,
-    PROPERTY_TIMER_DELAY_SEC,
-    PROPERTY_TIMER_DELAY_MS,
-    PROPERTY_TIMER_OUT_MS,
-    PROPERTY_TIMER_ROLL_TIMES,
-    *_NOTES,
-)
+_TIMING = (PROPERTY_DELAY_TIME_LEVEL, *TIMED, PROPERTY_TIMER_OUT_MS, PROPERTY_TIMER_ROLL_TIMES, *_NOTES)
 
 Sent = Callable[[bool], None]
 """Told whether another broker has stored the message."""
@@ -63,6 +55,7 @@ class Escape:
         self._send = send
         self._limit = limit
         self._states: dict[_Key, _State] = {}
+        self._carried = 0
         self._pause_until = 0
         self._now = 0
         self.on_ended: Callable[[], None] = lambda: None
@@ -72,7 +65,7 @@ class Escape:
 
     def __len__(self) -> int:
         """How many are under way, or have arrived and were not asked about since."""
-        return len(self._states)
+        return len(self._states) + self._carried
 
     def tick(self, now: int) -> None:
         """It is `now`, in ms of a clock that never goes back."""
@@ -81,7 +74,7 @@ class Escape:
     def put(self, message: Message) -> PutResult:
         """Whether the message has arrived; if it is not even under way, it is sent."""
         key = _key(message)
-        if key not in self._states and self._now >= self._pause_until and len(self) < self._limit:
+        if key not in self._states and self._takes:
             self._states[key] = _State.UNDER_WAY
             states = self._states
             self._send(as_sent(message), lambda is_stored: self._ended(states, key, is_stored))
@@ -89,6 +82,27 @@ class Escape:
             return PutResult(PutStatus.PUT_TO_REMOTE_BROKER_FAIL, remark="it is not at another broker yet")
         del self._states[key]
         return PutResult(PutStatus.PUT_OK)
+
+    def carry(self, message: Message, sent: Sent) -> None:
+        """Send the message, and tell once whether it has arrived; at once where it is not even sent."""
+        if not self._takes:
+            sent(False)
+            return
+        self._carried += 1
+        states = self._states
+
+        def ended(is_stored: bool) -> None:
+            self._carried -= 1
+            self.count += is_stored
+            if not is_stored and states is self._states:
+                self._pause_until = self._now + PAUSE_MILLIS
+            sent(is_stored)
+
+        self._send(as_sent(message), ended)
+
+    @property
+    def _takes(self) -> bool:
+        return self._now >= self._pause_until and len(self) < self._limit
 
     def forget(self) -> None:
         """Nobody asks any more about what is under way."""

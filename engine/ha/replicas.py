@@ -42,6 +42,9 @@ class Replicas:
         self._options = options
         self._log = ends
         self.feeds: list[Feed] = []
+        self.alive: int | None = None
+        """How many members name servers say are there, this one counted: no more can be in sync. None where
+        they are not asked, which they are where slaves may act for their master."""
         self._came: dict[Feed, int] = {}
         self._waiting: dict[int, deque[_Waiter]] = {}
 
@@ -71,8 +74,10 @@ class Replicas:
         del self._came[feed]
 
     def in_sync(self) -> int:
-        """How many logs keep up, our own counted. Standard: `inSyncReplicasNums`."""
-        return 1 + sum(feed.is_in_sync() for feed in self._counted())
+        """How many logs keep up, our own counted. Standard: `inSyncReplicasNums`,
+        `getAliveReplicaNumInGroup`."""
+        keeping_up = 1 + sum(feed.is_in_sync() for feed in self._counted())
+        return keeping_up if self.alive is None else min(keeping_up, self.alive)
 
     def need(self, now: int) -> int | None:
         """How many logs a send of now must be in; None when too few keep up, and nothing may be stored."""
@@ -85,7 +90,10 @@ class Replicas:
         elif options.enable_auto_in_sync_replicas:
             wanted = max(min(wanted, self.in_sync()), least)
             return None if wanted > self.in_sync() else wanted
-        return None if least > 1 and self.in_sync() < least else max(wanted, least)
+        need = max(wanted, least)
+        # Where slaves may act for their master, nobody waits for more logs than there are.
+        lacking = need if self.alive is not None else least
+        return None if lacking > 1 and self.in_sync() < lacking else need
 
     def high_water_mark(self, need: int) -> int:
         """Up to where at least `need` logs agree, our own counted."""

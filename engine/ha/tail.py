@@ -9,8 +9,11 @@ from engine.store.message_store import MessageStore
 from engine.store.record import decode
 
 
-def messages_since(store: MessageStore, offset: int, file_size: int, hint: bytes) -> Iterator[StoredMessage]:
-    """The messages whose records lie at `offset`, where one must begin, or behind it, and hold `hint`."""
+def messages_since(
+    store: MessageStore, offset: int, file_size: int, hint: bytes
+) -> Iterator[StoredMessage | None]:
+    """The messages whose records lie at `offset`, where one must begin, or behind it, and hold `hint`; None
+    for each that does not, as it takes its time to read it."""
     offset = max(offset, store.min_physical_offset)
     while offset < store.max_physical_offset:
         record = store.record_at(offset)
@@ -18,7 +21,4 @@ def messages_since(store: MessageStore, offset: int, file_size: int, hint: bytes
             offset += file_size - offset % file_size
             continue
         offset += len(record)
-        if hint in record:
-            stored = decode(record)
-            if stored is not None:
-                yield stored
+        yield decode(record) if hint in record else None

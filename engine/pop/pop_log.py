@@ -45,6 +45,7 @@ from engine.pop.records import (
 )
 from engine.pop.retries import Retries
 from engine.pop.revive import OpenPoint, ReviveQueue
+from engine.steps import Steps, run
 from engine.store.message_store import MessageStore, PutResult, PutStatus
 from engine.timers.timers import Timers
 from engine.topics import TopicTable
@@ -58,7 +59,10 @@ _UNITS = 512
 
 
 class PopLog:
-    """`load` once store, offsets and timers are loaded, `tick` with every beat."""
+    """`load` once store, offsets and timers are loaded, `tick` with every beat.
+
+    `has_group` tells whether there is a group, `make_group` whether there is one now, made if it may be.
+    """
 
     def __init__(
         self,
@@ -71,6 +75,7 @@ class PopLog:
         store_host: bytes,
         *,
         has_group: Callable[[str], bool] = lambda _: True,
+        make_group: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self._store = store
         self._timers = timers
@@ -80,6 +85,7 @@ class PopLog:
         self._clock = clock
         self._store_host = store_host
         self._has_group = has_group
+        self._make_group = make_group
         self._retries = Retries(store, topics, offsets, options, store_host)
         self._queues: list[ReviveQueue] = []
         self._recovered: list[int] = []
@@ -115,31 +121,51 @@ class PopLog:
             self._is_marked = True
             self._offsets.commit(REVIVE_GROUP, TIMER_TOPIC, 0, self._store.max_offset(TIMER_TOPIC, 0))
             self._offsets.persist(inline=True)
-        result = self._put_point(point, queue_id, next_offset)
+        result = self._put(self.message_of(point, queue_id, next_offset=next_offset))
         if result.status is PutStatus.PUT_OK:
-            key = point.key
-            self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
+            self.popped(point, next_offset)
             self._mark(result.queue_offset + 1)
-            self.in_flight.add((key.topic, key.group, key.queue_id), len(point.distances))
         return result
+
+    def popped(self, point: CheckPoint, next_offset: int) -> None:
+        """A check point is stored, here or elsewhere: let the group go on at an offset."""
+        key = point.key
+        self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
+        self.in_flight.add((key.topic, key.group, key.queue_id), len(point.distances))
 
     def acknowledge(self, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
         """Store an acknowledgement of messages that are visible again at a time (ms)."""
-        now = self._clock.millis()
-        result = self._put(ack_message(ack, revive_time, self.topic, queue_id, self._store_host, now), now)
+        result = self._put(self.message_of(ack, queue_id, revive_time))
         if result.status is PutStatus.PUT_OK:
-            key = ack.key
-            self.in_flight.remove((key.topic, key.group, key.queue_id), len(ack.offsets), key.pop_time)
+            self.acknowledged(ack)
         return result
+
+    def acknowledged(self, ack: Ack) -> None:
+        """An acknowledgement is stored, here or elsewhere."""
+        key = ack.key
+        self.in_flight.remove((key.topic, key.group, key.queue_id), len(ack.offsets), key.pop_time)
 
     def change(self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
         """Store the check point that a message has from now on, and end the one it had."""
-        result = self._put_point(point, queue_id)
+        result = self._put(self.message_of(point, queue_id))
         if result.status is PutStatus.PUT_OK:
-            now = self._clock.millis()
-            message = ack_message(ack, revive_time, self.topic, queue_id, self._store_host, now)
-            result = self._put(message, now)
+            result = self._put(self.message_of(ack, queue_id, revive_time))
         return result
+
+    def message_of(
+        self, what: CheckPoint | Ack, queue_id: int, revive_time: int = 0, *, next_offset: int | None = None
+    ) -> Message:
+        """The message that stores a check point, or an acknowledgement of what is visible again at a time
+        (ms). `put_aside` is to follow.
+        """
+        now, host = self._clock.millis(), self._store_host
+        if isinstance(what, Ack):
+            return ack_message(what, revive_time, self.topic, queue_id, host, now)
+        return check_point_message(what, self.topic, queue_id, host, now, next_offset)
+
+    def put_aside(self, message: Message) -> PutStatus | None:
+        """Give the message to the timers; None when it may be stored, else why it is refused."""
+        return self._timers.rewrite(message, self._clock.millis())
 
     def begin_anew(self) -> None:
         """Let no pop so far decide where a group goes on: it was sent somewhere else."""
@@ -147,19 +173,19 @@ class PopLog:
             self._mark(self._store.max_offset(TIMER_TOPIC, 0))
             self.persist_offsets()
 
-    def _put_point(self, point: CheckPoint, queue_id: int, next_offset: int | None = None) -> PutResult:
-        now, host = self._clock.millis(), self._store_host
-        return self._put(check_point_message(point, self.topic, queue_id, host, now, next_offset), now)
-
-    def _put(self, message: Message, now: int) -> PutResult:
-        refusal = self._timers.rewrite(message, now)
+    def _put(self, message: Message) -> PutResult:
+        refusal = self.put_aside(message)
         return PutResult(refusal) if refusal is not None else self._store.put(message)
 
     # Starting and stopping.
 
     def load(self) -> None:
         """Go on where the offsets say; check points that they do not contain are read again."""
-        self._repeat_pops()
+        run(self.loading())
+
+    def loading(self) -> Steps[None]:
+        """What `load` does, in steps."""
+        yield from self._repeat_pops()
         self._queues = []
         self._recovered = []
         oldest: list[int] = []
@@ -178,7 +204,7 @@ class PopLog:
         if oldest:
             self._retries.expect_copies(min(oldest))
 
-    def _repeat_pops(self) -> None:
+    def _repeat_pops(self) -> Steps[None]:
         """Let groups go on behind what they popped before the broker died."""
         mark = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0)
         self._is_marked = mark != UNKNOWN
@@ -193,6 +219,7 @@ class PopLog:
             if not units:
                 break
             for physical_offset, _, code in units:
+                yield
                 if code == CHECK_POINT_CODE:
                     count += self._repeat(store.look_up(physical_offset))
             offset += len(units)
@@ -207,6 +234,8 @@ class PopLog:
         if point is None or not text.isdecimal():
             return False
         key, next_offset = point.key, int(text)
+        if key.broker_name != self._options.broker_name:
+            return False  # popped from another broker, whose offsets are not ours
         if next_offset <= self._offsets.query(key.group, key.topic, key.queue_id):
             return False
         self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
@@ -325,7 +354,10 @@ class PopLog:
         """Copy what was not acknowledged; gives how many, None where the disk takes nothing at the moment."""
         point, key = open_point.point, open_point.point.key
         missing = open_point.missing
-        if self._topics.get(normal_topic(key.topic, key.group)) is None or not self._has_group(key.group):
+        # A group of another broker's check points may never have been here.
+        is_own = key.broker_name == self._options.broker_name
+        has_group = self._has_group if is_own else self._make_group
+        if self._topics.get(normal_topic(key.topic, key.group)) is None or not has_group(key.group):
             log.info("%d messages of %s for %s are left out: one is gone", len(missing), key.topic, key.group)
             return 1
         for offset in missing:
@@ -369,4 +401,5 @@ class PopLog:
     def _put_back(self, point: CheckPoint, offset: int, queue_id: int, now: int) -> bool:
         if point.is_tried_out and self._options.skip_when_ck_re_put_reach_max_times:
             return True
-        return self._put_point(point.put_back(offset, now), queue_id).status is PutStatus.PUT_OK
+        again = self.message_of(point.put_back(offset, now), queue_id)
+        return self._put(again).status is PutStatus.PUT_OK

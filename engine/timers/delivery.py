@@ -14,6 +14,7 @@ from typing import NamedTuple
 from engine.errors import EngineError, MessageIllegal
 from engine.message import PROPERTY_TIMER_OUT_MS, PROPERTY_UNIQ_KEY, TIMER_TOPIC, StoredMessage
 from engine.options import StoreOptions
+from engine.steps import Steps
 from engine.store.message_store import MessageStore, PutResult, PutStatus
 from engine.store.record import decode
 from engine.timers.messages import given_back, out_time_of, rolled, rolls, without_notes
@@ -133,9 +134,10 @@ class Delivery:
         except MessageIllegal:
             return False
 
-    def learn(self, begin: int, file_size: int) -> None:
+    def learn(self, begin: int, file_size: int) -> Steps[None]:
         """Find in the log, from an offset on, what was delivered."""
         for record in self._records(begin, file_size):
+            yield
             if _OUT_TIME in record:
                 stored = decode(record)
                 if stored is None:

@@ -15,6 +15,7 @@ import logging
 from typing import NamedTuple
 
 from engine.message import TIMER_TOPIC
+from engine.steps import Steps
 from engine.store.message_store import MessageStore
 from engine.timers.checkpoint import Stable, TimerCheckpoint
 from engine.timers.delivery import Delivery
@@ -58,13 +59,13 @@ class Recovery:
         self._file_size = file_size
         self._slots: dict[int, Slot] = {}
 
-    def run(self, now: int) -> Recovered:
+    def run(self, now: int) -> Steps[Recovered]:
         """Mend the files; `now` in ms is where a store without timers begins. Raises `OSError`."""
         checkpoint = self._checkpoint
         stable = checkpoint.stable
         is_clean = stable is not None and checkpoint.is_clean and not self._wheel.is_new
         if stable is None:
-            stable = self._after_the_standard(now)
+            stable = yield from self._after_the_standard(now)
         written: set[int] = set()
         if is_clean:
             self._log.open_at(stable.log_position)
@@ -72,12 +73,12 @@ class Recovery:
             begin = self._log.begin if self._wheel.is_new else stable.log_position
             written = self._relink(max(begin, self._log.begin), stable)
             self._refill()
-            self._delivery.learn(stable.commit_log_offset, self._file_size)
+            yield from self._delivery.learn(stable.commit_log_offset, self._file_size)
         pending, last_time = self._count(stable.read_time)
         log.info("%d timers are pending; they go on from %s", pending, stable)
         return Recovered(stable, written, pending, last_time)
 
-    def _after_the_standard(self, now: int) -> Stable:
+    def _after_the_standard(self, now: int) -> Steps[Stable]:
         """What the standard's checkpoint says, or a beginning where there is none."""
         checkpoint, store = self._checkpoint, self._store
         wheel = self._wheel
@@ -91,6 +92,7 @@ class Recovery:
         offset = units[0][0] if units else store.max_physical_offset
         for topic, queues in store.queues().items():
             for queue_id in queues:
+                yield
                 first = store.offset_by_time(topic, queue_id, read_time + self._wheel.precision)
                 for physical_offset, _, _ in store.consume_queue_units(topic, queue_id, first, 1):
                     if store.store_time(topic, queue_id, first) >= read_time + self._wheel.precision:

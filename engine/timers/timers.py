@@ -26,6 +26,7 @@ from engine.disk import Disk
 from engine.errors import MessageIllegal
 from engine.message import PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC, Message
 from engine.options import StoreOptions
+from engine.steps import Steps, run
 from engine.store.message_store import MessageStore, PutStatus
 from engine.timers.checkpoint import Stable, TimerCheckpoint, Told
 from engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
@@ -181,15 +182,15 @@ class Timers:
         checkpoint = self.checkpoint
         checkpoint.load()
         if checkpoint.precision not in (0, self.precision):
-            self._open(checkpoint.precision, now)
+            run(self._open(checkpoint.precision, now))
             if self.pending or self.enqueue.behind:
                 log.warning("timerPrecisionMs stays %d until no timers wait", self.precision)
             else:
                 checkpoint.stable = None
                 self._disk.unlink(f"{self._root}/timerwheel")
-                self._open(self._options.timer_precision_ms, now)
+                run(self._open(self._options.timer_precision_ms, now))
         else:
-            self._open(self.precision, now)
+            run(self._open(self.precision, now))
         checkpoint.precision = self.precision
         checkpoint.is_clean = False
         self._is_loaded = True
@@ -214,11 +215,12 @@ class Timers:
             checkpoint.save()
             checkpoint.file.sync()
 
-    def take_over(self, told: Told | None) -> None:
+    def take_over(self, told: Told | None) -> Steps[None]:
         """In place of `load`, on a slave that acts for its master, which last said so much, if anything.
 
         All timers that can still wait are read anew. What the master delivered in the last slots before it
-        told, and since, is looked for in the log. Raises `OSError` and `CorruptFile`.
+        told, and since, is looked for in the log; if it never told, of all that time. Raises `OSError` and
+        `CorruptFile`.
         """
         if not self.is_enabled:
             return
@@ -243,7 +245,7 @@ class Timers:
         self._delivery = Delivery(self._store, self._options, self._on_delivered)
         self._delivery.passed = Passed(told.queue_offset, time)
         self._make_parts()
-        self._open(self.precision, now)
+        yield from self._open(self.precision, now)
         self.enqueue.window = (self.wheel.slots // 2 - BLANK_SLOTS) * self.precision
         checkpoint.precision = self.precision
         self._is_loaded = True
@@ -266,7 +268,7 @@ class Timers:
             self._delivery.passed = Passed(told.queue_offset, told.read_time)
             log.info("a slave delivered what was due before %d ms", told.read_time)
 
-    def _open(self, precision: int, now: int) -> None:
+    def _open(self, precision: int, now: int) -> Steps[None]:
         if precision != self.precision:
             self.precision = precision
             self._make_parts()
@@ -276,7 +278,7 @@ class Timers:
         self.metrics.load()
         file_size = self._options.mapped_file_size_commit_log
         recovery = Recovery(self._store, self.wheel, self.log, self._delivery, checkpoint, file_size)
-        stable, written, pending, last_time = recovery.run(now)
+        stable, written, pending, last_time = yield from recovery.run(now)
         self.dequeue.read_time = stable.read_time
         self.enqueue.queue_offset = stable.queue_offset
         self.enqueue.written = written

@@ -10,9 +10,11 @@ back when it returns, as it does with all offsets: it does not ask then about wh
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 from engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message, StoredMessage
 from engine.offsets import ConsumerOffsets
+from engine.steps import Steps
 from engine.store.message_store import MessageStore, PutStatus
 from engine.transactions.half import HALF_QUEUE, HalfMessage
 from engine.transactions.open import ATTEMPTS_MAX, GROUP
@@ -36,7 +38,7 @@ class TransactionEscape:
         self.count = 0
         """Half messages that went to another broker."""
 
-    def begin(self) -> None:
+    def begin(self) -> Steps[None]:
         """Go on where the master was, as far as is known here."""
         half, op = (
             max(self._store.min_offset(topic, HALF_QUEUE), self._offsets.query(GROUP, topic, HALF_QUEUE))
@@ -45,6 +47,7 @@ class TransactionEscape:
         self._settled = Settled(half, op)
         self._attempts = 0
         for offset, stored in self._messages(TRANS_OP_HALF_TOPIC, op):
+            yield
             ended = listed(stored)
             for half_offset in ended:
                 self._settled.add(half_offset)
@@ -84,21 +87,19 @@ class TransactionEscape:
 
     def _messages(
         self, topic: str, offset: int, count: int | None = None
-    ) -> list[tuple[int, StoredMessage | None]]:
+    ) -> Iterator[tuple[int, StoredMessage | None]]:
         """Messages of a queue from an offset on, with their offsets; all of them, or so many."""
         store = self._store
         end = store.max_offset(topic, HALF_QUEUE)
         if count is not None:
             end = min(end, offset + count)
-        found: list[tuple[int, StoredMessage | None]] = []
         while offset < end:
             units = store.consume_queue_units(topic, HALF_QUEUE, offset, min(_UNITS, end - offset))
             if not units:
                 break
             for physical_offset, _, _ in units:
-                found.append((offset, store.look_up(physical_offset)))
+                yield offset, store.look_up(physical_offset)
                 offset += 1
-        return found
 
 
 def _again(stored: StoredMessage) -> Message:

@@ -1,8 +1,9 @@
 """Sends what a slave that acts for its master may not write to another broker that has the topic.
 
 The queues are looked up with a name server, and kept for a few seconds; messages go to them in turn. Check
-points and acknowledgements of POP must meet again: each broker's go to the one queue that its address stands
-for. Standard: `EscapeBridge.putMessageToRemoteBroker`, `putMessageToSpecificQueue`.
+points and acknowledgements of POP must meet again: all of a group go to the one queue that its name stands
+for, those that the master stored before it was gone together with the slave's. Standard:
+`EscapeBridge.putMessageToRemoteBroker`, `putMessageToSpecificQueue`, where they need not meet.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from twisted.python.failure import Failure
 
 from engine.clock import Clock
 from engine.ha.escape import Sent
-from engine.message import PROPERTY_PRODUCER_GROUP, Message, format_properties, java_hash, unpack_host
+from engine.message import PROPERTY_PRODUCER_GROUP, Message, format_properties, java_hash
 from engine.options import BrokerOptions
 from engine.pop.names import revive_topic
 from gateway.broker.broker import MASTER_ID, PERM_WRITE
@@ -120,8 +121,7 @@ class EscapeSender:
         if not places:
             raise RemotingError("no other broker has it")
         if message.topic == revive_topic(self._options.broker_cluster_name):
-            host, port = unpack_host(message.store_host)
-            return places[java_hash(f"{message.topic}/{host}:{port}") % len(places)]
+            return places[java_hash(f"{message.topic}/{self._options.broker_name}") % len(places)]
         self._turn += 1
         return places[self._turn % len(places)]
 

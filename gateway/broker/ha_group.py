@@ -133,7 +133,7 @@ class Membership:
         if now >= self._next_question and not self._is_asking:
             self._next_question = now + options.sync_broker_member_group_period
             self._is_asking = True
-            self._members().addCallback(self.group.told).addCallbacks(self._changed, _unknown).addBoth(
+            self._members().addCallback(self._told).addErrback(_unknown).addBoth(
                 lambda _: setattr(self, "_is_asking", False)
             )
         self._turn()
@@ -147,6 +147,13 @@ class Membership:
         self._services.turn(may_deliver and self.group.serves(self._now(), follows=follows))
 
     # What name servers say.
+
+    def _told(self, members: dict[int, str]) -> None:
+        """A name server says who is there."""
+        change = self.group.told(members)
+        if members:
+            self._broker.durable.replicas.alive = self.group.alive
+        self._changed(change)
 
     def noticed(self, min_id: int, address: str, ha_address: str) -> None:
         """905: a name server says who has the smallest id."""

@@ -3,13 +3,16 @@
 The way: `pop_message` checks request, broker, topic and group, reads the queues (`pop_reading`), then stores
 a check point for what each queue gave, or notes it as out if it is popped in order, and answers. What finds
 nothing and may wait is parked in `pop_holds`; who is woken goes the way once more. Messages of the retry
-topics are given out under the topic itself. Standard: `PopMessageProcessor`.
+topics are given out under the topic itself. Where a slave acts for its master the check points are stored by
+another broker (`pop_away`), and the answer waits for that. Standard: `PopMessageProcessor`.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from engine.groups import SubscriptionGroupConfig
 from engine.pop import (
@@ -24,10 +27,11 @@ from engine.pop import (
     order_count_info,
     start_offset_info,
 )
-from engine.store.message_store import ColdRead, GetStatus, PutStatus
+from engine.store.message_store import ColdRead, GetStatus, PutResult, PutStatus
 from engine.topics import TopicConfig
 from gateway.broker.broker import Broker
 from gateway.broker.longpoll import Wanted
+from gateway.broker.pop_away import PopsAway, Taking
 from gateway.broker.pop_checks import check_broker, checked_group, checked_topic, time_left, wait, wanted_by
 from gateway.broker.pop_reading import Found, as_given_out, places, read
 from gateway.codec.codes import ResponseCode
@@ -104,6 +108,8 @@ def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Def
         warm: Deferred[None] = Deferred()
         broker.store.bring(cold, lambda: warm.callback(None))
         return warm.addCallback(lambda _: _pop_or_wait(broker, question, rounds - 1))
+    if isinstance(outcome, Deferred):
+        return outcome
     header, holds = question.header, broker.pops.holds
     left = time_left(header, broker.clock.millis())
     if outcome.is_found or left <= 0:
@@ -117,19 +123,27 @@ def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Def
     return waiting
 
 
-def _look(broker: Broker, question: Question, is_last: bool) -> Reply | None:
+def _look(broker: Broker, question: Question, is_last: bool) -> Reply | Deferred[Reply] | None:
     """Look once more for one that waits."""
     outcome = _pop(broker, question, may_wait=True)
+    if isinstance(outcome, Deferred):
+        return outcome
     return outcome.reply if outcome.is_found or is_last else None
 
 
-def _pop(broker: Broker, question: Question, *, may_wait: bool) -> Outcome:
-    """Read and give out. Raises `ColdRead`."""
-    header = question.header
+def _pop(broker: Broker, question: Question, *, may_wait: bool) -> Outcome | Deferred[Reply]:
+    """Read and give out, or have it stored elsewhere that this is given out. Raises `ColdRead`."""
+    header, away = question.header, broker.pops.away
     for _ in range(SCAN_ROUNDS):
         where = list(places(broker, header, question.topic, question.group))
+        if away is not None:
+            where = [place for place in where if (place[0], header.consumer_group, place[1]) not in away.busy]
         found, rest = read(broker, header, where, question.wanted, may_wait=may_wait)
-        outcome = _give_out(broker, header, found, rest)
+        receipt = _receipt(broker, header)
+        if away is not None and not header.order and any(one.result.queue_offsets for one in found):
+            return _give_out_away(broker, header, found, rest, receipt, away)
+        take = partial(_take, broker, header, receipt)
+        outcome = _give_out(broker, header, found, rest, receipt, take)
         if outcome.is_found:
             if outcome.rest > 0:
                 broker.pops.holds.wake((header.topic, header.consumer_group, max(header.queue_id, -1)))
@@ -145,11 +159,62 @@ def _is_partial(found: Found) -> bool:
     return result.status in SKIPPED and found.offset < result.next_offset < result.max_offset
 
 
-def _give_out(broker: Broker, header: PopMessageRequestHeader, found: list[Found], rest: int) -> Outcome:
-    """Note what is given out, and answer."""
-    now = broker.clock.millis()
+def _receipt(broker: Broker, header: PopMessageRequestHeader) -> Receipt:
+    """What all messages of a pop that is made now have in common."""
     queue_id = ORDER_REVIVE_QUEUE if header.order else broker.pops.log.next_revive_queue()
-    receipt = Receipt(0, now, header.invisible_time, queue_id, "", broker.options.broker_name)
+    now = broker.clock.millis()
+    return Receipt(0, now, header.invisible_time, queue_id, "", broker.options.broker_name)
+
+
+def _give_out_away(
+    broker: Broker,
+    header: PopMessageRequestHeader,
+    found: list[Found],
+    rest: int,
+    receipt: Receipt,
+    away: PopsAway,
+) -> Deferred[Reply]:
+    """Give out what was found, as far as its check points are stored by another broker."""
+    takings = {
+        one.place: Taking(_point(header, receipt, one), one.result.next_offset)
+        for one in found
+        if one.result.queue_offsets
+    }
+
+    def stored(results: list[PutResult]) -> Reply:
+        if broker.pops.away is not away:
+            raise RequestError(ResponseCode.SYSTEM_ERROR, "nothing can be given out: the master is back")
+        puts = dict(zip(takings, results, strict=True))
+
+        def take(one: Found) -> RequestError | None:
+            refusal = _refusal(puts[one.place])
+            if refusal is None:
+                away.popped(takings[one.place])
+            return refusal
+
+        return _give_out(broker, header, found, rest, receipt, take).reply
+
+    def released(result: Reply | Failure) -> Reply | Failure:
+        for taking in takings.values():
+            topic, group, queue_id = taking.place
+            away.busy.discard(taking.place)
+            broker.pops.offer(OrderKey(topic, group, queue_id))
+        return result
+
+    asked = away.store(list(takings.values()), receipt.revive_queue_id)
+    return asked.addCallback(stored).addBoth(released)
+
+
+def _give_out(
+    broker: Broker,
+    header: PopMessageRequestHeader,
+    found: list[Found],
+    rest: int,
+    receipt: Receipt,
+    take: Callable[[Found], RequestError | None],
+) -> Outcome:
+    """Note what is given out, and answer; `take` gives why a queue may not give anything out."""
+    now = receipt.pop_time
     starts: list[str] = []
     offsets: list[str] = []
     counts: list[str] = []
@@ -160,7 +225,7 @@ def _give_out(broker: Broker, header: PopMessageRequestHeader, found: list[Found
             _skip(broker, header, one)
         elif header.order:
             counts += _take_in_order(broker, header, one, now)
-        elif (failed := _take(broker, header, one, receipt)) is not None:
+        elif (failed := take(one)) is not None:
             if not bodies:
                 raise failed
             rest += result.count
@@ -179,7 +244,7 @@ def _give_out(broker: Broker, header: PopMessageRequestHeader, found: list[Found
     response = PopMessageResponseHeader(
         pop_time=now,
         invisible_time=header.invisible_time,
-        revive_qid=queue_id,
+        revive_qid=receipt.revive_queue_id,
         rest_num=rest,
         start_offset_info=";".join(starts),
         msg_offset_info=";".join(offsets),
@@ -189,15 +254,24 @@ def _give_out(broker: Broker, header: PopMessageRequestHeader, found: list[Found
     return Outcome(Reply(code, response, b"".join(bodies), status.name), bool(bodies), rest)
 
 
-def _take(
-    broker: Broker, header: PopMessageRequestHeader, one: Found, receipt: Receipt
-) -> RequestError | None:
-    """Store the check point of what one queue gave; gives why that failed, and nothing may be given out."""
+def _point(header: PopMessageRequestHeader, receipt: Receipt, one: Found) -> CheckPoint:
+    """The check point of what one queue gave."""
     (topic, queue_id), start, result = one
     key = PointKey(topic, header.consumer_group, queue_id, start, receipt.pop_time, receipt.broker_name)
     distances = tuple(offset - start for offset in result.queue_offsets)
-    point = CheckPoint(key, header.invisible_time, distances)
-    put = broker.pops.log.pop(point, receipt.revive_queue_id, result.next_offset)
+    return CheckPoint(key, header.invisible_time, distances)
+
+
+def _take(
+    broker: Broker, header: PopMessageRequestHeader, receipt: Receipt, one: Found
+) -> RequestError | None:
+    """Store the check point of what one queue gave; gives why that failed, and nothing may be given out."""
+    point = _point(header, receipt, one)
+    return _refusal(broker.pops.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
+
+
+def _refusal(put: PutResult) -> RequestError | None:
+    """Why nothing may be given out, if a check point is not stored."""
     if put.status is PutStatus.PUT_OK:
         return None
     return RequestError(

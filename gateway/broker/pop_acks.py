@@ -6,7 +6,8 @@ that comes too late changes nothing, and is answered as any other. Standard: `Ac
 `ChangeInvisibleTimeProcessor`.
 """
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, FirstError, gatherResults
+from twisted.python.failure import Failure
 
 from engine.message import validate_group
 from engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt, real_topic
@@ -57,12 +58,15 @@ def batch_ack_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     acks = [] if not call.body else BatchAckMessageRequestBody.decode(call.body).acks
     if not acks:
         return Reply(ResponseCode.NO_MESSAGE)
-    reply: Reply | Deferred[Reply] = Reply()
-    for ack in acks:
-        done = _acknowledge_many(broker, call, ack)
-        if done is not None:  # the last one is durable after all others
-            reply = done
-    return reply
+    waiting = [done for ack in acks if isinstance(done := _acknowledge_many(broker, call, ack), Deferred)]
+    if not waiting:
+        return Reply()
+    return gatherResults(waiting, consumeErrors=True).addCallbacks(lambda replies: replies[-1], _first)
+
+
+def _first(failure: Failure) -> Failure:
+    """What failed, of several."""
+    return failure.value.subFailure if isinstance(failure.value, FirstError) else failure
 
 
 def _acknowledge_many(broker: Broker, call: Call, ack: BatchAck) -> Reply | Deferred[Reply] | None:
@@ -120,7 +124,7 @@ def change_invisible_time(broker: Broker, call: Call) -> Reply | Deferred[Reply]
         _point_key(key, offset, pop_time, receipt.broker_name), header.invisible_time, (0,), header.suspend
     )
     ack = Ack(_point_key(key, receipt.start_offset, receipt.pop_time, receipt.broker_name), (offset,))
-    put = broker.pops.log.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
+    put = broker.pops.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
     return _stored(broker, put, Reply(header=response))
 
 
@@ -155,17 +159,18 @@ def _acknowledge(
 ) -> Reply | Deferred[Reply]:
     """Store the acknowledgement of messages of one check point."""
     point = _point_key(key, receipt.start_offset, receipt.pop_time, receipt.broker_name)
-    put = PutResult(PutStatus.UNKNOWN_ERROR)
-    for start in range(0, len(offsets), MESSAGES_MAX):
-        ack = Ack(point, offsets[start : start + MESSAGES_MAX], is_batch)
-        put = broker.pops.log.acknowledge(ack, receipt.revive_queue_id, receipt.revive_time)
-        if put.status is not PutStatus.PUT_OK:
-            break
+    acks = [
+        Ack(point, offsets[start : start + MESSAGES_MAX], is_batch)
+        for start in range(0, len(offsets), MESSAGES_MAX)
+    ]
+    put = broker.pops.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time)
     return _stored(broker, put, Reply())
 
 
-def _stored(broker: Broker, put: PutResult, reply: Reply) -> Reply | Deferred[Reply]:
-    """Answer, once what was put is as safe as configured."""
+def _stored(broker: Broker, put: PutResult | Deferred[PutResult], reply: Reply) -> Reply | Deferred[Reply]:
+    """Answer, once what was put is as safe as configured, or stored by another broker."""
+    if isinstance(put, Deferred):
+        return put.addCallback(lambda result: _stored(broker, result, reply))
     if put.status is not PutStatus.PUT_OK:
         raise RequestError(ResponseCode.SYSTEM_ERROR, put.remark or put.status.name)
     if not broker.durable.is_awaited:

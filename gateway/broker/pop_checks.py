@@ -116,9 +116,10 @@ def wait(
     place: tuple[str, str, int],
     wanted: Wanted,
     millis: int,
-    look: Callable[[bool], Reply | None],
+    look: Callable[[bool], Reply | Deferred[Reply] | None],
 ) -> Deferred[Reply] | None:
-    """Park a request until `look` has an answer, which it must have when told that its time is up.
+    """Park a request until `look` has an answer, which it must have when told that its time is up, or is to
+    get one.
 
     None when there is no room.
     """
@@ -139,7 +140,10 @@ def wait(
             return True
         if reply is None:
             return False
-        waiting.callback(reply)
+        if isinstance(reply, Deferred):
+            reply.addBoth(lambda result: None if is_cancelled else waiting.callback(result))
+        else:
+            waiting.callback(reply)
         return True
 
     waiting: Deferred[Reply] = Deferred(cancel)

@@ -9,16 +9,20 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
+from twisted.internet.defer import Deferred
+
 from engine.clock import Clock
 from engine.disk import Disk
 from engine.groups import GroupTable
 from engine.offsets import UNKNOWN, ConsumerOffsets
 from engine.options import BrokerOptions
-from engine.pop import OrderKey, Orders, PopLog
-from engine.store.message_store import Arrival, MessageStore
+from engine.pop import Ack, CheckPoint, OrderKey, Orders, PopLog
+from engine.steps import Steps, run
+from engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
 from engine.timers.timers import Timers
 from engine.topics import TopicTable
 from engine.worker import Worker
+from gateway.broker.pop_away import PopsAway
 from gateway.broker.pop_holds import ANY_QUEUE, PopHolds
 
 CLEAN_MILLIS = 60_000
@@ -49,7 +53,15 @@ class Pops:
         self._clock = clock
         self._next_clean = 0
         self.log = PopLog(
-            store, timers, topics, offsets, options, clock, store_host, has_group=groups.__contains__
+            store,
+            timers,
+            topics,
+            offsets,
+            options,
+            clock,
+            store_host,
+            has_group=groups.__contains__,
+            make_group=lambda name: groups.find(name) is not None,
         )
         self.orders = Orders(options, disk, path, worker)
         self.holds = PopHolds(
@@ -59,11 +71,17 @@ class Pops:
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=True
         )
         self.chance: Callable[[], int] = lambda: random.randrange(100)
+        self.away: PopsAway | None = None
+        """Where check points and acknowledgements go while this is a slave that acts for its master."""
 
     def load(self) -> None:
         """Once store, offsets and timers are loaded. Raises `ConfigError`."""
+        run(self.loading())
+
+    def loading(self) -> Steps[None]:
+        """What `load` does, in steps."""
         self.orders.load()
-        self.log.load()
+        yield from self.log.loading()
 
     def persist(self) -> None:
         """Write the offsets, and what is out in order."""
@@ -83,6 +101,32 @@ class Pops:
         if now >= self._next_clean:
             self._next_clean = now + CLEAN_MILLIS
             self.orders.clean(now, self._has_queue)
+
+    def acknowledge(
+        self, acks: Sequence[Ack], queue_id: int, revive_time: int
+    ) -> PutResult | Deferred[PutResult]:
+        """Store acknowledgements of messages that are visible again at a time (ms): what became of the last
+        one that was tried."""
+        if self.away is not None:
+            return self.away.acknowledge(acks, queue_id, revive_time)
+        put = PutResult(PutStatus.UNKNOWN_ERROR)
+        for ack in acks:
+            put = self.log.acknowledge(ack, queue_id, revive_time)
+            if put.status is not PutStatus.PUT_OK:
+                break
+        return put
+
+    def change(
+        self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int
+    ) -> PutResult | Deferred[PutResult]:
+        """Store the check point that a message has from now on, and end the one it had."""
+        store = self.log if self.away is None else self.away
+        return store.change(point, ack, queue_id, revive_time)
+
+    def wait_no_longer(self, elapsed: int) -> None:
+        """Answer who has waited until `elapsed` (ms), where nothing else is done here."""
+        self.holds.due(elapsed)
+        self.notices.due(elapsed)
 
     def arrived(self, arrivals: Sequence[Arrival]) -> None:
         """Wake who waits for these messages."""

@@ -283,7 +283,7 @@ class BrokerService:
             log.exception("what is due cannot be done")
         seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
         wait = self.broker.timers.wait_millis(self._clock.millis())
-        if self.broker.pops.is_behind:
+        if self.broker.pops.is_behind or self.services.is_behind:
             wait = 0
         if wait is not None:
             seconds = min(seconds, max(wait / 1000, BACKLOG_SECONDS))

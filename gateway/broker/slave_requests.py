@@ -1,7 +1,7 @@
 """What a slave answers otherwise than a master: it takes no messages, and readers go to the master.
 
-It gives none out one by one either, as that writes down what is out; acting for its master changes nothing of
-that, but for the words it refuses with.
+It gives none out one by one either, as that writes down what is out, unless it acts for its master: then
+another broker writes it down (`pop_away`).
 
 While the master is there a reader is sent back to it with every answer, unless it is so far behind that the
 slave is to serve it; a pull that finds nothing is answered at once. Without the master readers stay, and wait
@@ -14,7 +14,7 @@ Standard: `SendMessageProcessor.rejectRequest`, `PullMessageProcessor.rejectRequ
 from twisted.internet.defer import Deferred
 
 from engine.store.message_store import GetStatus
-from gateway.broker import pull
+from gateway.broker import pop, pop_acks, pull
 from gateway.broker.broker import MASTER_ID, Broker
 from gateway.broker.slave_store import REFUSAL
 from gateway.codec.codes import RequestCode, ResponseCode
@@ -81,15 +81,24 @@ def _turn(broker: Broker, header: PullMessageRequestHeader, reply: Reply) -> Non
             reply.code = ResponseCode.PULL_RETRY_IMMEDIATELY
 
 
+def _while_acting(serve: RequestFunction) -> RequestFunction:
+    """Serve a request only as long as this slave acts for its master."""
+
+    def served(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+        return refuse(broker, call) if broker.pops.away is None else serve(broker, call)
+
+    return served
+
+
 SLAVE_REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE: refuse_send,
     RequestCode.SEND_MESSAGE_V2: refuse_send,
     RequestCode.SEND_BATCH_MESSAGE: refuse_send,
     RequestCode.CONSUMER_SEND_MSG_BACK: refuse_send_back,
-    RequestCode.POP_MESSAGE: refuse,
-    RequestCode.ACK_MESSAGE: refuse,
-    RequestCode.BATCH_ACK_MESSAGE: refuse,
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: refuse,
+    RequestCode.POP_MESSAGE: _while_acting(pop.pop_message),
+    RequestCode.ACK_MESSAGE: _while_acting(pop_acks.ack_message),
+    RequestCode.BATCH_ACK_MESSAGE: _while_acting(pop_acks.batch_ack_message),
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: _while_acting(pop_acks.change_invisible_time),
     RequestCode.PULL_MESSAGE: pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull_message,
 }

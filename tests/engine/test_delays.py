@@ -14,6 +14,7 @@ from engine.ha.tail import messages_since
 from engine.jsonfile import load_table, write_table
 from engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack_host, tags_code
 from engine.options import StoreOptions
+from engine.steps import run
 from engine.store.message_store import MessageStore, PutResult, PutStatus
 from engine.store.record import decode
 from engine.testing.crash_disk import CrashDisk
@@ -412,7 +413,7 @@ def test_every_message_is_delivered_once_and_at_its_first_tick(
     assert not waiting
 
 
-def since(bench: Bench) -> list[StoredMessage]:
+def since(bench: Bench) -> list[StoredMessage | None]:
     """All messages of the log."""
     return list(messages_since(bench.store, 0, 1 << 20, b"REAL_TOPIC"))
 
@@ -425,7 +426,7 @@ def test_a_slave_goes_on_behind_what_the_master_delivered_since_it_told() -> Non
     bench.send(*(message(1, properties={"UNIQ_KEY": f"k{n}"}, body=b"%d" % n) for n in range(4, 6)))
     slave = bench.make_schedule()
     slave.adopt(told)
-    slave.take_over(since(bench))
+    run(slave.take_over(since(bench)))
     assert slave.offsets == {1: 4}
     bench.clock.advance(1000)
     slave.tick(bench.clock.millis())
@@ -435,7 +436,7 @@ def test_a_slave_goes_on_behind_what_the_master_delivered_since_it_told() -> Non
 def test_what_waits_in_the_log_was_not_delivered() -> None:
     bench = Bench()
     bench.send(message(1, properties={"UNIQ_KEY": "k"}))
-    bench.schedule.take_over(since(bench))
+    run(bench.schedule.take_over(since(bench)))
     assert bench.schedule.offsets == {}
 
 

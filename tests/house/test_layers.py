@@ -65,6 +65,7 @@ BROKER_SHARED = frozenset(
         "locks",
         "longpoll",
         "neighbours",
+        "pop_away",
         "pop_checks",
         "pop_holds",
         "pop_reading",

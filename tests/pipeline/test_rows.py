@@ -83,3 +83,15 @@ def test_a_record_cut_short_is_refused() -> None:
     for size in range(1, len(whole)):
         with pytest.raises(PipelineError):
             Rows().add_reply(whole[:size], 0, 1)
+
+
+def test_rows_of_a_static_topic_get_the_numbers_of_its_queue() -> None:
+    """Those that were there before keep theirs, and so does everything else in a row."""
+    rows = Rows()
+    rows.add_reply(record(0), 0, 9)
+    rows.add_reply(record(1) + record(2), 0, 9)
+    before = list(rows.heads)
+    rows.renumber(1, 8, 10_000)
+    assert [(head[3], head[5]) for head in rows.heads] == [(2, 0), (8, 10_001), (8, 10_002)]
+    for old, new in zip(before, rows.heads, strict=True):
+        assert (*old[:3], old[4], *old[6:]) == (*new[:3], new[4], *new[6:])

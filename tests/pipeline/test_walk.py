@@ -126,3 +126,19 @@ def test_answers_that_make_no_sense_are_refused() -> None:
     walk.ask()
     with pytest.raises(PipelineError, match="leads to none"):
         walk.take(0, Answer(PullStatus.FOUND, 0, 0, 10, b""))
+
+
+def test_a_gap_between_two_pieces_of_a_queue_is_no_loss() -> None:
+    """Where a static topic's queue moved; what its first piece has lost is."""
+    queue = MessageQueue("t", "__syslo__global__", 0)
+    walk = Walk(Range(queue, 3, 10_002), 4, ahead=3, fail_on_data_loss=True, is_filtered=False)
+    [first, *_] = walk.ask()
+    assert first == (3, 4)
+    assert not walk.take(3, Answer(PullStatus.NO_MATCHED_MSG, 10_000, 10_000, 10_000, b"", 10_000))
+    assert walk.offset == 10_000 and not walk.needs_rest
+    assert walk.ask() == [(10_000, 2)]
+    assert walk.take(10_000, Answer(PullStatus.FOUND, 10_002, 10_000, 10_002, b"", 10_000)) and walk.is_done
+    walk = Walk(Range(queue, 3, 9), 4, ahead=1, fail_on_data_loss=True, is_filtered=False)
+    walk.ask()
+    with pytest.raises(DataLoss, match="begins at offset 5, but 3 is to be read"):
+        walk.take(3, Answer(PullStatus.OFFSET_ILLEGAL, 5, 5, 9, b""))

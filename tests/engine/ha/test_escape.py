@@ -93,6 +93,45 @@ def test_what_was_forgotten_says_nothing_any_more() -> None:
     assert not bench.put(message())
 
 
+class TestCarried:
+    """For somebody who waits: told once how it ended."""
+
+    def carry(self, bench: Bench, body: bytes = b"x") -> list[bool]:
+        ended: list[bool] = []
+        bench.escape.carry(message(body), ended.append)
+        return ended
+
+    def test_one_is_told_when_it_has_arrived(self) -> None:
+        bench = Bench()
+        ended = self.carry(bench), self.carry(bench)
+        assert (len(bench.escape), ended) == (2, ([], [])), "the same once more is another one"
+        bench.end(stored=True)
+        bench.end(stored=True)
+        assert (len(bench.escape), bench.escape.count, ended) == (0, 2, ([True], [True]))
+
+    def test_after_a_failure_others_need_not_wait(self) -> None:
+        bench = Bench()
+        bench.escape.tick(5000)
+        ended = self.carry(bench)
+        bench.end(stored=False)
+        assert (ended, self.carry(bench), bench.waiting) == ([False], [False], [])
+        bench.escape.tick(5000 + PAUSE_MILLIS)
+        assert self.carry(bench) == []
+
+    def test_they_count_to_the_limit(self) -> None:
+        bench = Bench(limit=2)
+        bench.put(message())
+        assert [self.carry(bench, body) for body in (b"a", b"b")] == [[], [False]]
+        assert len(bench.waiting) == 2
+
+    def test_one_of_before_makes_nobody_wait(self) -> None:
+        bench = Bench()
+        ended = self.carry(bench)
+        bench.escape.forget()
+        bench.end(stored=False)
+        assert (ended, self.carry(bench)) == ([False], [])
+
+
 def sent_as(one: Message) -> tuple[Any, ...]:
     found = as_sent(one)
     assert (found.body, found.flag, found.reconsume_times, found.born_timestamp) == (b"x", 7, 2, 1000)

@@ -125,6 +125,18 @@ def test_by_itself_the_number_goes_down_to_those_that_keep_up() -> None:
     assert group.replicas.need(0) == 3
 
 
+def test_no_more_logs_are_in_sync_than_members_are_there() -> None:
+    """Where slaves may act: name servers have lost sight of one that still is connected."""
+    group = Group(in_sync_replicas=2)
+    group.slave()
+    group.replicas.alive = 2
+    assert (group.replicas.in_sync(), group.replicas.need(0)) == (2, 2)
+    group.replicas.alive = 1
+    assert (group.replicas.in_sync(), group.replicas.need(0)) == (1, None)
+    group.replicas.alive = 3
+    assert (group.replicas.in_sync(), group.replicas.need(0)) == (2, 2)
+
+
 def test_all_that_keep_up_are_waited_for() -> None:
     group = Group(all_ack_in_sync_state_set=True)
     assert group.replicas.need(0) == 1

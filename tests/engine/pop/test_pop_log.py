@@ -309,3 +309,22 @@ class TestOfAnotherGroup:
         bench.wait(INVISIBLE + GRACE)
         assert bench.revived == []
         assert b'"rp":"1"' in bench.stored(TIMERS)[-1].body
+
+    def test_a_start_takes_nothing_of_it_for_the_place_of_a_group_here(self, bench: Bench) -> None:
+        bench.pop(0)
+        point = bench.point(1)
+        away = bench.log.message_of(
+            replace(point, key=point.key._replace(broker_name="other")), 3, next_offset=9
+        )
+        bench.log.put_aside(away)
+        bench.store.put(away)
+        bench.store.dispatch()
+        again = bench.kill()
+        assert again.offsets.query("G", "T", 0) == 1
+
+    def test_its_group_is_made_here_rather_than_left_out(self, bench: Bench) -> None:
+        made: list[str] = []
+        bench.log._has_group = lambda _: False
+        bench.log._make_group = lambda name: not made.append(name)  # type: ignore[func-returns-value]
+        assert self.revive(bench, self.other())
+        assert (bench.revived, made) == ([b"there"], ["G"])

@@ -5,6 +5,7 @@ import errno
 import pytest
 
 from engine.message import PROPERTY_REAL_TOPIC, StoredMessage
+from engine.steps import run
 from engine.store.message_store import PutResult, PutStatus
 from engine.timers.delivery import ATTEMPTS_MAX, Delivery, NotNow
 from engine.timers.messages import put_aside
@@ -37,7 +38,7 @@ def test_what_was_delivered_is_found_in_the_log() -> None:
     delivery, stored = made(bench)
     delivery.deliver(stored, 1, 2)
     again = Delivery(bench.store, bench.options)
-    again.learn(0, bench.options.mapped_file_size_commit_log)
+    run(again.learn(0, bench.options.mapped_file_size_commit_log))
     assert again.known == {stored.physical_offset}
     again.deliver(stored, 3, 4)
     assert bodies(bench) == [b"x"]
@@ -49,7 +50,7 @@ def test_what_the_standard_delivered_is_known_by_its_properties() -> None:
     delivery, stored = made(bench)
     copy = message(b"x", "k", TIMER_OUT_MS=START, TIMER_DEQUEUE_MS=9, TIMER_ENQUEUE_MS=8)
     bench.store.put(copy)
-    delivery.learn(0, bench.options.mapped_file_size_commit_log)
+    run(delivery.learn(0, bench.options.mapped_file_size_commit_log))
     assert delivery.is_done(stored)
     delivery.deliver(stored, 3, 4)
     assert bodies(bench) == [b"x"]
@@ -60,7 +61,7 @@ def test_set_anew_is_not_delivered() -> None:
     delivery, stored = made(bench)
     delivery.deliver(stored, 1, 2, anew=True)
     bench.store.dispatch()
-    delivery.learn(0, bench.options.mapped_file_size_commit_log)
+    run(delivery.learn(0, bench.options.mapped_file_size_commit_log))
     first, second = bench.set_aside()
     assert delivery.is_done(first) and not delivery.is_done(second)
 
@@ -71,7 +72,7 @@ def test_all_of_the_log_is_searched_over_file_borders() -> None:
     for _ in range(60):
         bench.store.put(message(b"between" * 20))
     delivery.deliver(stored, 1, 2)
-    delivery.learn(0, 4096)
+    run(delivery.learn(0, 4096))
     assert stored.physical_offset in delivery.known
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import ConfigError
+from engine.steps import run
 from engine.store.message_store import PutResult, PutStatus
 from engine.timers.checkpoint import Told
 from engine.timers.timers import Timers
@@ -30,7 +31,7 @@ def take_over(bench: Bench, what: Told | None) -> Bench:
         on_delivered=bench.note,
     )
     bench.timers.stand_by()
-    bench.timers.take_over(what)
+    run(bench.timers.take_over(what))
     return bench
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.message import Message
+from engine.steps import run
 from engine.store.message_store import PutResult, PutStatus
 from engine.transactions.escape import TransactionEscape
 from engine.transactions.open import GROUP
@@ -18,7 +19,7 @@ class Slave:
         self.goes = True
         bench.store.put = self._put  # type: ignore[method-assign]
         self.escape = TransactionEscape(bench.store, bench.offsets)
-        self.escape.begin()
+        run(self.escape.begin())
 
     def _put(self, message: Message) -> PutResult:
         if not self.goes:

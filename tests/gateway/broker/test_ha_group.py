@@ -194,6 +194,11 @@ def test_members_are_asked_for_in_the_words_of_either_version(compatible: bool) 
     assert brokers(scene)["b1"].keys() == {0, 1}, "heartbeats keep them there"
     group = scene.slave.service.membership.group
     assert (group.alive, group.min_address) == (2, "10.0.0.1:10911")
+    replicas = scene.master.service.broker.durable.replicas
+    assert replicas.alive == 2
+    scene.slave.kill()
+    scene.group.wait(25)
+    assert replicas.alive == 1
 
 
 def test_a_broker_without_the_setting_is_online_at_once_and_asks_nobody() -> None:

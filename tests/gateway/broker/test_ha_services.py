@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.broker import ha_services
 from gateway.broker.slave_store import SlaveStore
 from tests.gateway.broker.acting import Scene
 from tests.gateway.broker.group import Group
@@ -74,3 +75,42 @@ def test_what_a_slave_delivered_it_does_not_deliver_again_when_it_acts_once_more
     scene.group.wait(30)
     assert scene.acts
     assert scene.other.bodies() == [b"30", b"50"]
+
+
+def test_who_takes_over_gives_way_to_others_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much there is to read: the master never told, and the log has everything."""
+    scene = Scene()
+    for number in range(10):
+        scene.send(b"%d" % number, DELAY="4")
+        scene.send(b"timed %d" % number, TIMER_DELIVER_MS=str(scene.group.clock.millis() + 40_000))
+    scene.group.wait(1)
+    scene.lose_master()
+    service = scene.slave.service
+    tables, services = service.replication.tables, service.services
+    assert tables is not None
+    services.turn(False)
+    tables.timers, tables.told_at = None, 0
+    monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
+    services.turn(True)
+    beats = 0
+    while services.is_behind:
+        assert not services.is_on
+        services.tick(scene.group.clock.millis(), 0)
+        beats += 1
+    assert beats > 20
+    assert scene.acts
+    scene.group.wait(30)
+    assert len(scene.other.bodies()) == 20
+
+
+def test_a_master_that_is_back_meanwhile_ends_the_taking_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
+    scene = Scene()
+    scene.send(b"a", DELAY="4")
+    services = scene.slave.service.services
+    services.turn(True)
+    services.tick(scene.group.clock.millis(), 0)
+    assert services.is_behind
+    services.turn(False)
+    services.tick(scene.group.clock.millis(), 0)
+    assert (services.is_behind, services.is_on) == (False, False)

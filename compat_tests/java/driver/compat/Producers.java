@@ -53,6 +53,7 @@ final class Producers {
         DefaultMQProducer producer =
             new DefaultMQProducer(request.getString("group"), request.getBooleanValue("trace"), null);
         producer.setNamesrvAddr(request.getString("namesrv"));
+        Pace.quicken(producer);
         producer.setInstanceName(request.getString("name"));
         producer.setSendMsgTimeout(SEND_MILLIS);
         if (request.containsKey("retries")) {

@@ -1,0 +1,299 @@
+"""`python -m bench.curves`: throughput, CPU and memory of a server as one thing grows.
+
+One load (sends of 16 threads) with more connections beside it, over more topics, over more queues, with
+larger messages, on a longer log. Ours alone, or with `--apache` Apache's broker too. Writes JSON, tables and
+a picture.
+"""
+
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from bench.measure import is_compiled, machine
+from bench.pages import write_section
+from bench.picture import Panel, picture
+from bench.prepared import topic_names, write_topics
+from bench.rest import idle_clients
+from bench.results import commit
+from bench.rows import Row
+from bench.run import run_row
+from compat_tests.servers import Server
+
+SENDS = Row("curve", "sync", "sync send, 16 threads", 3, threads=16)
+STORE_FILL_QUEUES = 8
+RECORD_BYTES = 1240
+
+
+@dataclass(frozen=True)
+class Point:
+    """One server under the load, with `x` of what grows. It served `ready_seconds` after its start."""
+
+    curve: str
+    server: str
+    x: float
+    per_second: float
+    cpu_per_million: float
+    resident_mb: float
+    ready_seconds: float
+    failed: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What grows, and to what."""
+
+    name: str
+    title: str
+    steps: tuple[float, ...]
+
+
+CURVES = (
+    Curve("connections", "idle connections beside the load", (0, 100, 1_000, 5_000, 10_000)),
+    Curve("topics", "topics, of one queue", (1, 64, 256, 1_000, 10_000)),
+    Curve("queues", "queues of the topic", (1, 8, 64, 512, 4_096)),
+    Curve("size", "bytes of a message", (128, 1_024, 8_192, 65_536, 262_144, 1_048_576)),
+    Curve("log", "GB of log", (0, 0.25, 1, 2)),
+)
+FIGURES = (
+    ("per_second", "messages/s"),
+    ("cpu_per_million", "broker CPU s/million"),
+    ("resident_mb", "resident MB"),
+)
+
+
+class Sweep:
+    """One run over all steps of curves on servers of one kind."""
+
+    def __init__(self, kind: str, seconds: int, folder: Path) -> None:
+        self._kind = kind
+        self._row = replace(SENDS, amount=seconds)
+        self._folder = folder
+
+    def points(self, curve: Curve) -> Iterator[Point]:
+        """The points of a curve, one after the other."""
+        step = {
+            "connections": self._connections,
+            "size": self._sizes,
+            "topics": self._topics,
+            "queues": self._queues,
+            "log": self._log,
+        }[curve.name]
+        return step(curve)
+
+    def _server(self, topics: int = 0, queues: int = 1) -> Server:
+        server = Server(self._kind, self._folder, production=True)
+        if topics:
+            write_topics(server.store_dir, topic_names(topics), queues)
+        return server
+
+    def _started(self, stack: ExitStack, server: Server) -> float:
+        began = time.monotonic()
+        server.start()
+        seconds = time.monotonic() - began
+        stack.callback(server.stop)
+        if self._kind == "apache":
+            run_row(self._row, server, -1)  # a JVM gets warm
+        return seconds
+
+    def _point(self, curve: Curve, x: float, row: Row, server: Server, ready: float, number: int) -> Point:
+        sample = run_row(row, server, number)
+        assert sample.per_second and sample.cpu_per_million and sample.resident_mb
+        figures = (sample.per_second, sample.cpu_per_million, sample.resident_mb)
+        return Point(curve.name, self._kind, x, *figures, ready, sample.failed)
+
+    def _connections(self, curve: Curve) -> Iterator[Point]:
+        server = self._server()
+        with ExitStack() as servers:
+            ready = self._started(servers, server)
+            for number, count in enumerate(curve.steps):
+                with ExitStack() as stack:
+                    if count:
+                        stack.enter_context(idle_clients("connections", int(count), server))
+                    yield self._point(curve, count, self._row, server, ready, number)
+
+    def _sizes(self, curve: Curve) -> Iterator[Point]:
+        server = self._server()
+        with ExitStack() as servers:
+            ready = self._started(servers, server)
+            for number, size in enumerate(curve.steps):
+                row = replace(self._row, body_bytes=int(size))
+                yield self._point(curve, size, row, server, ready, number)
+
+    def _topics(self, curve: Curve) -> Iterator[Point]:
+        for count in curve.steps:
+            yield self._of_new_server(curve, count, int(count), 1)
+
+    def _queues(self, curve: Curve) -> Iterator[Point]:
+        for count in curve.steps:
+            yield self._of_new_server(curve, count, 1, int(count))
+
+    def _of_new_server(self, curve: Curve, x: float, topics: int, queues: int) -> Point:
+        with ExitStack() as servers:
+            server = self._server(topics, queues)
+            ready = self._started(servers, server)
+            return self._point(curve, x, replace(self._row, topics=topics), server, ready, 0)
+
+    def _log(self, curve: Curve) -> Iterator[Point]:
+        server, there = self._server(), 0.0
+        for number, gigabytes in enumerate(curve.steps):
+            if gigabytes > there:
+                fill(server.store_dir, gigabytes - there)
+                there = gigabytes
+            with ExitStack() as servers:
+                ready = self._started(servers, server)
+                yield self._point(curve, gigabytes, self._row, server, ready, number)
+
+
+def fill(store: Path, gigabytes: float) -> None:
+    """Put messages of 1 KB into a store whose server does not run."""
+    rounds = int(gigabytes * 1e9 / RECORD_BYTES / STORE_FILL_QUEUES)
+    # Files of one log are equally long, as whoever began it chose.
+    length = next((store / "commitlog").iterdir()).stat().st_size
+    command = [sys.executable, "-m", "bench.store_fill", str(store), "--log", str(length)]
+    command += ["--queues", str(STORE_FILL_QUEUES), "--rounds", str(rounds)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def panels(points: Sequence[Point]) -> list[list[Panel]]:
+    """A row of panels for each curve, a panel for each figure."""
+    rows = []
+    for curve in CURVES:
+        own = [point for point in points if point.curve == curve.name]
+        if own:
+            servers = dict.fromkeys(point.server for point in own)
+            rows.append(
+                [
+                    Panel(
+                        title,
+                        curve.title,
+                        {
+                            server: [(p.x, getattr(p, name)) for p in own if p.server == server]
+                            for server in servers
+                        },
+                    )
+                    for name, title in FIGURES
+                ]
+            )
+    return rows
+
+
+def table(curve: Curve, points: Sequence[Point]) -> list[str]:
+    """The points of a curve as a table of the page."""
+    servers = tuple(dict.fromkeys(point.server for point in points))
+    heads = [curve.title]
+    heads += [f"{server}, {title}" for server in servers for _, title in (*FIGURES, ("", "ready in s"))]
+    lines = [f"| {' | '.join(heads)} |", "| ---: |" + " ---: |" * (len(heads) - 1)]
+    for x in dict.fromkeys(point.x for point in points):
+        told = [f"{x:,g}"]
+        for server in servers:
+            at = [point for point in points if (point.x, point.server) == (x, server)]
+            told += [
+                text
+                for p in at
+                for text in (
+                    f"{p.per_second:,.0f}",
+                    f"{p.cpu_per_million:.1f}",
+                    f"{p.resident_mb:,.0f}",
+                    f"{p.ready_seconds:.2f}",
+                )
+            ] or ["-"] * 4
+        lines.append(f"| {' | '.join(told)} |")
+    return [*lines, ""]
+
+
+def section(points: Sequence[Point], told: dict[str, str], picture_name: str) -> list[str]:
+    """The section of the page."""
+    lines = [
+        "## Cost curves",
+        "",
+        f"Measured on {told['date']}, {told['commit']} ({told['form']}): {told['machine']}.",
+        "The official Java client sends 1 KB from 16 threads, one after another, while one thing grows; load",
+        "and server share the cores. One run of a few seconds a point. `python -m bench.curves` repeats it.",
+        "",
+        f"![throughput, CPU and memory as one thing grows]({picture_name})",
+        "",
+    ]
+    for curve in CURVES:
+        own = [point for point in points if point.curve == curve.name]
+        if own:
+            lines += table(curve, own)
+    return lines[:-1]
+
+
+@click.command()
+@click.option(
+    "--curve", "names", multiple=True, help=f"Only this curve: {', '.join(c.name for c in CURVES)}."
+)
+@click.option("--seconds", default=3, show_default=True, help="Measured at each point, after the warm-up.")
+@click.option("--steps", type=click.IntRange(1), help="Only so many steps of each curve.")
+@click.option("--apache", is_flag=True, help="Apache's broker too.")
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False),
+    help="Write all points here. Curves that the file has stay; those measured now are replaced.",
+)
+@click.option(
+    "--page",
+    "page_path",
+    type=click.Path(dir_okay=False),
+    help="Write the section of this page, and the picture beside it.",
+)
+def main(
+    names: tuple[str, ...],
+    seconds: int,
+    steps: int | None,
+    apache: bool,
+    json_path: str | None,
+    page_path: str | None,
+) -> None:
+    """Measure what grows with what."""
+    if unknown := set(names) - {curve.name for curve in CURVES}:
+        raise click.BadParameter(f"no curve {unknown.pop()!r}")
+    console = Console(width=160)
+    points = load_points(json_path)
+    told = {
+        "machine": machine(),
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+        "form": "compiled" if is_compiled() else "plain Python",
+    }
+    for kind in ("ours", "apache") if apache else ("ours",):
+        for curve in CURVES:
+            if names and curve.name not in names:
+                continue
+            points = [point for point in points if (point.curve, point.server) != (curve.name, kind)]
+            with tempfile.TemporaryDirectory(prefix="mqgateway-curves-") as folder:
+                for point in Sweep(kind, seconds, Path(folder)).points(
+                    replace(curve, steps=curve.steps[:steps])
+                ):
+                    console.print(point)
+                    points.append(point)
+            if json_path:
+                given = [asdict(point) for point in points]
+                Path(json_path).write_text(json.dumps({**told, "points": given}, indent=1) + "\n")
+    if page_path:
+        drawing = Path(page_path).with_name("curves.svg")
+        drawing.write_text(picture(panels(points)))
+        write_section(Path(page_path), "cost curves", section(points, told, drawing.name))
+
+
+def load_points(path: str | None) -> list[Point]:
+    """The points that a file has; none where there is no file."""
+    if path is None or not Path(path).exists():
+        return []
+    return [Point(**point) for point in json.loads(Path(path).read_text())["points"]]
+
+
+if __name__ == "__main__":
+    main()

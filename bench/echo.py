@@ -1,0 +1,91 @@
+"""A server that knows nothing but to answer: `python -m bench.echo PORT`, the floor under every send.
+
+It stands for name server and broker of one topic after the other, on the reactor that brokers run on, and
+answers a send with the same few bytes each time. Of a send's header only the number of the request is read.
+What is left of a broker's cost above this one is what a broker does.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.protocol import Factory, Protocol
+
+from gateway.cli.run import the_reactor
+from gateway.codec.codes import RequestCode
+from gateway.codec.command import RemotingCommand, decode_command, encode_response
+from gateway.codec.frame import FrameCutter
+
+HOST = "127.0.0.1"
+OPAQUE = b'"opaque":'
+SENDS = (b'{"code":310,', b'{"code":320,')
+"""SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE, as the standard's clients write them: the code comes first."""
+ENDLESS = 2**60
+
+
+class Echo(Protocol):
+    """One connection."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._cutter = FrameCutter()
+
+    def dataReceived(self, data: bytes) -> None:
+        """Answer all requests of a read at once."""
+        answers = [answer(payload, self._port) for payload in self._cutter.feed(data)]
+        self.transport.write(b"".join(answers))  # type: ignore[union-attr]
+
+
+_SENT = {"msgId": "7F0000010000000000000000000000000000", "queueId": "0", "queueOffset": "0"}
+_STANDS_FOR_OPAQUE = 1_234_567_890
+_SENT_HEADER = encode_response(RemotingCommand(0, opaque=_STANDS_FOR_OPAQUE), 0, _SENT, b"", None)[8:]
+_BEFORE, _AFTER = _SENT_HEADER.split(b"%d" % _STANDS_FOR_OPAQUE)
+
+
+def answer(payload: bytes, port: int) -> bytes:
+    """The answer to a request, as a frame; none to one that wants none."""
+    if payload.startswith(SENDS, 4):
+        begin = payload.find(OPAQUE) + len(OPAQUE)
+        end = begin
+        while 48 <= payload[end] <= 57:  # a digit
+            end += 1
+        header = _BEFORE + payload[begin:end] + _AFTER
+        return (4 + len(header)).to_bytes(4, "big") + len(header).to_bytes(4, "big") + header
+    command = decode_command(payload)
+    if command.is_oneway or command.is_response:
+        return b""
+    other = OTHERS.get(command.code)
+    fields, body = other(port) if other is not None else (None, b"")
+    return encode_response(command, 0, fields, body, None)
+
+
+def _route(port: int) -> tuple[dict[str, str] | None, bytes]:
+    queue = {"brokerName": "echo", "perm": 6, "readQueueNums": 4, "writeQueueNums": 4, "topicSysFlag": 0}
+    broker = {"cluster": "echo", "brokerName": "echo", "brokerAddrs": {"0": f"{HOST}:{port}"}}
+    route = {"queueDatas": [queue], "brokerDatas": [broker], "filterServerTable": {}}
+    return None, json.dumps(route).encode()
+
+
+def _end(port: int) -> tuple[dict[str, str] | None, bytes]:
+    return {"offset": str(ENDLESS)}, b""
+
+
+OTHERS: dict[int, Callable[[int], tuple[dict[str, str] | None, bytes]]] = {
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: _route,
+    RequestCode.GET_MAX_OFFSET: _end,
+}
+"""What is answered with more than success."""
+
+
+def main(port: int) -> None:
+    """Serve until the process is ended."""
+    reactor: Any = the_reactor()
+    factory = Factory.forProtocol(lambda: Echo(port))  # type: ignore[arg-type]
+    reactor.listenTCP(port, factory, 50, HOST)
+    print("ready", flush=True)
+    reactor.run()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,81 @@
+"""What a server uses while nobody asks it for anything: alone, with consumers that wait, with connections."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bench.measure import usage
+from bench.report import Sample
+from bench.rows import Row
+from compat_tests.servers import Server
+
+START_SETTLES_SECONDS = 15
+"""After a start Apache's broker keeps a core busy for ten seconds."""
+CLIENTS_SETTLE_SECONDS = 10
+
+
+def watch_at_rest(row: Row, server: Server, *, counts: bool) -> Sample:
+    """CPU in percent of a core over `row.amount` seconds and memory at their end.
+
+    The run that does not count only lets a server come to rest after its start.
+    """
+    if not counts:
+        time.sleep(START_SETTLES_SECONDS)
+        return Sample()
+    if row.work == "rest":
+        return _watch(row, server)
+    with idle_clients(row.work.removeprefix("idle-"), row.threads, server) as clients:
+        time.sleep(CLIENTS_SETTLE_SECONDS)
+        sample = _watch(row, server)
+        still = clients.count()
+    return Sample(cpu_percent=sample.cpu_percent, resident_mb=sample.resident_mb, failed=row.threads - still)
+
+
+def _watch(row: Row, server: Server) -> Sample:
+    before, began = usage(server.pids), time.monotonic()
+    time.sleep(row.amount)
+    after, took = usage(server.pids), time.monotonic() - began
+    used = after.cpu_seconds - before.cpu_seconds
+    return Sample(cpu_percent=used / took * 100, resident_mb=after.resident_bytes / 1e6)
+
+
+class Clients:
+    """Idle clients in a process of their own; see `bench.idle`."""
+
+    def __init__(self, process: "subprocess.Popen[str]", said: list[str]) -> None:
+        self._process = process
+        self._said = said
+
+    def count(self) -> int:
+        """How many of them a server still serves."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return self.answer("served")
+
+    def answer(self, name: str) -> int:
+        """The number that the process tells next under that name."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._said.append(line)
+            if line.startswith("{") and name in (told := json.loads(line)):
+                return int(told[name])
+        raise RuntimeError(f"the idle clients ended:\n{''.join(self._said[-20:])}")
+
+
+@contextmanager
+def idle_clients(what: str, count: int, server: Server) -> Iterator[Clients]:
+    """Open so many `consumers` or `connections`, which stay until this is left."""
+    command = [sys.executable, "-m", "bench.idle", what, str(count)]
+    command += [server.namesrv_address, server.broker_address]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+        clients = Clients(process, [])
+        try:
+            clients.answer("ready")
+            yield clients
+        finally:
+            process.kill()

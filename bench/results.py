@@ -1,0 +1,88 @@
+"""Results in a file: rows measured at different times are put together; one measured again is replaced."""
+
+import json
+import subprocess
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.report import Comparison, Sample
+from bench.rows import ROWS
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class Starts:
+    """Seconds from the start of each server until it serves, on defaults; empty where none was measured."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    date: str = ""
+
+
+@dataclass
+class Results:
+    """Everything that was measured; rows of compiled servers are kept beside those of plain Python."""
+
+    comparisons: dict[tuple[str, bool], Comparison] = field(default_factory=dict)
+    starts: dict[bool, Starts] = field(default_factory=dict)
+
+    def add(self, comparison: Comparison) -> None:
+        """Take in a row; what was known of it before is forgotten."""
+        self.comparisons[comparison.row.name, comparison.is_compiled] = comparison
+
+    def of(self, is_compiled: bool) -> list[Comparison]:
+        """What was measured in one of the two forms, in the table's order."""
+        keys = [(row.name, is_compiled) for row in ROWS]
+        return [self.comparisons[key] for key in keys if key in self.comparisons]
+
+
+def load_results(path: Path) -> Results:
+    """What a file holds, nothing when there is none; rows that are known no more are left out."""
+    results = Results()
+    if not path.exists():
+        return results
+    told = json.loads(path.read_text())
+    rows = {row.name: row for row in ROWS}
+    for one in told["rows"]:
+        if one["row"] in rows:
+            comparison = Comparison(
+                rows[one["row"]],
+                [Sample(**sample) for sample in one["ours"]],
+                [Sample(**sample) for sample in one["apache"]],
+                one["machine"],
+                one["date"],
+                one["commit"],
+                one["compiled"],
+            )
+            results.add(comparison)
+    for form, starts in told["starts"].items():
+        results.starts[form == "compiled"] = Starts(**starts)
+    return results
+
+
+def save_results(path: Path, results: Results) -> None:
+    """Write everything to a file."""
+    rows: list[dict[str, Any]] = [
+        {
+            "row": one.row.name,
+            "title": one.row.title,
+            "compiled": one.is_compiled,
+            "date": one.date,
+            "commit": one.commit,
+            "machine": one.machine,
+            "ours": [asdict(sample) for sample in one.ours],
+            "apache": [asdict(sample) for sample in one.apache],
+        }
+        for is_compiled in (False, True)
+        for one in results.of(is_compiled)
+    ]
+    starts = {"compiled" if form else "plain": asdict(one) for form, one in results.starts.items()}
+    path.write_text(json.dumps({"starts": starts, "rows": rows}, indent=1) + "\n")
+
+
+def commit() -> str:
+    """The short name of the commit that is checked out; a dash outside of a clone."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    return said.stdout.strip() or "-"

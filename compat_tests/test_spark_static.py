@@ -1,0 +1,133 @@
+"""Static topics read as Spark's driver and tasks read them, without Spark: from servers of both kinds, while
+`mqadmin` moves their queues. What comes is what the official consumer gets: its queues, its offsets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+
+from compat_tests.artifacts import CURRENT
+from compat_tests.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
+from compat_tests.mqadmin import Mqadmin
+from compat_tests.peers import Peers
+from compat_tests.processes import wait_until
+from compat_tests.test_static import BROKERS, EVERYWHERE, started
+from engine.options import TlsOptions
+from pipeline.brokers import Brokers
+from pipeline.columns import Place
+from pipeline.planning import Range
+from pipeline.pushdown import Narrowing
+from pipeline.query import Query
+from pipeline.reading import RangeReader
+from pipeline.request import read_request
+from pipeline.rows import Rows
+
+TOPIC, QUEUES, EACH, BLOCK = "StaticRows", 2, 5, 10_000
+Row = tuple[str, int, int, str]
+"""Broker, queue, offset, body."""
+
+
+class Reading:
+    """One driver for the whole time, and tasks."""
+
+    def __init__(self, namesrv: str) -> None:
+        self._given = {"nameServer": namesrv, "topic": TOPIC}
+        self._request = read_request({**self._given, "startingOffsets": "earliest"}, is_stream=True)
+        self._brokers = Brokers(self._request.options, TlsOptions())
+        self._stream = Query(self._request, self._brokers)
+        self._end = self._stream.initial()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._brokers.close()
+
+    def micro_batch(self) -> list[Row]:
+        """What came since the last one."""
+        start, self._end = self._end, self._stream.next_end(self._end, 0)
+        return self._rows(self._stream.stream(start, self._end))
+
+    def batch(self) -> list[Row]:
+        """Everything, in more tasks than there are queues."""
+        request = read_request({**self._given, "minPartitions": "5"}, is_stream=False)
+        return self._rows(Query(request, self._brokers).batch(Narrowing()))
+
+    def _rows(self, ranges: list[Range]) -> list[Row]:
+        reader = RangeReader(self._request, TlsOptions())
+        try:
+            return sorted(row for one in ranges for part in reader.batches(one, _made) for row in part)
+        finally:
+            reader.close()
+
+
+def _made(rows: Rows, place: Place) -> list[Row]:
+    parts = zip(rows.heads, rows.bodies, strict=True)
+    return [(place.broker_name, head[3], head[5], body.decode()) for head, body in parts]
+
+
+@contextmanager
+def commands(peers: Peers, kind: str) -> Iterator[tuple[str, Callable[..., str]]]:
+    """Three brokers, by their name server's address, and what runs a command of `mqadmin` on them."""
+    with ExitStack() as stack:
+        folder = peers.work / f"spark-static-{kind}-{time.time_ns()}"
+        namesrv = stack.enter_context(started(kind, folder)).namesrv
+        admin = Mqadmin(peers.runtime)
+        stack.callback(admin.close)
+
+        def run(*command: str) -> str:
+            return admin.run(*command, "-n", namesrv).out
+
+        def are_there() -> bool:
+            listed = run("clusterList")
+            return all(name in listed for name in BROKERS)
+
+        wait_until(are_there, 40, "all brokers have registered")
+        yield namesrv, run
+
+
+def send(driver: Driver, namesrv: str, turn: int) -> list[Row]:
+    """To each queue, by a producer that has not seen the topic before; what readers are to get."""
+    sent = []
+    with Producer(driver, namesrv, f"StaticRowSenders{turn}") as producer:
+        wanted = [Queue(TOPIC, EVERYWHERE, number) for number in range(QUEUES)]
+        wait_until(lambda: _queues(producer) == wanted, 30, "the topic has a route")
+        for queue in wanted:
+            bodies = [f"{turn}-{queue.queue_id}-{number}" for number in range(EACH)]
+            producer.send_to(queue, [message(TOPIC, body) for body in bodies])
+            begin = turn * BLOCK
+            sent += [(EVERYWHERE, queue.queue_id, begin + at, body) for at, body in enumerate(bodies)]
+    return sent
+
+
+def _queues(producer: Producer) -> list[Queue]:
+    try:
+        return sorted(producer.queues(TOPIC))
+    except ClientError:
+        return []
+
+
+def official(driver: Driver, namesrv: str, count: int) -> list[Row]:
+    """What the official consumer gets."""
+    options = {"subscriptions": {TOPIC: "*"}, "listener": "ordered", "model": "CLUSTERING"}
+    options["from"] = "CONSUME_FROM_FIRST_OFFSET"
+    with PushConsumer(driver, namesrv, "StaticRowReaders", **options) as consumer:
+        found = consumer.collect(count)
+    return [(one.broker_name, one.queue_id, one.queue_offset, one.body) for one in found]
+
+
+def test_rows_are_those_of_the_official_consumer(kind: str, peers: Peers) -> None:
+    """Before a move and after two; in batches, and in a stream whose driver lives on."""
+    driver, expected = peers.driver(CURRENT), []
+    with commands(peers, kind) as (namesrv, run), ExitStack() as stack:
+        run("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", str(QUEUES))
+        reading = None
+        for turn, broker in enumerate(("", "broker-b", "broker-c")):
+            if broker:
+                run("remappingStaticTopic", "-t", TOPIC, "-b", broker)
+            sent = send(driver, namesrv, turn)
+            if reading is None:
+                reading = stack.enter_context(closing(Reading(namesrv)))
+            expected += sent
+            assert reading.micro_batch() == sorted(sent)
+            assert reading.batch() == sorted(expected)
+        assert sorted(official(driver, namesrv, len(expected))) == sorted(expected)

@@ -1,0 +1,88 @@
+"""Static topics: their queues move to another broker, and neither a batch nor a stream notices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from compat_tests.processes import free_ports
+from compat_tests.raw import RawConnection
+from compat_tests.servers import HOST, our_broker
+from engine.mapping.mappings import TopicMapping
+from engine.mapping.pieces import Piece
+from gateway.codec.codes import RequestCode
+from spark_tests.broker import Broker
+from spark_tests.test_stream import once, stream
+
+TOPIC, QUEUE, BLOCK = "moving", 0, 10_000
+EVERYWHERE = "__syslo__global__"
+
+
+class Moving:
+    """A static topic with one queue, which begins on broker-a as the queue 1 there."""
+
+    def __init__(self, addresses: dict[str, str]) -> None:
+        self._addresses = addresses
+        self._pieces = [Piece(0, 1, "broker-a", 0)]
+        self._tell()
+
+    def move(self, to: str) -> None:
+        """What `mqadmin remappingStaticTopic` does."""
+        last = self._pieces[-1]
+        self._pieces.append(Piece(last.gen + 1, 1, to, last.logic_offset + BLOCK))
+        self._tell()
+
+    def send(self, *bodies: str) -> None:
+        """To the broker that leads."""
+        fields = {"a": "fillers", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0"}
+        with RawConnection(self._addresses[self._pieces[-1].broker_name]) as connection:
+            for body in bodies:
+                answer = connection.ask(RequestCode.SEND_MESSAGE_V2, fields | {"m": "false"}, body.encode())
+                assert answer is not None and answer.code == 0, answer
+
+    def _tell(self) -> None:
+        for name, address in self._addresses.items():
+            mapping = TopicMapping(TOPIC, name, 1, len(self._pieces))
+            if any(piece.broker_name == name for piece in self._pieces):
+                mapping.queues[QUEUE] = self._pieces
+            fields = {"topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": "8", "writeQueueNums": "8"}
+            fields |= {"perm": "6", "topicFilterType": "SINGLE_TAG", "order": "false"}
+            body = json.dumps(mapping.to_json()).encode()
+            with RawConnection(address) as connection:
+                answer = connection.ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, fields, body)
+            assert answer is not None and answer.code == 0, answer
+
+
+@pytest.fixture
+def moving(broker: Broker, tmp_path: Path) -> Iterator[Moving]:
+    port = free_ports((-2, 0, 1))
+    other = our_broker(tmp_path / "broker-b", port, broker.namesrv, {"brokerName": "broker-b"})
+    other.start()
+    try:
+        yield Moving({"broker-a": broker.server.broker_address, "broker-b": f"{HOST}:{port}"})
+    finally:
+        other.kill9()
+
+
+def rows(frame: DataFrame) -> list[tuple[str, int, int, str]]:
+    chosen = frame.select("brokerName", "queueId", "queueOffset", "body").orderBy("queueOffset")
+    return [(row.brokerName, row.queueId, row.queueOffset, row.body.decode()) for row in chosen.collect()]
+
+
+def test_a_queue_moves(spark: SparkSession, broker: Broker, moving: Moving, tmp_path: Path) -> None:
+    moving.send("a0", "a1")
+    first = [(EVERYWHERE, 0, 0, "a0"), (EVERYWHERE, 0, 1, "a1")]
+    last = [(EVERYWHERE, 0, BLOCK, "b0"), (EVERYWHERE, 0, BLOCK + 1, "b1")]
+    [batch] = once(stream(spark, broker, TOPIC), tmp_path)
+    assert batch["sources"][0]["endOffset"] == {TOPIC: {EVERYWHERE: {"0": 2}}}
+    moving.move("broker-b")
+    moving.send("b0", "b1")
+    [batch] = once(stream(spark, broker, TOPIC), tmp_path)
+    assert batch["numInputRows"] == 2
+    assert rows(spark.read.parquet(str(tmp_path / "out"))) == first + last
+    given = {"nameServer": broker.namesrv, "topic": TOPIC, "minPartitions": "4"}
+    assert rows(spark.read.format("rocketmq").options(**given).load()) == first + last

@@ -1,0 +1,43 @@
+"""Long work in steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.clock import ManualClock
+from engine.steps import Steps, run, run_for
+
+
+def count(done: list[int], most: int, clock: ManualClock | None = None) -> Steps[int]:
+    for number in range(most):
+        done.append(number)
+        if clock is not None:
+            clock.advance(4)
+        yield
+    return sum(done)
+
+
+def test_all_of_it_in_one_go() -> None:
+    done: list[int] = []
+    assert run(count(done, 4)) == 6
+    assert done == [0, 1, 2, 3]
+
+
+def test_who_goes_on_for_a_while_gives_way_then() -> None:
+    done: list[int] = []
+    clock = ManualClock()
+    steps = count(done, 7, clock)
+    rounds = []
+    while not run_for(steps, clock, 0.01):
+        rounds.append(len(done))
+    assert rounds == [3, 6]
+    assert len(done) == 7
+
+
+def test_what_fails_fails_where_it_is_done() -> None:
+    def fails() -> Steps[None]:
+        yield
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        run(fails())
