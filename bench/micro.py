@@ -195,7 +195,8 @@ class Server:
             worker=InlineWorker(),
         )
         service.start()
-        self._transport: Any = StringTransport()  # type: ignore[no-untyped-call]
+        make_transport: Any = StringTransport
+        self._transport = make_transport()
         self._connection = reactor.listening[MAIN_PORT].buildProtocol(self._transport.getPeer())
         self._connection.makeConnection(self._transport)
 

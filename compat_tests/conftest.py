@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from compat_tests.artifacts import CLIENT_VERSIONS
+from compat_tests.official import table
+from compat_tests.official.results import Results
 from compat_tests.overlap import Overlap, kind_of
 from compat_tests.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
 from compat_tests.runtime import choose
 
 TEST_SECONDS = 300
 PEERS = pytest.StashKey[Peers]()
+OFFICIAL = pytest.StashKey[Results]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -117,6 +120,15 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say what is asked for; where clients really run is said when they start."""
     wish = config.getoption("--runtime")
     return f"compat: server={config.getoption('--server')} runtime={wish} CI={os.environ.get('CI', '')}"
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """After a run with Apache's own tests: all of them, and what came of each."""
+    results = config.stash.get(OFFICIAL, None)
+    if results is not None:
+        terminalreporter.section("Apache's own integration tests, against this server")
+        for line in table.of_a_run(results):
+            terminalreporter.write_line(line)
 
 
 def print_line(config: pytest.Config, line: str) -> None:

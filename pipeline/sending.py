@@ -7,6 +7,7 @@ has one batch under way at a time. A batch that was not acknowledged is sent aga
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from twisted.internet.defer import Deferred
+
 from engine.clock import SystemClock
 from engine.message import java_hash
 from engine.options import TlsOptions
@@ -22,13 +25,17 @@ from gateway.client.batches import element_size
 from gateway.client.errors import ClientError
 from gateway.client.loop import Loop
 from gateway.client.message import Message, SendResult, SendStatus
+from gateway.client.namespaces import with_namespace
 from gateway.client.producer import Producer
 from gateway.codec.bodies import MessageQueue
 from pipeline.brokers import Patience, client_settings, new_producer_client
 from pipeline.errors import SinkError
 from pipeline.options import SinkOptions
 from pipeline.outgoing import SPARK_ID, as_message, as_millis, goes_alone
+from pipeline.statics import static_queues
 from pipeline.verdicts import Places
+
+log = logging.getLogger(__name__)
 
 _INT_MAX = 2**31 - 1
 
@@ -62,6 +69,7 @@ class TaskSender:
         self._producer = self._loop.do(lambda: self._new_producer(settings))
         self._loop.call(self._producer.start)
         self._queues: dict[str, list[MessageQueue]] = {}
+        self._topics: set[str] = set()
         self._waiting: dict[Hashable, _Waiting] = {}
         self._under: deque[Under] = deque()
         self._clock = SystemClock()
@@ -78,6 +86,8 @@ class TaskSender:
         options = self._options
         for row in rows:
             message = as_message(row, options.topic)
+            if message.topic not in self._topics:
+                self._look_at(message.topic)
             if options.pace_column:
                 self._keep_pace(row[options.pace_column])
             if self._key is not None:
@@ -126,6 +136,18 @@ class TaskSender:
         if rest > 0:
             self.finish()
             self._pause.wait(rest / 1000)
+
+    def _look_at(self, topic: str) -> None:
+        """Refuse a static topic: its queues are not the brokers', to which the sends would go."""
+        full = with_namespace(self._options.namespace, topic)
+        try:
+            self._loop.call(lambda: Deferred.fromCoroutine(self._client.update_route(full)))
+        except ClientError as error:
+            log.info("the route of %s is not known, which its first send finds out too: %s", topic, error)
+        route = self._client.routes.route(full)
+        if route is not None and static_queues(full, route):
+            raise SinkError(f"{topic} is a static topic, which the sink cannot write to; use another topic")
+        self._topics.add(topic)
 
     def _queue_for(self, message: Message, value: Any) -> MessageQueue:
         queues = self._queues.get(message.topic)

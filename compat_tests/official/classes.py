@@ -73,6 +73,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """What runs, by package: classes of a package share a JVM. The packages that take longest come first."""
 
+LONG = ("client.consumer.pop.PopPriorityIT",)
+"""What has a JVM to itself, because it takes minutes."""
+
 CLASSES = tuple(f"{package}.{name}" for package, names in GROUPS.items() for name in names)
 """What runs, as names below :data:`PACKAGE`."""
 

@@ -43,7 +43,8 @@ class TestJvm:
             "java.io.tmpdir": str(folder),
         }
         options = [f"-D{name}={value}" for name, value in properties.items()]
-        self._process: Process = runtime.java("official", prepare(), [*JVM, *options, MAIN])
+        # Without an archive: mocks change classes while it runs.
+        self._process: Process = runtime.run(["java", *JVM, *options, "-cp", prepare(), MAIN])
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

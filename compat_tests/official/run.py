@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compat_tests.official.classes import GROUPS
+from compat_tests.official.classes import GROUPS, LONG
 from compat_tests.official.lane import Lane, prepare
 from compat_tests.official.results import FAILED, WHOLE_CLASS, Outcomes, Results, better
 from compat_tests.runtime import Runtime
@@ -41,9 +41,13 @@ class OfficialRun:
         for package, classes in GROUPS.items():
             wanted = [f"{package}.{name}" for name in classes]
             wanted = [name for name in wanted if chosen is None or name in chosen]
-            if wanted:
-                self._work.append(Work([(name, []) for name in wanted]))
-                self._settled |= {name: Future() for name in wanted}
+            self._settled |= {name: Future() for name in wanted}
+            for share in (
+                [name for name in wanted if name in LONG],
+                [name for name in wanted if name not in LONG],
+            ):
+                if share:
+                    self._work.append(Work([(name, []) for name in share]))
         self._lanes = [Lane(kind, runtime, folder / f"lane-{number}") for number in range(lanes)]
         self._changed = threading.Condition()
         self._open = len(self._settled)

@@ -41,6 +41,20 @@ def text() -> str:
     return "\n".join(["", *lines, ""])
 
 
+def of_a_run(results: Results) -> list[str]:
+    """All classes, and what came of each in one run."""
+    lines = [f"{_sum(results)} methods passed, in one of three tries"]
+    for name in sorted([*CLASSES, *NOT_HERE]):
+        outcomes = results.classes.get(name, {})
+        again = [f"{method} (try {one.tries})" for method, one in sorted(outcomes.items()) if one.tries > 1]
+        told = [f"cannot apply: {NOT_HERE[name]}"] if name in NOT_HERE else []
+        told += [_cell(outcomes)] if _ran(outcomes) else []
+        told += [_remark({}, outcomes)]
+        told += [f"tried again: {', '.join(again)}"] if again else []
+        lines.append(f"{name}: {'; '.join(one for one in told if one) or 'did not run'}")
+    return lines
+
+
 def _ran(outcomes: Outcomes) -> int:
     return sum(outcome.result not in (IGNORED, INSIDE) for outcome in outcomes.values())
 

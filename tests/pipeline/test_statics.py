@@ -13,15 +13,18 @@ from gateway.client.errors import BrokerError, NoBroker
 from gateway.codec.bodies import MessageQueue, TopicRouteData
 from pipeline.brokers import Brokers
 from pipeline.columns import Place
+from pipeline.errors import SinkError
 from pipeline.offsets import as_tree
+from pipeline.options import SinkOptions
 from pipeline.planning import Range
 from pipeline.pushdown import Narrowing
 from pipeline.query import Query
 from pipeline.reading import RangeReader
 from pipeline.request import read_request
 from pipeline.rows import Rows
+from pipeline.sending import TaskSender
 from pipeline.statics import is_static, leader, static_queues
-from tests.gateway.client.cluster import NAMESRV, queue_of
+from tests.gateway.client.cluster import NAMESRV, queue_of, topics_asked_for
 from tests.gateway.client.facing import faced
 from tests.pipeline.moving import BLOCK, QUEUE, TOPIC, Moving
 
@@ -170,3 +173,17 @@ def test_a_broker_that_leads_no_more_says_so(moving: Moving) -> None:
     with pytest.raises(BrokerError, match="501"):
         brokers.max_offsets([MessageQueue(TOPIC, "broker-b", 0)])
     brokers.close()
+
+
+def test_the_sink_refuses_static_topics(moving: Moving) -> None:
+    """Also the topic of a row; others of the same task are looked at once, and once by the producer."""
+    sender = TaskSender(SinkOptions(name_server=NAMESRV), TlsOptions())
+    moving.cluster.make_topic("T")
+    asked = topics_asked_for(moving.cluster)
+    sender.send([{"topic": "T", "body": "1"}, {"topic": "T", "body": "2"}])
+    with pytest.raises(SinkError, match="Static is a static topic, which the sink cannot write to"):
+        sender.send([{"topic": TOPIC, "body": "3"}])
+    sender.finish()
+    sender.close()
+    assert sorted(asked()) == [TOPIC, "T", "T"]
+    assert sorted(moving.cluster.everything("T")) == [b"1", b"2"]

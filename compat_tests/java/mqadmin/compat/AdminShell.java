@@ -55,6 +55,7 @@ public final class AdminShell {
             System.setErr(errors);
             answers.println(answer);
         }
+        System.setSecurityManager(null);
         Runtime.getRuntime().halt(0);
     }
 

@@ -1,0 +1,27 @@
+"""Instructions are counted the same each time, and whole sends and pulls are served."""
+
+from pathlib import Path
+
+from bench.micro import TOGETHER, Work, instructions, measured, section, whole_work
+
+
+def test_twice_the_work_is_twice_the_instructions() -> None:
+    def work(times: int) -> None:
+        for _ in range(times):
+            sum((1, 2))
+
+    ten, twenty, thirty = (instructions(lambda times=times: work(times)) for times in (10, 20, 30))  # type: ignore[misc]
+    assert thirty - twenty == twenty - ten > 0
+
+
+def test_preparing_is_not_measured() -> None:
+    done: list[str] = []
+    step = measured(Work("one", 2, lambda: done.append("do"), lambda: done.append("prepare")), 2)
+    assert done == ["prepare", "do"] * 3
+    assert 0 < step.instructions < 20
+
+
+def test_sends_and_pulls_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
+    steps = [measured(work, 1) for work in whole_work(tmp_path)]
+    assert [step.name for step in steps] == ["a whole send", f"a whole pull of {TOGETHER} messages"]
+    assert "| a whole send |" in "\n".join(section(steps, 1))
