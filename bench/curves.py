@@ -62,7 +62,7 @@ CURVES = (
     Curve("topics", "topics, of one queue", (1, 64, 256, 1_000, 10_000)),
     Curve("queues", "queues of the topic", (1, 8, 64, 512, 4_096)),
     Curve("size", "bytes of a message", (128, 1_024, 8_192, 65_536, 262_144, 1_048_576)),
-    Curve("log", "GB of log", (0, 0.25, 1, 2)),
+    Curve("log", "GB of log", (0.01, 0.25, 1, 2)),
 )
 FIGURES = (
     ("per_second", "messages/s"),
@@ -146,20 +146,20 @@ class Sweep:
     def _log(self, curve: Curve) -> Iterator[Point]:
         server, there = self._server(), 0.0
         for number, gigabytes in enumerate(curve.steps):
-            if gigabytes > there:
-                fill(server.store_dir, gigabytes - there)
-                there = gigabytes
+            fill(server.store_dir, gigabytes - there)
+            there = gigabytes
             with ExitStack() as servers:
                 ready = self._started(servers, server)
                 yield self._point(curve, gigabytes, self._row, server, ready, number)
 
 
 def fill(store: Path, gigabytes: float) -> None:
-    """Put messages of 1 KB into a store whose server does not run."""
+    """Put messages of 1 KB into a store whose server does not run.
+
+    A new store gets files of the standard's lengths, and a server keeps the lengths that it finds.
+    """
     rounds = int(gigabytes * 1e9 / RECORD_BYTES / STORE_FILL_QUEUES)
-    # Files of one log are equally long, as whoever began it chose.
-    length = next((store / "commitlog").iterdir()).stat().st_size
-    command = [sys.executable, "-m", "bench.store_fill", str(store), "--log", str(length)]
+    command = [sys.executable, "-m", "bench.store_fill", str(store)]
     command += ["--queues", str(STORE_FILL_QUEUES), "--rounds", str(rounds)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
