@@ -7,7 +7,6 @@ configuration. Programs are compiled once for each set and each state of their s
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import shutil
@@ -37,11 +36,8 @@ OPENS = (
 )
 """What the standard's Java code needs opened on Java 17."""
 
-SMALL_JVM = (
-    *("-XX:+UseSerialGC", "-Xmx256m", "-XX:TieredStopAtLevel=1", *OPENS),
-    "-Drocketmq.client.rebalance.waitInterval=5000",
-)
-"""Options of client JVMs: quick to start, small; queues are shared out anew every 5 s, not every 20."""
+SMALL_JVM = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:TieredStopAtLevel=1", *OPENS)
+"""Options of client JVMs: quick to start, small."""
 
 
 def cache_folder() -> Path:
@@ -72,23 +68,14 @@ def program(folder: str, name: str, version: str = CURRENT) -> str:
     """The class path of one of our Java programs (``java/<folder>``), compiled against a jar set."""
     sources = sorted((JAVA / folder).rglob("*.java"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    target = cache_folder() / "programs" / f"{folder}-{name}-{version}-{digest}.jar"
+    target = cache_folder() / "classes" / f"{folder}-{name}-{version}-{digest}"
     if not target.exists():
-        aside = target.with_name(f"{target.stem}.{os.getpid()}")
+        aside = target.with_name(f"{target.name}.{os.getpid()}")
         command = ["javac", "-nowarn", "-Xlint:-options", "--release", "8", "-encoding", "UTF-8"]
         command += ["-d", str(aside), "-cp", class_path(name, version), *map(str, sources)]
         _run(command)
-        # Packed, because a JVM archives classes of jars only.
-        Path(shutil.make_archive(str(aside), "zip", aside)).rename(target)
-        shutil.rmtree(aside)
+        _move_into_place(aside, target)
     return f"{target}:{class_path(name, version)}"
-
-
-@functools.cache
-def java_version() -> str:
-    """The Java of this machine, to the build."""
-    told = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=60, check=True)
-    return told.stderr
 
 
 def go_program(folder: str) -> Path:

@@ -31,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "overlap: waits a lot, so runs beside others of its kind")
     config.addinivalue_line("markers", "alone: has little time, so comes when what overlaps is done")
+    config.addinivalue_line("markers", "long: left out of the test command, so that it ends in time")
     config.addinivalue_line("markers", "both_servers: needs both servers")
     config.addinivalue_line("markers", "every_variant: also with the binary header form and with TLS")
 

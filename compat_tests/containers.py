@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compat_tests.archives import Archive
 from compat_tests.artifacts import cache_folder
 from compat_tests.processes import start_logged, stop, wait_until
 
@@ -48,26 +47,16 @@ class DockerRuntime:
             command = ["run", "--detach", "--rm", "--init", "--network", "host", "--name", self._name]
             command += ["--volume", f"{cache}:{cache}:ro", "--volume", f"{work}:{work}", IMAGE]
             self._engine.run(*command)
-            self._java = self._engine.run("exec", self._name, "sh", "-c", "java -version 2>&1")
         except BaseException:
             self._engine.close()
             raise
 
-    def java(
-        self, name: str, class_path: str, arguments: Sequence[str], env: Mapping[str, str] | None = None
-    ) -> ContainedProcess:
-        """Start ``java`` in the same way; the classes of a program of that name come from an archive."""
-        archive = Archive(name, class_path, self._java, self._work)
-        command = ["java", *archive.options(), f"-Duser.home={self._work}", "-cp", class_path, *arguments]
-        return self._start(command, env, archive)
+    def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> ContainedProcess:
+        """Start ``java ARGUMENTS`` in the same way."""
+        return self.run(["java", f"-Duser.home={self._work}", *arguments], env)
 
     def run(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> ContainedProcess:
         """Start a program with pipes for input and output; errors go to the client log."""
-        return self._start(command, env, None)
-
-    def _start(
-        self, command: Sequence[str], env: Mapping[str, str] | None, archive: Archive | None
-    ) -> ContainedProcess:
         pid_file = self._work / f"client-{next(self._numbers)}.pid"
         call = ["exec", "--interactive", "--workdir", str(self._work)]
         for name, value in (env or {}).items():
@@ -80,7 +69,7 @@ class DockerRuntime:
                 stdout=subprocess.PIPE,
                 stderr=errors,
             )
-        return ContainedProcess(popen, self, pid_file, archive)
+        return ContainedProcess(popen, self, pid_file)
 
     def kill_inside(self, pid: int) -> None:
         """End a process of the container by its id there."""
@@ -97,22 +86,17 @@ class DockerRuntime:
 class ContainedProcess:
     """A client in the container; ``popen`` is the command that holds its pipes."""
 
-    def __init__(
-        self, popen: subprocess.Popen[bytes], runtime: DockerRuntime, pid_file: Path, archive: Archive | None
-    ) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], runtime: DockerRuntime, pid_file: Path) -> None:
         self.popen = popen
         self._runtime = runtime
         self._pid_file = pid_file
-        self._archive = archive
 
     def kill(self) -> None:
         """End the client, which ends the command that holds its pipes."""
         if self.popen.poll() is None:
             wait_until(lambda: self._pid_file.exists() and self._pid_file.read_text(), 10, "a pid file")
             self._runtime.kill_inside(int(self._pid_file.read_text()))
-        exit_code = self.popen.wait(30)
-        if self._archive:
-            self._archive.keep(exit_code)
+            self.popen.wait(30)
 
 
 class Engine:

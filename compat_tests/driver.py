@@ -6,10 +6,8 @@ whole run and serves any number of producers and consumers, from any number of t
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +23,8 @@ ANSWER_SECONDS = 60
 
 PATIENCE_SECONDS = 75
 """How long a consumer may take to receive what is there. A client whose heartbeat collides with another of
-its own pulls with a subscription that the broker does not know yet; only the next heartbeat mends it, which
-comes 30 s later, or 5 s from the driver in Java."""
+its own pulls with a subscription that the broker does not know yet; only the next heartbeat, 30 s later,
+mends it."""
 
 
 class ClientError(Exception):
@@ -135,7 +133,8 @@ class Driver:
 
     def _start(self, runtime: Runtime, properties: Mapping[str, str]) -> Process:
         options = [f"-D{name}={value}" for name, value in properties.items()]
-        return runtime.java("driver", program("driver", "client", self.version), [*SMALL_JVM, *options, MAIN])
+        arguments = [*SMALL_JVM, *options, "-cp", program("driver", "client", self.version), MAIN]
+        return runtime.java(arguments)
 
     @property
     def has_ended(self) -> bool:
@@ -169,9 +168,10 @@ class Driver:
         with self._lock:
             assert self._process.popen.stdin is not None
             self._process.popen.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             self._process.popen.wait(10)
-        self._process.kill()
+        except Exception:
+            self._process.kill()
         self._reader.join(10)
 
     def _read(self) -> None:

@@ -17,9 +17,9 @@ class Example:
     """One example program and what it prints; ended when left."""
 
     def __init__(self, runtime: Runtime, name: str, namesrv: str) -> None:
-        arguments = [*SMALL_JVM, f"{PACKAGE}.{name}"]
+        arguments = [*SMALL_JVM, "-cp", class_path("example"), f"{PACKAGE}.{name}"]
         self.name = name
-        self._process = runtime.java("example", class_path("example"), arguments, {"NAMESRV_ADDR": namesrv})
+        self._process = runtime.java(arguments, {"NAMESRV_ADDR": namesrv})
         self._output = bytearray()
         self._reader = threading.Thread(target=self._read, name=name, daemon=True)
         self._reader.start()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-import subprocess
 import threading
 from typing import NamedTuple
 
@@ -30,8 +28,8 @@ class Mqadmin:
     """One JVM with the official tools in it."""
 
     def __init__(self, runtime: Runtime) -> None:
-        arguments = [*SMALL_JVM, "-Djava.security.manager=allow", MAIN]
-        self._process: Process = runtime.java("mqadmin", program("mqadmin", "tools"), arguments)
+        arguments = [*SMALL_JVM, "-Djava.security.manager=allow", "-cp", program("mqadmin", "tools"), MAIN]
+        self._process: Process = runtime.java(arguments)
 
     def run(self, *command: str) -> Output:
         """Run one command and wait for its end; a command that hangs ends the JVM."""
@@ -54,8 +52,6 @@ class Mqadmin:
         """End the JVM."""
         if self._process.popen.stdin is not None:
             self._process.popen.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.popen.wait(10)
         self._process.kill()
 
 

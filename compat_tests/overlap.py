@@ -46,7 +46,7 @@ class Overlap:
         self._threads.shutdown(cancel_futures=True)
 
     def _run(self, item: Any) -> None:
-        arguments = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        arguments = dict(item.callspec.params)
         if "peer" in arguments:
             arguments["peer"] = self._peers.peer(*arguments["peer"])
         else:

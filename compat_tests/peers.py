@@ -84,7 +84,7 @@ class Peer:
         topic = self.name(what)
         maker = self._client()
         # Made on the brokers that have registered: Apache's may do so 10 seconds after it is up.
-        wait_until(lambda: self._broker_count(MODEL_TOPIC) == brokers, 60, "all brokers have registered")
+        wait_until(lambda: self._broker_count(MODEL_TOPIC) == brokers, 30, "all brokers have registered")
         maker.create_topic(topic, queues)
         wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")
         return topic

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from compat_tests.archives import Archive
-
 
 class Process(Protocol):
     """A started peer program: its pipes, and how it ends."""
@@ -19,22 +17,19 @@ class Process(Protocol):
     popen: subprocess.Popen[bytes]
 
     def kill(self) -> None:
-        """End the program at once, unless it has ended, and wait for its end."""
+        """End the program at once and wait for its end."""
         ...
 
 
 class LocalProcess:
-    """A program on this machine; a JVM may write an archive."""
+    """A program on this machine."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], archive: Archive | None = None) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
         self.popen = popen
-        self._archive = archive
 
     def kill(self) -> None:
         self.popen.kill()
-        exit_code = self.popen.wait(30)
-        if self._archive:
-            self._archive.keep(exit_code)
+        self.popen.wait(30)
 
 
 def stop(popen: subprocess.Popen[bytes], grace: float = 20) -> None:

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Protocol
 
 from compat_tests import containers
-from compat_tests.archives import Archive
-from compat_tests.artifacts import java_version
 from compat_tests.processes import LocalProcess, Process
 
 
@@ -27,10 +25,8 @@ class Runtime(Protocol):
         """Start a program with pipes for input and output; errors go to the client log."""
         ...
 
-    def java(
-        self, name: str, class_path: str, arguments: Sequence[str], env: Mapping[str, str] | None = None
-    ) -> Process:
-        """Start ``java`` in the same way; the classes of a program of that name come from an archive."""
+    def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
+        """Start ``java ARGUMENTS`` in the same way."""
         ...
 
     def close(self) -> None:
@@ -46,19 +42,12 @@ class LocalRuntime:
     def __init__(self, work: Path) -> None:
         self._work = work
 
-    def java(
-        self, name: str, class_path: str, arguments: Sequence[str], env: Mapping[str, str] | None = None
-    ) -> Process:
-        archive = Archive(name, class_path, java_version(), self._work)
-        command = ["java", *archive.options(), f"-Duser.home={self._work}", "-cp", class_path, *arguments]
-        return LocalProcess(self._start(command, env), archive)
+    def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
+        return self.run(["java", f"-Duser.home={self._work}", *arguments], env)
 
     def run(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
-        return LocalProcess(self._start(command, env))
-
-    def _start(self, command: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
         with (self._work / "clients.log").open("ab") as errors:
-            return subprocess.Popen(
+            popen = subprocess.Popen(
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -66,6 +55,7 @@ class LocalRuntime:
                 env={**os.environ, **(env or {})},
                 cwd=self._work,
             )
+        return LocalProcess(popen)
 
     def close(self) -> None:
         """Nothing runs but the clients, which their users end."""

@@ -15,8 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compat_tests.archives import Archive
-from compat_tests.artifacts import CURRENT, OPENS, class_path, java_version
+from compat_tests.artifacts import CURRENT, OPENS, class_path
 from compat_tests.processes import accepts, free_ports, start_logged, stop, wait_until
 
 HOST = "127.0.0.1"
@@ -49,10 +48,7 @@ APACHE_TEST_SETTINGS = {
 }
 """What only Apache's broker needs in tests: small files, patience on two busy cores, no idle running."""
 
-QUICK = ("-XX:TieredStopAtLevel=1",)
-"""What makes JVMs of tests quick to start, and slow in the long run."""
-NAMESRV_JVM = ("-Xms128m", "-Xmx256m", "-XX:+UseSerialGC")
-TEST_JVM = ("-Xms512m", "-Xmx1g", "-XX:+UseSerialGC", *QUICK)
+TEST_JVM = ("-Xms512m", "-Xmx1g", "-XX:+UseSerialGC")
 PRODUCTION_JVM = ("-Xms1g", "-Xmx2g", "-XX:+UseG1GC")
 """Two cores and a few gibibytes, with the collector that Apache's own start script chooses."""
 
@@ -61,16 +57,9 @@ class Part:
     """One server process: how it is started, when it is up, how it ends."""
 
     def __init__(
-        self,
-        command: list[str],
-        log: Path,
-        up_text: str,
-        addresses: list[str],
-        env: Settings,
-        archive: Archive | None = None,
+        self, command: list[str], log: Path, up_text: str, addresses: list[str], env: Settings
     ) -> None:
         self._command = command
-        self._archive = archive
         self._log = log
         self._up_text = up_text
         self._addresses = addresses
@@ -87,10 +76,7 @@ class Part:
         """Start the process and wait until it says that it is up and accepts connections."""
         began = self._log.stat().st_size if self._log.exists() else 0
         env = {**os.environ, **self._env}
-        program, *arguments = self._command
-        options = self._archive.options() if self._archive else []
-        command = [program, *options, *arguments]
-        self._popen = start_logged(command, self._log, env=env, cwd=self._log.parent)
+        self._popen = start_logged(self._command, self._log, env=env, cwd=self._log.parent)
         try:
             wait_until(lambda: self._is_up(began), START_SECONDS, f"{self._command[0]} is up")
         except (TimeoutError, RuntimeError) as failure:
@@ -102,8 +88,6 @@ class Part:
         """End the process in good order; does nothing when it has ended."""
         if self._popen is not None:
             stop(self._popen)
-            if self._archive:
-                self._archive.keep(self._popen.returncode)
             self._popen = None
 
     def kill9(self) -> None:
@@ -123,14 +107,15 @@ class Part:
         return self._up_text in said and all(accepts(address) for address in self._addresses)
 
 
-def apache_namesrv(folder: Path, port: int, *, production: bool = False) -> Part:
+def apache_namesrv(folder: Path, port: int) -> Part:
     """Apache's name server."""
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "namesrv.conf"
     config.write_text(f"listenPort={port}\nbindAddress={HOST}\n")
-    main = "org.apache.rocketmq.namesrv.NamesrvStartup"
-    jvm = NAMESRV_JVM if production else (*NAMESRV_JVM, *QUICK)
-    return _apache_part(folder, "namesrv", jvm, main, ["-c", str(config)], port)
+    jvm = ("-Xms128m", "-Xmx256m", "-XX:+UseSerialGC")
+    command = _apache_command(folder, jvm, "org.apache.rocketmq.namesrv.NamesrvStartup")
+    command += ["-c", str(config)]
+    return Part(command, folder / "namesrv.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
 
 
 def apache_broker(
@@ -156,10 +141,10 @@ def apache_broker(
     logback.write_text("<configuration/>")  # version 4 does not start without it
     config = folder / "broker.conf"
     config.write_text("".join(f"{name}={value}\n" for name, value in chosen.items()))
-    main = "org.apache.rocketmq.broker.BrokerStartup"
     jvm = PRODUCTION_JVM if production else TEST_JVM
-    arguments = ["-c", str(config), "-n", namesrv]
-    return _apache_part(folder, "broker", jvm, main, arguments, port, version=version)
+    command = _apache_command(folder, jvm, "org.apache.rocketmq.broker.BrokerStartup", version)
+    command += ["-c", str(config), "-n", namesrv]
+    return Part(command, folder / "broker.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
 
 
 def apache_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]) -> Part:
@@ -169,8 +154,9 @@ def apache_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Pa
     listed = f"brokerConfigPaths={':'.join(map(str, brokers))}\n" if brokers else ""
     config.write_text(f"listenPort={port}\nbindAddress={HOST}\n{listed}")
     main = "org.apache.rocketmq.container.BrokerContainerStartup"
-    arguments = ["-c", str(config), "-n", namesrv]
-    return _apache_part(folder, "container", TEST_JVM, main, arguments, port, jars="container")
+    command = _apache_command(folder, TEST_JVM, main, jars="container")
+    command += ["-c", str(config), "-n", namesrv]
+    return Part(command, folder / "container.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
 
 
 def our_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]) -> Part:
@@ -194,24 +180,15 @@ def contained_broker(kind: str, folder: Path, port: int, settings: Settings) -> 
     return config
 
 
-def _apache_part(
-    folder: Path,
-    name: str,
-    jvm: Sequence[str],
-    main: str,
-    arguments: Sequence[str],
-    port: int,
-    *,
-    version: str = CURRENT,
-    jars: str = "server",
-) -> Part:
-    """A process of Apache's; one that is there for tests starts with an archive of its classes."""
-    path = class_path(jars, version)
+def _apache_command(
+    folder: Path, jvm: Sequence[str], main: str, version: str = CURRENT, jars: str = "server"
+) -> list[str]:
     options = [*jvm, *OPENS, f"-Duser.home={folder}"]
-    command = ["java", *options, "-cp", path, main, *arguments]
-    archive = Archive(name, path, java_version(), folder) if set(QUICK) <= set(jvm) else None
-    env = {"ROCKETMQ_HOME": str(folder)}
-    return Part(command, folder / f"{name}.log", "boot success", [f"{HOST}:{port}"], env, archive)
+    return ["java", *options, "-cp", class_path(jars, version), main]
+
+
+def _apache_env(folder: Path) -> dict[str, str]:
+    return {"ROCKETMQ_HOME": str(folder)}
 
 
 def our_serve(folder: Path, namesrv_port: int, broker_port: int, settings: Settings) -> Part:
@@ -292,7 +269,7 @@ class Server:
         if kind == "apache":
             self.store_dir = self.folder / "store"
             self._parts = [
-                apache_namesrv(self.folder, namesrv_port, production=production),
+                apache_namesrv(self.folder, namesrv_port),
                 apache_broker(
                     self.folder, broker_port, self.namesrv_address, settings or {}, production=production
                 ),

@@ -161,6 +161,7 @@ class Scene:
             time.sleep(0.5)
 
 
+@pytest.mark.long
 @pytest.mark.both_servers
 @pytest.mark.parametrize(("master", "slave"), PAIRS)
 def test_a_slave_goes_on_with_what_its_master_had_begun(

@@ -5,13 +5,11 @@ They take their name server from NAMESRV_ADDR, except ``simple.OnewayProducer``,
 relay listens there. Topics and groups are in their code, so they have a server of their own. Not run:
 ``simple.AclClient`` (its server needs accounts), ``simple.PopConsumer``, ``simple.RandomAsyncCommit`` and
 ``simple.CachedQueue`` (no programs). Each starts a JVM of its own and gives itself seconds, so nothing else
-runs beside them; but consumers wait as long as it takes, a few at a time.
+runs beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import pytest
@@ -53,11 +51,10 @@ CONSUMERS_OF_TOPIC_TEST = (
     Expected("broadcast.PushConsumer", RECEIVED, EVERYTHING, False),
     Expected("simple.LitePullConsumerSubscribe", RECEIVED, EVERYTHING, False),
     Expected("simple.LitePullConsumerAssign", RECEIVED, 100, False),
+    Expected("simple.LitePullConsumerAssignWithSubExpression", RECEIVED, 100, False),
     Expected("ordermessage.Consumer", RECEIVED, 20, False),
     Expected("simple.PullScheduleService", r"queueId=(\d)\].*FOUND", 4, False),
 )
-CONSUMER_OF_A_GROUP_SEEN = Expected("simple.LitePullConsumerAssignWithSubExpression", RECEIVED, 100, False)
-"""Its group is that of another of them."""
 
 OTHERS = (
     Expected("ordermessage.Producer", SENT, 100, True),
@@ -70,9 +67,6 @@ OTHERS = (
     Expected("filter.SqlFilterConsumer", RECEIVED, 3, False),
 )
 """Programs with topics of their own."""
-
-AT_ONCE = 3
-"""How many consumers wait at a time."""
 
 REPLIED = r"cost: (\d+) replyMessage: Message"
 ASK_TIMES = 4
@@ -87,21 +81,12 @@ def run(peers: Peers, server: Server, expected: Expected) -> None:
         example.until(expected.pattern, expected.count)
 
 
-def run_at_once(peers: Peers, server: Server, programs: Sequence[Expected]) -> None:
-    """Run programs of different groups side by side."""
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        for running in [threads.submit(run, peers, server, expected) for expected in programs]:
-            running.result()
-
-
 def test_examples_of_topic_test(kind: str, peers: Peers) -> None:
     """Three producers, then every kind of consumer; each group receives everything."""
     with peers.fresh(kind) as server, Relay(server.namesrv_address):
         warm_up(peers, server)
-        for expected in PRODUCERS_OF_TOPIC_TEST:
+        for expected in (*PRODUCERS_OF_TOPIC_TEST, *CONSUMERS_OF_TOPIC_TEST):
             run(peers, server, expected)
-        run_at_once(peers, server, CONSUMERS_OF_TOPIC_TEST)
-        run(peers, server, CONSUMER_OF_A_GROUP_SEEN)
         with Example(peers.runtime, "simple.PullConsumer", server.namesrv_address):
             wait_until(lambda: committed(peers, server), 60, "the silent program commits offsets", 2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
 from compat_tests.driver import ClientError, PullConsumer, PushConsumer, Queue, Received, message, sql
 from compat_tests.peers import Peer, Peers
 from compat_tests.processes import wait_until
+from compat_tests.servers import Server
 from engine.errors import FilterError
 from engine.filters import compile_expression
 from engine.lenient_json import loads
@@ -26,6 +28,13 @@ AT_ONCE_MILLIS = 4000
 """Sooner than a broker looks by itself whether somebody waits for what is there, every 5 seconds."""
 KEPT_SECONDS = 30
 """A broker writes its tables within 10 seconds."""
+
+
+@pytest.fixture(scope="session")
+def allowing(kind: str, peers: Peers) -> Iterator[Server]:
+    """A server of a kind that allows expressions."""
+    with peers.fresh(kind, ALLOWED) as server:
+        yield server
 
 
 def meaning(case: dict[str, Any]) -> dict[str, Any]:
@@ -91,11 +100,10 @@ def bodies(received: list[Received]) -> list[str]:
     return sorted(one.body for one in received)
 
 
-@pytest.mark.overlap
-def test_consumers_get_what_they_want(kind: str, peers: Peers) -> None:
+def test_consumers_get_what_they_want(allowing: Server, peers: Peers) -> None:
     """Push consumers with both clients; what arrives while they wait comes at once, the rest is passed by."""
     for version in CLIENT_VERSIONS:
-        peer = peers.with_server(peers.tuned(kind, ALLOWED), version)
+        peer = peers.with_server(allowing, version)
         topic = peer.topic("wishes", 2)
         sent(peer, topic, range(30))
         consumers: list[PushConsumer] = []
@@ -126,11 +134,10 @@ def understands(reader: PullConsumer, queue: Queue) -> bool:
     return True
 
 
-@pytest.mark.overlap
-def test_pulls_by_expression(kind: str, peers: Peers) -> None:
+def test_pulls_by_expression(allowing: Server, peers: Peers) -> None:
     """Pull and lite pull consumers say what they want with each pull, or in heartbeats."""
     for version in CLIENT_VERSIONS:
-        peer = peers.with_server(peers.tuned(kind, ALLOWED), version)
+        peer = peers.with_server(allowing, version)
         topic = peer.topic("pulled", 1)
         sent(peer, topic, range(30))
         with peer.pull(peer.name("pullers")) as reader:
@@ -158,11 +165,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.overlap
-def test_what_cannot_be_read_is_refused(kind: str, peers: Peers) -> None:
+def test_what_cannot_be_read_is_refused(allowing: Server, peers: Peers) -> None:
     """When a consumer starts, with the code clients know and a text that begins as Apache's."""
     for version in CLIENT_VERSIONS:
-        peer = peers.with_server(peers.tuned(kind, ALLOWED), version)
+        peer = peers.with_server(allowing, version)
         topic = peer.topic("refused", 1)
         for expression, expected in REFUSED.items():
             with pytest.raises(ClientError) as caught:
@@ -182,20 +188,18 @@ def test_expressions_must_be_allowed(peer: Peer) -> None:
     assert "The broker does not support consumer to filter message by SQL92" in caught.value.message
 
 
-@pytest.mark.overlap
-def test_expressions_are_kept(kind: str, peers: Peers) -> None:
+def test_expressions_are_kept(allowing: Server, peers: Peers) -> None:
     """In the same file in the same form, and found by the group after a restart."""
-    with peers.fresh(kind, ALLOWED) as server:
-        peer = peers.with_server(server, CURRENT)
-        topic, group = peer.topic("kept", 1), peer.name("kept_readers")
-        file = server.store_dir / "config" / "consumerFilter.json"
-        with peer.push(group, {topic: sql("n > 5")}) as consumer:
-            wait_until(lambda: group in kept(file, topic), KEPT_SECONDS, "the expression is kept")
-            told = kept(file, topic)[group]
-            server.restart()
-            sent(peer, topic, range(10))
-            assert bodies(consumer.collect(4)) == ["06", "07", "08", "09"]
-        peer.close()
+    peer = peers.with_server(allowing, CURRENT)
+    topic, group = peer.topic("kept", 1), peer.name("kept_readers")
+    file = allowing.store_dir / "config" / "consumerFilter.json"
+    with peer.push(group, {topic: sql("n > 5")}) as consumer:
+        wait_until(lambda: group in kept(file, topic), KEPT_SECONDS, "the expression is kept")
+        told = kept(file, topic)[group]
+        allowing.restart()
+        sent(peer, topic, range(10))
+        assert bodies(consumer.collect(4)) == ["06", "07", "08", "09"]
+    peer.close()
     assert set(told) == {
         *("bloomFilterData", "bornTime", "clientVersion", "consumerGroup", "dead", "deadTime"),
         *("expression", "expressionType", "topic"),

@@ -18,7 +18,7 @@ from compat_tests.official.results import FAILED, load, recorded
 from compat_tests.official.run import OfficialRun
 from compat_tests.peers import Peers
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.long]
 
 LANES = int(os.environ.get("MQGATEWAY_OFFICIAL_LANES", "4"))
 """Clusters and JVMs at once: these tests wait more than they work."""

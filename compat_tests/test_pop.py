@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -293,28 +294,27 @@ def receipt(found: Received, place: int, value: str) -> str:
     return " ".join(fields)
 
 
-@pytest.mark.overlap
 @pytest.mark.both_servers
 @pytest.mark.parametrize(("first", "second"), [("apache", "ours"), ("ours", "apache")])
-def test_pops_change_hands(first: str, second: str, peers: Peers) -> None:
+def test_pops_change_hands(first: str, second: str, peers: Peers, tmp_path: Path) -> None:
     """What one server gave out, the other brings back; what one was told of, the other knows."""
-    with Hands(peers.work / f"pops-{first}-{second}-{time.time_ns()}").open() as hands:
+    with Hands(tmp_path).open() as hands:
         hands.begin(first)
         peer = Peer(hands.namesrv_address, peers.driver(CURRENT), CURRENT)
         popping = Popping(peer, hands.address, "pop_hands")
         try:
             popping.send(*(str(number) for number in range(8)))
-            found = popping.wait_for(6, most=6, invisible=45_000)
+            found = popping.wait_for(6, most=6, invisible=20_000)
             assert popping.client.ack(found[0]) == "OK"
             assert popping.client.batch_ack(popping.topic, found[1:3]) == "OK"
-            popping.client.change(found[3], 50_000)
-            changed = popping.client.change(found[4], 50_000)
+            popping.client.change(found[3], 25_000)
+            changed = popping.client.change(found[4], 25_000)
             assert popping.client.ack(changed) == "OK"
             hands.end("stop")
             hands.begin(second)
             rest = popping.wait_for(2, invisible=60_000)
             assert bodies(rest) == ["6", "7"]
-            again = popping.wait_for(2, 90, invisible=60_000)
+            again = popping.wait_for(2, 60, invisible=60_000)
             assert sorted(bodies(again)) == ["3", "5"]
             assert [one.reconsume_times for one in again] == [1, 1]
             assert popping.client.batch_ack(popping.topic, [*rest]) == "OK"
@@ -324,7 +324,6 @@ def test_pops_change_hands(first: str, second: str, peers: Peers) -> None:
             popping.close()
 
 
-@pytest.mark.overlap
 def test_a_kill_brings_back_what_was_not_acknowledged_and_nothing_else(peers: Peers) -> None:
     """Apache's broker forgets acknowledgements and offsets of the last seconds; ours has them in its log."""
     with peers.fresh("ours") as server:

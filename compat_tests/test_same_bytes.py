@@ -6,8 +6,6 @@ queues, batch consume queues and index by unit and entry; tables by what they sa
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +39,16 @@ DELAYED = 2
 @pytest.fixture(scope="module", params=[{}, {"enabledAppendPropCRC": "true"}], ids=["plain", "with CRC"])
 def stores(request: pytest.FixtureRequest, peers: Peers) -> dict[str, Path]:
     """The directories that both servers left."""
-    with ThreadPoolExecutor(len(KINDS)) as threads:
-        folders = threads.map(lambda kind: written_by(kind, peers, request.param), KINDS)
-        return dict(zip(KINDS, folders, strict=True))
+    admin = Mqadmin(peers.runtime)
+    try:
+        return {kind: written_by(kind, peers, admin, request.param) for kind in KINDS}
+    finally:
+        admin.close()
 
 
-def written_by(kind: str, peers: Peers, more: dict[str, str]) -> Path:
+def written_by(kind: str, peers: Peers, admin: Mqadmin, more: dict[str, str]) -> Path:
     """What a server leaves after the same things were done to it."""
-    settings = {**SETTINGS, **more}
-    with Server(kind, peers.work, settings) as server, closing(Mqadmin(peers.runtime)) as admin:
+    with Server(kind, peers.work, {**SETTINGS, **more}) as server:
         peer = peers.with_server(server, CURRENT)
         with peer.producer("SameProducers", compressOver=3000) as producer:
             peer.topic("warm_up")

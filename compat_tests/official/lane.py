@@ -43,8 +43,7 @@ class TestJvm:
             "java.io.tmpdir": str(folder),
         }
         options = [f"-D{name}={value}" for name, value in properties.items()]
-        # Without an archive: mocks change classes while it runs.
-        self._process: Process = runtime.run(["java", *JVM, *options, "-cp", prepare(), MAIN])
+        self._process: Process = runtime.java([*JVM, *options, "-cp", prepare(), MAIN])
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

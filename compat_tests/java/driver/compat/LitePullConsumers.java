@@ -37,7 +37,6 @@ final class LitePullConsumers {
     private Object start(JSONObject request) throws Exception {
         DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        Pace.quicken(consumer);
         consumer.setInstanceName(request.getString("name"));
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setAutoCommit(request.getBooleanValue("autoCommit"));

@@ -53,7 +53,6 @@ final class Producers {
         DefaultMQProducer producer =
             new DefaultMQProducer(request.getString("group"), request.getBooleanValue("trace"), null);
         producer.setNamesrvAddr(request.getString("namesrv"));
-        Pace.quicken(producer);
         producer.setInstanceName(request.getString("name"));
         producer.setSendMsgTimeout(SEND_MILLIS);
         if (request.containsKey("retries")) {

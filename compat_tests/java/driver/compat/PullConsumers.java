@@ -37,7 +37,6 @@ final class PullConsumers {
     private Object start(JSONObject request) throws Exception {
         DefaultMQPullConsumer consumer = new DefaultMQPullConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        Pace.quicken(consumer);
         consumer.setInstanceName(request.getString("name"));
         consumer.start();
         consumers.put(request.getString("name"), consumer);

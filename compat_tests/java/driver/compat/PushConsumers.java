@@ -31,7 +31,6 @@ final class PushConsumers {
         String name = request.getString("name");
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        Pace.quicken(consumer);
         consumer.setInstanceName(name);
         consumer.setConsumeFromWhere(ConsumeFromWhere.valueOf(request.getString("from")));
         consumer.setAwaitTerminationMillisWhenShutdown(SETTLE_MILLIS);

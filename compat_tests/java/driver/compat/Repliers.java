@@ -31,7 +31,6 @@ final class Repliers {
     private Object start(JSONObject request) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer(request.getString("group"));
         producer.setNamesrvAddr(request.getString("namesrv"));
-        Pace.quicken(producer);
         producer.setInstanceName(request.getString("name"));
         producer.setRetryTimesWhenSendFailed(0);
         producer.start();
@@ -62,7 +61,6 @@ final class Repliers {
         DefaultMQProducer producer = producers.get(request.getString("name"));
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        Pace.quicken(consumer);
         consumer.setInstanceName(request.getString("name"));
         consumer.subscribe(request.getString("topic"), "*");
         Inbox inbox = new Inbox(0);

@@ -89,7 +89,6 @@ final class Transactions {
     private Object start(JSONObject request) throws Exception {
         TransactionMQProducer producer = new TransactionMQProducer(request.getString("group"));
         producer.setNamesrvAddr(request.getString("namesrv"));
-        Pace.quicken(producer);
         producer.setInstanceName(request.getString("name"));
         Decider decider = new Decider(producer);
         producer.setTransactionListener(decider);
