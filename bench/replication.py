@@ -160,7 +160,7 @@ def section(parts: dict[str, list[Line]], pairs: int) -> list[str]:
         "",
         f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
         "A master, its slave and a name server of one kind, each a process, all on these cores together with",
-        f"the load; both kinds took turns, {pairs} runs each on new stores (Apache RocketMQ 5.5.0 with",
+        f"the load; both kinds took turns, runs of each: {pairs}, on new stores (Apache RocketMQ 5.5.0 with",
         "`-Xms1g -Xmx2g`). Figures are medians, written as ours / Apache's = ratio.",
         "`python -m bench.replication` repeats it.",
     ]
