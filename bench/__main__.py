@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from bench.measure import is_compiled, machine, suspended
-from bench.pages import write_section
+from bench.pages import json_option, page_option, write_section
 from bench.prepared import topic_names, write_topics
 from bench.report import Comparison, line, print_table, section
 from bench.results import Results, Starts, commit, load_results, save_results
@@ -89,18 +89,8 @@ def write_page(path: Path, results: Results) -> None:
 @click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
 @click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
 @click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(dir_okay=False),
-    help="Write all samples here. Other rows that the file has stay; those measured now are replaced.",
-)
-@click.option(
-    "--page",
-    "page_path",
-    type=click.Path(dir_okay=False),
-    help="Write the sections of this page, with all rows that the file of --json has.",
-)
+@json_option("Write all samples here. Other rows that the file has stay; those measured now are replaced.")
+@page_option("Write the sections of this page, with all rows that the file of --json has.")
 @click.option("--no-run", is_flag=True, help="Measure nothing: table and page of what the file has.")
 def main(
     names: tuple[str, ...],

@@ -22,7 +22,7 @@ import psutil
 from rich.console import Console
 
 from bench.measure import machine
-from bench.pages import write_section
+from bench.pages import page_option, write_section
 from bench.rows import Row
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
 from compat_tests.artifacts import CURRENT, program
@@ -144,7 +144,7 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
 @click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
 @click.option("--pairs", "count", default=3, show_default=True, help="Runs of each client, alternating.")
 @click.option("--seconds", type=click.IntRange(1), help="Length of a run, instead of the row's.")
-@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+@page_option()
 def main(names: tuple[str, ...], count: int, seconds: int | None, page_path: str | None) -> None:
     """Measure the Python client and the official Java client side by side on our broker."""
     console = Console(width=200)

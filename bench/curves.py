@@ -20,7 +20,7 @@ import click
 from rich.console import Console
 
 from bench.measure import is_compiled, machine
-from bench.pages import write_section
+from bench.pages import json_option, page_option, write_section
 from bench.picture import Panel, picture
 from bench.prepared import topic_names, write_topics
 from bench.rest import idle_clients
@@ -237,18 +237,8 @@ def section(points: Sequence[Point], told: dict[str, str], picture_name: str) ->
 @click.option("--seconds", default=3, show_default=True, help="Measured at each point, after the warm-up.")
 @click.option("--steps", type=click.IntRange(1), help="Only so many steps of each curve.")
 @click.option("--apache", is_flag=True, help="Apache's broker too.")
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(dir_okay=False),
-    help="Write all points here. Curves that the file has stay; those measured now are replaced.",
-)
-@click.option(
-    "--page",
-    "page_path",
-    type=click.Path(dir_okay=False),
-    help="Write the section of this page, and the picture beside it.",
-)
+@json_option("Write all points here. Curves that the file has stay; those measured now are replaced.")
+@page_option("Write the section of this page, and the picture beside it.")
 def main(
     names: tuple[str, ...],
     seconds: int,

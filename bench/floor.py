@@ -21,7 +21,7 @@ from rich.console import Console
 
 from bench.echo import HOST
 from bench.measure import is_compiled, machine, suspended
-from bench.pages import write_section
+from bench.pages import json_option, page_option, write_section
 from bench.results import commit
 from bench.rows import ROWS, Row
 from bench.run import run_row
@@ -196,8 +196,8 @@ def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
 @click.option("--row", "names", multiple=True, default=LOADS, show_default=True, help="Only this load.")
 @click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
 @click.option("--scale", default=1.0, show_default=True, help="Share of each load's seconds.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all figures here.")
-@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+@json_option()
+@page_option()
 def main(
     names: tuple[str, ...], pairs: int, scale: float, json_path: str | None, page_path: str | None
 ) -> None:

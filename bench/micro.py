@@ -23,7 +23,7 @@ from twisted.internet.task import Clock as Time
 from twisted.internet.testing import StringTransport
 
 from bench.measure import is_compiled, machine
-from bench.pages import write_section
+from bench.pages import json_option, page_option, write_section
 from bench.results import commit
 from engine.clock import SystemClock
 from engine.disk import RealDisk
@@ -246,8 +246,8 @@ def section(steps: Sequence[Step], repeats: int) -> list[str]:
 
 @click.command()
 @click.option("--repeats", default=300, show_default=True, help="Repeats of each step.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all figures here.")
-@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+@json_option()
+@page_option()
 def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
     """Measure single steps in this process."""
     logging.disable(logging.WARNING)

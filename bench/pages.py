@@ -1,7 +1,23 @@
-"""A page of which each benchmark writes its own section, and leaves the others alone."""
+"""What benchmarks write: a page of which each has its own section, and files of all figures."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def page_option(tells: str = "Write the section of this page.") -> Decorator:
+    """The option `--page`, as `page_path`."""
+    return click.option("--page", "page_path", type=click.Path(dir_okay=False), help=tells)
+
+
+def json_option(tells: str = "Write all figures here.") -> Decorator:
+    """The option `--json`, as `json_path`."""
+    return click.option("--json", "json_path", type=click.Path(dir_okay=False), help=tells)
 
 
 def write_section(path: Path, name: str, lines: list[str]) -> None:

@@ -20,7 +20,7 @@ import click
 from rich.console import Console
 
 from bench.measure import machine
-from bench.pages import write_section
+from bench.pages import json_option, page_option, write_section
 from bench.replication_pair import Pair
 from bench.replication_runs import (
     FAILOVER_THREADS,
@@ -189,8 +189,8 @@ def section(parts: dict[str, list[Line]], pairs: int) -> list[str]:
 @click.option("--pairs", default=3, show_default=True, help="Runs of each kind, alternating.")
 @click.option("--seconds", type=click.IntRange(2), help="Length of a load, instead of the row's.")
 @click.option("--messages", default=COPIED_MESSAGES, show_default=True, help="Messages that a slave copies.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all figures here.")
-@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+@json_option()
+@page_option()
 def main(
     names: tuple[str, ...],
     pairs: int,

@@ -22,7 +22,7 @@ import psutil
 from rich.console import Console
 
 from bench.measure import machine
-from bench.pages import write_section
+from bench.pages import page_option, write_section
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
 from compat_tests.artifacts import CURRENT, program
 from compat_tests.servers import Server
@@ -125,7 +125,7 @@ def section(runs: dict[str, list[Run]], count: int, pairs: int) -> list[str]:
 @click.command()
 @click.option("--messages", default=400_000, show_default=True, help="Messages in the topic.")
 @click.option("--pairs", default=3, show_default=True, help="Runs of each reader, alternating.")
-@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+@page_option()
 def main(messages: int, pairs: int, page_path: str | None) -> None:
     """Measure the Spark source beside the Java pull consumer."""
     console = Console(width=200)

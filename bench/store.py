@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.measure import machine
-from bench.pages import write_section
+from bench.pages import json_option, page_option, write_section
 from bench.store_stalls import LOG_FILE, Stalls, cold_reads, removals
 from bench.store_starts import Start, start
 from compat_tests.processes import free_ports
@@ -158,8 +158,8 @@ def section(tables: list[Table], results: dict[str, Any]) -> list[str]:
 @click.option(
     "--work", type=click.Path(file_okay=False), help="Folder to work in.  [default: a temporary one]"
 )
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write all figures here.")
-@click.option("--page", "page_path", type=click.Path(dir_okay=False), help="Write the section of this page.")
+@json_option()
+@page_option()
 def main(
     topics: int,
     gigabytes: float,

@@ -8,7 +8,7 @@ are known by key, time, birth and number of rolls, and so is what was made of th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from engine.errors import EngineError, MessageIllegal
@@ -16,7 +16,7 @@ from engine.message import PROPERTY_TIMER_OUT_MS, PROPERTY_UNIQ_KEY, TIMER_TOPIC
 from engine.options import StoreOptions
 from engine.steps import Steps
 from engine.store.message_store import MessageStore, PutResult, PutStatus
-from engine.store.record import decode
+from engine.tail import messages_since
 from engine.timers.messages import given_back, out_time_of, rolled, rolls, without_notes
 
 log = logging.getLogger(__name__)
@@ -136,30 +136,17 @@ class Delivery:
 
     def learn(self, begin: int, file_size: int) -> Steps[None]:
         """Find in the log, from an offset on, what was delivered."""
-        for record in self._records(begin, file_size):
+        for stored in messages_since(self._store, begin, file_size, _OUT_TIME):
             yield
-            if _OUT_TIME in record:
-                stored = decode(record)
-                if stored is None:
-                    continue
-                self.latest = max(self.latest, stored.store_timestamp)
-                if stored.prepared_transaction_offset:
-                    self.known.add(stored.prepared_transaction_offset)
-                    continue
-                times, anew = rolls(stored.properties), stored.topic == TIMER_TOPIC
-                if times or not anew:
-                    self.known.add(_trace(stored, times, anew))
-
-    def _records(self, offset: int, file_size: int) -> Iterator[bytes]:
-        store = self._store
-        offset = max(offset, store.min_physical_offset)
-        while offset < store.max_physical_offset:
-            record = store.record_at(offset)
-            if record is None:  # the blank end of a file
-                offset += file_size - offset % file_size
-            else:
-                yield record
-                offset += len(record)
+            if stored is None:
+                continue
+            self.latest = max(self.latest, stored.store_timestamp)
+            if stored.prepared_transaction_offset:
+                self.known.add(stored.prepared_transaction_offset)
+                continue
+            times, anew = rolls(stored.properties), stored.topic == TIMER_TOPIC
+            if times or not anew:
+                self.known.add(_trace(stored, times, anew))
 
 
 def _trace(stored: StoredMessage, times: int, anew: bool) -> _Trace:

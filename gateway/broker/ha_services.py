@@ -13,10 +13,10 @@ from functools import partial
 
 from engine.errors import EngineError
 from engine.ha.escape import Escape
-from engine.ha.tail import messages_since
 from engine.message import PROPERTY_REAL_TOPIC
 from engine.options import BrokerRole
 from engine.steps import Steps, run_for
+from engine.tail import messages_since
 from engine.transactions.escape import TransactionEscape
 from gateway.broker.broker import Broker
 from gateway.broker.longpoll import monotonic_millis

@@ -120,6 +120,9 @@ class _Line:
     to. Were they begun in another, what is measured were mostly the switching of threads."""
 
     def __init__(self, producer: Any, given: dict[str, Any], meter: Meter) -> None:
+        from gateway.client import Message
+
+        self._message = Message
         self._producer = producer
         self._topic = given["topic"]
         self._body = bytes(index % 95 + 32 for index in range(given["size"]))
@@ -144,13 +147,11 @@ class _Line:
         future.add_done_callback(lambda done: self._done(done, began))
 
     def _send(self) -> Future[Any]:
-        from gateway.client import Message
-
         future: Future[Any]
         if self._count == 1:
-            future = self._producer.send_async(Message(self._topic, self._body))
+            future = self._producer.send_async(self._message(self._topic, self._body))
         else:
-            messages = [Message(self._topic, self._body) for _ in range(self._count)]
+            messages = [self._message(self._topic, self._body) for _ in range(self._count)]
             future = self._producer.send_batch_async(messages)
         return future
 

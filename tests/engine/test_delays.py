@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from engine.clock import ManualClock
 from engine.delays import ATTEMPTS_MAX, PAUSE_MILLIS, DelayLevels, DelaySchedule, restored
 from engine.errors import ConfigError, MessageIllegal
-from engine.ha.tail import messages_since
 from engine.jsonfile import load_table, write_table
 from engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack_host, tags_code
 from engine.options import StoreOptions
 from engine.steps import run
 from engine.store.message_store import MessageStore, PutResult, PutStatus
 from engine.store.record import decode
+from engine.tail import messages_since
 from engine.testing.crash_disk import CrashDisk
 from engine.worker import InlineWorker, MemoryWorker
 

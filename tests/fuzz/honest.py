@@ -12,6 +12,7 @@ from gateway.codec.command import RemotingCommand
 from tests.fuzz.sizes import check_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 from tests.gateway.broker.helpers import pull_header, send_header, split_records, subscription
+from tests.topics import topic_header
 
 TOPIC = "Honest"
 GROUP = "HonestGroup"
@@ -44,15 +45,7 @@ class HonestClient:
 
     def make_topic(self, topic: str) -> None:
         """What an administrator does before."""
-        header = headers.CreateTopicRequestHeader(
-            topic=topic,
-            default_topic="TBW102",
-            read_queue_nums=1,
-            write_queue_nums=1,
-            perm=6,
-            topic_filter_type="SINGLE_TAG",
-            order=False,
-        )
+        header = topic_header(topic)
         answer = self.producer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
         assert answer.code == 0, answer.remark
 

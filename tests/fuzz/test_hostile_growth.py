@@ -30,6 +30,7 @@ from tests.fuzz.honest import GROUP, TOPIC, HonestClient, check
 from tests.fuzz.sizes import table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
 from tests.gateway.broker.helpers import batch_body, pull_header, send_header, subscription
+from tests.topics import topic_header
 
 MANY = 1500
 """More than any limit of these tests."""
@@ -145,15 +146,7 @@ def test_static_topics_and_their_pieces() -> None:
         peer = world.meet(BROKER_PORT)
 
         def create(topic: str, pieces: int) -> tuple[Header, bytes]:
-            header = headers.CreateTopicRequestHeader(
-                topic=topic,
-                default_topic="TBW102",
-                read_queue_nums=1,
-                write_queue_nums=1,
-                perm=6,
-                topic_filter_type="SINGLE_TAG",
-                order=False,
-            )
+            header = topic_header(topic)
             queue = [Piece(n, 0, "broker-a", n * 100).to_json() for n in range(pieces)]
             mapping = {"topic": topic, "bname": "broker-a", "epoch": 1, "hostedQueues": {"0": queue}}
             return header, json.dumps(mapping).encode()
@@ -173,16 +166,7 @@ def test_topics_made_by_request() -> None:
         peer = world.meet(BROKER_PORT)
 
         def create(topic: str, queues: int = 1, attributes: str = "") -> tuple[Header, bytes]:
-            return headers.CreateTopicRequestHeader(
-                topic=topic,
-                default_topic="TBW102",
-                read_queue_nums=queues,
-                write_queue_nums=queues,
-                perm=6,
-                topic_filter_type="SINGLE_TAG",
-                order=False,
-                attributes=attributes,
-            ), b""
+            return topic_header(topic, queues, attributes=attributes), b""
 
         code = RequestCode.UPDATE_AND_CREATE_TOPIC
         assert 0 < taken(tell_all(peer, code, (create(f"t{n}") for n in range(MANY)))) <= 200

@@ -12,9 +12,10 @@ from gateway.codec.bodies import MessageQueue
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand
 from gateway.codec.fields import Header
-from gateway.codec.headers import CreateTopicRequestHeader, SendMessageRequestHeader
+from gateway.codec.headers import SendMessageRequestHeader
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster
+from tests.topics import topic_header
 
 TOPIC = "Static"
 QUEUE = MessageQueue(TOPIC, "__syslo__global__", 0)
@@ -64,15 +65,7 @@ class Moving:
             mapping = TopicMapping(TOPIC, name, 1, self._epoch)
             if any(piece.broker_name == name for piece in self.pieces):
                 mapping = replace(mapping, queues={0: self.pieces})
-            header = CreateTopicRequestHeader(
-                topic=TOPIC,
-                default_topic="TBW102",
-                read_queue_nums=8,
-                write_queue_nums=8,
-                perm=6,
-                topic_filter_type="SINGLE_TAG",
-                order=False,
-            )
+            header = topic_header(TOPIC, 8)
             body = json.dumps(mapping.to_json()).encode()
             self._ask(name, RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
         self.cluster.settle(1.0)

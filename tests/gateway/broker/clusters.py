@@ -15,9 +15,9 @@ from gateway.broker.requests import REQUESTS
 from gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
 from gateway.codec.codes import RequestCode, ResponseCode
 from gateway.codec.command import RemotingCommand, decode_command, encode_command
-from gateway.codec.headers import CreateTopicRequestHeader
 from gateway.remoting.exchange import PeerGone
 from tests.gateway.broker.helpers import Answer, FakePeer, MemoryBroker
+from tests.topics import topic_header
 
 TOPIC = "static"
 NAMESRV = "ns:9876"
@@ -137,17 +137,8 @@ class Cluster:
 
     def update(self, name: str, mapping: Any, **fields: Any) -> Answer:
         """513 UPDATE_AND_CREATE_STATIC_TOPIC."""
-        usual: dict[str, Any] = {
-            "topic": TOPIC,
-            "default_topic": "TBW102",
-            "read_queue_nums": 8,
-            "write_queue_nums": 8,
-            "perm": 6,
-            "topic_filter_type": "SINGLE_TAG",
-            "order": False,
-        }
         body = mapping if isinstance(mapping, bytes) else json.dumps(mapping).encode()
-        header = CreateTopicRequestHeader(**usual | fields)
+        header = topic_header(TOPIC, 8, **fields)
         return self[name].ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
 
     def fill(self, name: str, *bodies: bytes, queue_id: int = 0) -> list[int]:

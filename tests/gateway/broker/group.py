@@ -21,7 +21,6 @@ from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand, encode_command
 from gateway.codec.fields import Header
 from gateway.codec.headers import (
-    CreateTopicRequestHeader,
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
@@ -29,6 +28,7 @@ from gateway.namesrv.service import NameServerService
 from tests.gateway.broker.helpers import pull_header, send_header
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net, Talker
+from tests.topics import topic_header
 
 NAME_SERVER = 9876
 FILE_SIZE = 1 << 13
@@ -133,15 +133,7 @@ class Member:
 
     def create(self, topic: str) -> None:
         """Make a topic of one queue."""
-        header = CreateTopicRequestHeader(
-            topic=topic,
-            default_topic="TBW102",
-            read_queue_nums=1,
-            write_queue_nums=1,
-            perm=6,
-            topic_filter_type="SINGLE_TAG",
-            order=False,
-        )
+        header = topic_header(topic)
         answer = self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header, seconds=0.5)
         assert answer is not None and answer.code == 0
 

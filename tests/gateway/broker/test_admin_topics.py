@@ -20,6 +20,7 @@ from gateway.codec.headers import (
 from gateway.remoting.call import Call
 from tests.gateway.broker.admin import AdminBroker, keyed, queue
 from tests.gateway.broker.helpers import FakePeer
+from tests.topics import topic_header
 
 INVALID = ResponseCode.INVALID_PARAMETER
 SYSTEM = ResponseCode.SYSTEM_ERROR
@@ -31,16 +32,7 @@ def broker() -> AdminBroker:
 
 
 def create(topic: str, **fields: Any) -> CreateTopicRequestHeader:
-    usual: dict[str, Any] = {
-        "topic": topic,
-        "default_topic": "TBW102",
-        "read_queue_nums": 4,
-        "write_queue_nums": 3,
-        "perm": 6,
-        "topic_filter_type": "SINGLE_TAG",
-        "order": False,
-    }
-    return CreateTopicRequestHeader(**usual | fields)
+    return topic_header(topic, **{"read_queue_nums": 4, "write_queue_nums": 3} | fields)
 
 
 def config(broker: AdminBroker, topic: str) -> Any:

@@ -27,7 +27,6 @@ from gateway.codec.codes import CURRENT_VERSION, V4_9_8, RequestCode, ResponseCo
 from gateway.codec.command import RemotingCommand, encode_command
 from gateway.codec.fields import Header
 from gateway.codec.headers import (
-    CreateTopicRequestHeader,
     EndTransactionRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetRouteInfoRequestHeader,
@@ -37,6 +36,7 @@ from gateway.namesrv.service import NameServerService
 from tests.gateway.broker.helpers import FakePeer, pull_header, send_header, subscription
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net, Talker
+from tests.topics import topic_header
 
 NAME_SERVER = 9876
 MAIN, FAST = 10911, 10909
@@ -92,15 +92,7 @@ class Client:
 
     def create(self, topic: str, queues: int = 1, body: bytes = b"") -> None:
         """Make a topic; with a mapping in the body a static one."""
-        header = CreateTopicRequestHeader(
-            topic=topic,
-            default_topic="TBW102",
-            read_queue_nums=queues,
-            write_queue_nums=queues,
-            perm=6,
-            topic_filter_type="SINGLE_TAG",
-            order=False,
-        )
+        header = topic_header(topic, queues)
         code = RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC if body else RequestCode.UPDATE_AND_CREATE_TOPIC
         assert self.ask(code, header, body).code == 0
 

@@ -21,8 +21,8 @@ from gateway.client.producer import Producer
 from gateway.codec.bodies import MessageQueue
 from gateway.codec.codes import RequestCode
 from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import CreateTopicRequestHeader
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
+from tests.topics import topic_header
 
 T = TypeVar("T")
 NAMESRV = f"10.0.0.1:{NAMESRV_PORT}"
@@ -135,15 +135,7 @@ class Cluster(World):
 
     def make_topic(self, topic: str, queues: int = 4, port: int = BROKER_PORT, perm: int = 6) -> None:
         """What an administrator does before; the name server knows it afterwards."""
-        header = CreateTopicRequestHeader(
-            topic=topic,
-            default_topic="TBW102",
-            read_queue_nums=queues,
-            write_queue_nums=queues,
-            perm=perm,
-            topic_filter_type="SINGLE_TAG",
-            order=False,
-        )
+        header = topic_header(topic, queues, perm=perm)
         answer = self.meet(port).ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
         assert answer.code == 0, answer.remark
         self.settle(1.0)
