@@ -83,7 +83,7 @@ class Peer:
         """A new topic with that many queues on each broker, known to clients."""
         topic = self.name(what)
         maker = self._client()
-        # Made on the brokers that have registered: Apache's may do so 10 seconds after it is up.
+        # Made on the brokers that have registered.
         wait_until(lambda: self._broker_count(MODEL_TOPIC) == brokers, 30, "all brokers have registered")
         maker.create_topic(topic, queues)
         wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")
@@ -159,6 +159,7 @@ class Peers:
         self._servers: dict[tuple[str, str], Server] = {}
         self._drivers: dict[str, Driver] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
+        """By address of the name server and variant."""
 
     def server(self, kind: str) -> Server:
         """The server of a kind that scenarios share."""
@@ -186,28 +187,40 @@ class Peers:
 
     def peer(self, kind: str, variant: str) -> Peer:
         """The shared server of a kind with the client JVM of a variant."""
-        with self._lock:
-            if (kind, variant) not in self._peers:
-                self._peers[kind, variant] = self.with_server(self.server(kind), variant)
-            return self._peers[kind, variant]
+        return self.with_server(self.server(kind), variant)
 
     @contextmanager
     def fresh(self, kind: str, settings: Settings | None = None) -> Iterator[Server]:
         """A server of its own, for scenarios that end servers."""
         with Server(kind, self.work, settings) as server:
-            yield server
+            try:
+                yield server
+            finally:
+                self._leave(server)
 
     def with_server(self, server: Server | MixedCluster, variant: str) -> Peer:
         """The client JVM of a variant with a given server."""
-        return Peer(server.namesrv_address, self.driver(variant), variant)
+        place = server.namesrv_address, variant
+        with self._lock:
+            if place not in self._peers or self._peers[place].driver.has_ended:
+                self._peers[place] = Peer(server.namesrv_address, self.driver(variant), variant)
+            return self._peers[place]
 
     def release(self, kind: str) -> None:
         """End the shared servers of a kind that nobody needs now: one of Apache's is never quite idle."""
         with self._lock:
-            for place in [place for place in self._peers if place[0] == kind]:
-                self._peers.pop(place).close()
             for place in [place for place in self._servers if place[0] == kind]:
-                self._servers.pop(place).discard()
+                server = self._servers.pop(place)
+                self._leave(server)
+                server.discard()
+
+    def _leave(self, server: Server) -> None:
+        """End the clients that peers of a server keep: they would look for it until the run ends."""
+        with self._lock:
+            leaving = [place for place in self._peers if place[0] == server.namesrv_address]
+            left = [self._peers.pop(place) for place in leaving]
+        for peer in left:
+            peer.close()
 
     def close(self) -> None:
         """End all client programs and servers."""
