@@ -135,10 +135,10 @@ class Cluster:
         for name, mapping in self.mappings.items():
             assert self.update(name, mapping.to_json()).code == ResponseCode.SUCCESS
 
-    def update(self, name: str, mapping: Any, **fields: Any) -> Answer:
+    def update(self, name: str, mapping: Any, *, topic: str = TOPIC, **fields: Any) -> Answer:
         """513 UPDATE_AND_CREATE_STATIC_TOPIC."""
         body = mapping if isinstance(mapping, bytes) else json.dumps(mapping).encode()
-        header = topic_header(TOPIC, 8, **fields)
+        header = topic_header(topic, 8, **fields)
         return self[name].ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
 
     def fill(self, name: str, *bodies: bytes, queue_id: int = 0) -> list[int]:
