@@ -1,8 +1,8 @@
 """`python -m bench.curves`: throughput, CPU and memory of a server as one thing grows.
 
 One load (sends of 16 threads) with more connections beside it, over more topics, over more queues, with
-larger messages, on a longer log. Ours alone, or with `--apache` Apache's broker too. Writes JSON, tables and
-a picture.
+larger messages, on a longer log, on more processes of a container. Ours alone, or with `--apache` Apache's
+broker too. Writes JSON, tables and a picture.
 """
 
 import datetime
@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from bench.contained import Contained
 from bench.measure import is_compiled, machine
 from bench.pages import json_option, page_option, write_section
 from bench.picture import Panel, picture
@@ -63,6 +64,7 @@ CURVES = (
     Curve("queues", "queues of the topic", (1, 8, 64, 512, 4_096)),
     Curve("size", "bytes of a message", (128, 1_024, 8_192, 65_536, 262_144, 1_048_576)),
     Curve("log", "GB of log", (0.01, 0.25, 1, 2)),
+    Curve("processes", "broker processes of a container", (1, 2, 4)),
 )
 FIGURES = (
     ("per_second", "messages/s"),
@@ -87,6 +89,7 @@ class Sweep:
             "topics": self._topics,
             "queues": self._queues,
             "log": self._log,
+            "processes": self._processes,
         }[curve.name]
         return step(curve)
 
@@ -151,6 +154,15 @@ class Sweep:
             with ExitStack() as servers:
                 ready = self._started(servers, server)
                 yield self._point(curve, gigabytes, self._row, server, ready, number)
+
+    def _processes(self, curve: Curve) -> Iterator[Point]:
+        if self._kind != "ours":  # Apache's container runs all its brokers in one process
+            return
+        for number, count in enumerate(curve.steps):
+            with ExitStack() as servers:
+                server = Contained(self._folder / f"contained-{number}", int(count))
+                ready = self._started(servers, server)
+                yield self._point(curve, count, replace(self._row, topics=1), server, ready, number)
 
 
 def fill(store: Path, gigabytes: float) -> None:
