@@ -34,7 +34,8 @@ def running(
         server.namesrv_address,
     ]
     command += ["-t", topic, "-w", str(threads), "-ri", "1000", *more]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as process:
         try:
             yield process
         finally:

@@ -75,7 +75,9 @@ def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float,
     before, after = usage(server.pids), None
     result: dict[str, float] | None = None
     said: list[str] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    # A session of its own: Linux shares the cores out between sessions first, as between services.
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as process:
         assert process.stdout is not None
         deadline = time.monotonic() + LOAD_SECONDS_MAX
         for line in process.stdout:

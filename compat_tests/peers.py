@@ -50,6 +50,22 @@ MODEL_TOPIC = "TBW102"
 
 KINDS = ("apache", "ours")
 
+IMPATIENT: Settings = {
+    "transactionTimeOut": "1000",
+    "transactionCheckInterval": "2000",
+    "transactionCheckMax": "6",
+    "transactionOpMsgMaxSize": "1",
+}
+"""Settings with which the server asks soon and often what became of transactions."""
+
+TUNED: Settings = {
+    **IMPATIENT,
+    "enablePropertyFilter": "true",
+    "recallMessageEnable": "true",
+    "useServerSideResetOffset": "false",
+}
+"""All that scenarios need which do not mind each other: one more server of a kind, not one for each."""
+
 
 def chosen_kinds(config: pytest.Config) -> tuple[str, ...]:
     """The servers that this run is about."""
@@ -165,7 +181,7 @@ class Peers:
         """The server of a kind that scenarios share."""
         return self.tuned(kind, None)
 
-    def tuned(self, kind: str, settings: Settings | None) -> Server:
+    def tuned(self, kind: str, settings: Settings | None = TUNED) -> Server:
         """The server of a kind with these settings, which scenarios share."""
         place = kind, str(sorted((settings or {}).items()))
         with self._lock:

@@ -49,7 +49,7 @@ APACHE_TEST_SETTINGS = {
     # After each start it keeps a core busy until this time has passed once; by default that takes 10 seconds.
     "transactionMetricFlushInterval": "500",
     # Each time it copies its timers' wheel of 37 MB byte by byte; by default that is every second.
-    "timerFlushIntervalMs": "10000",
+    "timerFlushIntervalMs": "60000",
     # The least it takes: one that a busy name server has lost is back in 10 seconds, not in 30.
     "registerNameServerPeriod": "10000",
 }

@@ -30,7 +30,7 @@ KEPT_SECONDS = 30
 """A broker writes its tables within 10 seconds."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def allowing(kind: str, peers: Peers) -> Iterator[Server]:
     """A server of a kind that allows expressions."""
     with peers.fresh(kind, ALLOWED) as server:

@@ -16,12 +16,11 @@ from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import BROKER_NAME, Server
 from compat_tests.test_resets import RESET_SECONDS, tool
-from compat_tests.test_transactions import COMMIT, IMPATIENT, ROLLBACK, UNKNOWN
+from compat_tests.test_transactions import COMMIT, ROLLBACK, UNKNOWN
 from gateway.codec.codes import RequestCode
 
 pytestmark = pytest.mark.overlap
 
-SETTINGS = {**IMPATIENT, "enablePropertyFilter": "true", "useServerSideResetOffset": "false"}
 SETTLE_SECONDS = 2
 """More than the client takes to note a delivery after its listener has returned, or to see a new member."""
 LONG = "long " * 2000
@@ -31,12 +30,12 @@ LONG = "long " * 2000
 def go_with(kind: str, peers: Peers) -> GoPeer:
     """The Go client beside the server of a kind."""
     driver = peers.shared("go", lambda: GoDriver(peers.runtime, peers.work))
-    return GoPeer(peers.tuned(kind, SETTINGS), driver)
+    return GoPeer(peers.tuned(kind), driver)
 
 
 def java_with(kind: str, peers: Peers) -> Peer:
     """The Java client beside the same server."""
-    return peers.with_server(peers.tuned(kind, SETTINGS), CURRENT)
+    return peers.with_server(peers.tuned(kind), CURRENT)
 
 
 def bodies(received: Sequence[Received]) -> list[str]:
@@ -106,7 +105,7 @@ def test_a_group_of_a_go_and_a_java_member(kind: str, peers: Peers) -> None:
 
 def test_what_administrators_tell_consumers(kind: str, peers: Peers) -> None:
     """A consumer is given a message by hand and says what became of it, and is sent back to the beginning."""
-    go, server = go_with(kind, peers), peers.tuned(kind, SETTINGS)
+    go, server = go_with(kind, peers), peers.tuned(kind)
     topic, group = go.topic("go_asked", 1), go.name("go_asked")
     with (
         tool(peers, server) as admin,

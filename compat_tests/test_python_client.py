@@ -40,13 +40,6 @@ from tests.gateway.client.answers import JAVA
 
 FIRST = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"}
 SECONDS = 60
-IMPATIENT = {
-    "transactionTimeOut": "1000",
-    "transactionCheckInterval": "2000",
-    "transactionCheckMax": "6",
-    "transactionOpMsgMaxSize": "1",
-}
-"""The settings of ``test_transactions``, so that the server is shared with it."""
 LONG = "long " * 2000
 
 
@@ -335,7 +328,7 @@ def test_nothing_is_lost_when_members_are_killed(kind: str, peers: Peers) -> Non
 @pytest.mark.parametrize("state", list(TransactionState))
 def test_transactions(kind: str, peers: Peers, state: TransactionState) -> None:
     """Committed, rolled back, or asked for until it is known; Java sees what is committed."""
-    peer = peers.with_server(peers.tuned(kind, IMPATIENT), CURRENT)
+    peer = peers.with_server(peers.tuned(kind), CURRENT)
     topic = peer.topic("py_transactions")
 
     class Listener:
@@ -474,7 +467,7 @@ def polled(consumer: LitePullConsumer, count: int) -> list[ReceivedMessage]:
 
 def test_delays_and_timers(kind: str, peers: Peers) -> None:
     """A delay level and a time of one's own; one timer is called back."""
-    server = peers.tuned(kind, {"recallMessageEnable": "true"})
+    server = peers.tuned(kind)
     peer = peers.with_server(server, CURRENT)
     topic = peer.topic("py_delays", 1)
     inbox = Inbox()

@@ -88,7 +88,7 @@ def test_a_group_is_sent_back_while_it_consumes(kind: str, version: str, peers: 
 @VERSIONS
 def test_a_group_is_sent_back_by_its_clients(kind: str, version: str, peers: Peers) -> None:
     """The same with useServerSideResetOffset=false: the broker tells the connected consumers."""
-    server = peers.tuned(kind, {"useServerSideResetOffset": "false"})
+    server = peers.tuned(kind)
     peer = peers.with_server(server, version)
     topic, group = peer.topic("told"), peer.name("told_readers")
     with tool(peers, server) as admin:

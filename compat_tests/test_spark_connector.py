@@ -119,7 +119,7 @@ class Connector:
 @pytest.fixture
 def connector(peers: Peers, kind: str) -> Any:
     """The connector at a server of one kind."""
-    server = peers.tuned(kind, {"autoCreateTopicEnable": "true"})
+    server = peers.server(kind)
     with Connector(server.namesrv_address, server.broker_address) as connector:
         yield connector
 
@@ -198,7 +198,7 @@ if JAR:
 
     def test_the_connector_itself(peers: Peers, kind: str, tmp_path: Path) -> None:
         """The connector's jar on a Spark of its own writes a topic and reads it."""
-        server = peers.tuned(kind, {"autoCreateTopicEnable": "true"})
+        server = peers.server(kind)
         script = tmp_path / "run.scala"
         script.write_text(
             f"""

@@ -10,20 +10,12 @@ import pytest
 
 from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
 from compat_tests.driver import Received, message
-from compat_tests.peers import Peer, Peers
+from compat_tests.peers import IMPATIENT, Peer, Peers
 from compat_tests.processes import free_ports, wait_until
 from compat_tests.servers import HOST, Part, Server, apache_broker, our_broker, our_namesrv
 
 COMMIT, ROLLBACK, UNKNOWN = "COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
-
-IMPATIENT = {
-    "transactionTimeOut": "1000",
-    "transactionCheckInterval": "2000",
-    "transactionCheckMax": "6",
-    "transactionOpMsgMaxSize": "1",
-}
-"""Settings with which the server asks soon and often."""
 
 QUIET_SECONDS = 5
 """Longer than two rounds of questions: if none came, none will."""
@@ -59,7 +51,7 @@ def test_only_what_is_committed_arrives(peer: Peer) -> None:
 @pytest.mark.overlap
 def test_undecided_ones_are_asked_about(kind: str, peers: Peers) -> None:
     """Asked until somebody knows, with a higher count each time; then no more; at last given up."""
-    server = peers.tuned(kind, IMPATIENT)
+    server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:
         ask_until_known(peers.with_server(server, version))
 
@@ -94,7 +86,7 @@ def ask_until_known(peer: Peer) -> None:
 @pytest.mark.overlap
 def test_another_of_the_group_answers(kind: str, peers: Peers) -> None:
     """The sender is gone; a client of the other version, in the same group, is asked instead."""
-    server = peers.tuned(kind, IMPATIENT)
+    server = peers.tuned(kind)
     for one, other in (CLIENT_VERSIONS, CLIENT_VERSIONS[::-1]):
         sender, answerer = peers.with_server(server, one), peers.with_server(server, other)
         topic, group = sender.topic("orphans"), sender.name("deciders")
@@ -113,7 +105,7 @@ def test_another_of_the_group_answers(kind: str, peers: Peers) -> None:
 @pytest.mark.overlap
 def test_who_asks_for_time_is_not_asked(kind: str, peers: Peers) -> None:
     """CHECK_IMMUNITY_TIME_IN_SECONDS is waited for, and does not keep others waiting."""
-    server = peers.tuned(kind, IMPATIENT)
+    server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(server, version)
         topic = peer.topic("patience")
@@ -134,7 +126,7 @@ def test_who_asks_for_time_is_not_asked(kind: str, peers: Peers) -> None:
 @pytest.mark.overlap
 def test_a_sink_ends_what_was_asked_about_in_vain(kind: str, peers: Peers) -> None:
     """A half message of an earlier checkpoint is ended by its own place, after all questions about it."""
-    server = peers.tuned(kind, IMPATIENT)
+    server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(server, version)
         topic = peer.topic("checkpoints")
