@@ -37,6 +37,7 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
         for kind in SERVERS if pair % 2 == 0 else reversed(SERVERS):
             other = servers["ours" if kind == "apache" else "apache"]
             with suspended(other.pids):
+                servers[kind].wait_until_registered()  # it was suspended just now
                 sample = run_row(row, servers[kind], pair)
             getattr(comparison, kind).append(sample)
             console.print(line(comparison, kind), highlight=False)

@@ -304,13 +304,19 @@ class Server:
             for part in self._parts:
                 part.start()
                 started.append(part)
-            # Apache's broker says that it is up, and may register only ten seconds later.
-            wait_until(self._is_registered, START_SECONDS, f"{self.broker_name} has registered")
+            self.wait_until_registered()
         except BaseException:
             for part in started:
                 part.stop()
             raise
         return self
+
+    def wait_until_registered(self) -> None:
+        """Wait until the name server knows the broker.
+
+        Apache's may register ten seconds after it said that it is up, and anew when it had no time to answer.
+        """
+        wait_until(self._is_registered, START_SECONDS, f"{self.broker_name} has registered")
 
     def _is_registered(self) -> bool:
         return self.broker_name in self._known_brokers()

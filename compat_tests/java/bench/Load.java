@@ -55,7 +55,18 @@ public final class Load {
             : new String[] {topic};
     }
 
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) {
+        int status = 0;
+        try {
+            run(args);
+        } catch (Throwable failure) {
+            failure.printStackTrace();
+            status = 1;
+        }
+        System.exit(status);  // threads of the client may still run
+    }
+
+    private static void run(String[] args) throws Exception {
         Load load = new Load(args);
         switch (args[0]) {
             case "sync": new Sends(load).sync(1); break;
@@ -72,7 +83,6 @@ public final class Load {
             case "consume-sql": new Consuming(load).consumeSql(); break;
             default: throw new IllegalArgumentException(args[0]);
         }
-        System.exit(0);
     }
 
     DefaultMQProducer producer() throws Exception {
