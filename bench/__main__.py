@@ -65,7 +65,7 @@ def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Consol
                         console.print(f"{row.name} FAILED: {failure}", highlight=False, markup=False)
             finally:
                 for server in servers.values():
-                    server.stop()
+                    server.discard()
 
 
 def start(kind: str, folder: Path, row: Row) -> tuple[Server, float]:

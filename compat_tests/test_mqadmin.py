@@ -7,6 +7,7 @@ addresses are replaced by their kind before outputs are compared.
 from __future__ import annotations
 
 import re
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import NamedTuple
@@ -19,6 +20,8 @@ from compat_tests.mqadmin import Mqadmin, Output, normalised
 from compat_tests.peers import KINDS, Peer, Peers, chosen_kinds
 from compat_tests.processes import wait_until
 from compat_tests.servers import BROKER_NAME, CLUSTER_NAME, Server
+
+pytestmark = pytest.mark.timeout(600)
 
 TOPIC = "AdminTopic"
 GROUP = "AdminReaders"
@@ -97,6 +100,8 @@ STEPS = (
     Step("topicList in the end", "topicList", TOPIC),
 )
 
+TRIES = 3
+
 Transcript = dict[str, Output]
 """What each step printed on one server."""
 
@@ -133,6 +138,11 @@ def run_steps(peers: Peers, server: Server) -> Transcript:
     return outputs
 
 
+def did_its_work(step: Step, output: Output) -> bool:
+    """Whether a command printed what shows that."""
+    return step.expected in output.out + output.err
+
+
 def connect_clients(peer: Peer, producer: Producer, stack: ExitStack) -> Sent:
     """Send the message that is searched for, and start the consumer that is shown; both stay."""
     [sent] = producer.send_to(
@@ -156,11 +166,20 @@ def wait_until_committed(mqadmin: Mqadmin, server: Server) -> None:
 
 @pytest.fixture(scope="session")
 def transcripts(request: pytest.FixtureRequest, peers: Peers) -> dict[str, Transcript]:
-    """The transcript of each chosen server; both are made at the same time."""
+    """The transcript of each chosen server; both are made at the same time.
+
+    Made again, twice at most, when a command did not do its work: what a session shares no rerun repeats.
+    """
 
     def make(kind: str) -> Transcript:
-        with peers.fresh(kind) as server:
-            return run_steps(peers, server)
+        for _ in range(TRIES):
+            with peers.fresh(kind) as server:
+                made = run_steps(peers, server)
+            failed = [step.name for step in STEPS if not did_its_work(step, made[step.name])]
+            if not failed:
+                break
+            warnings.warn(f"on the server of kind {kind} failed: {', '.join(failed)}", stacklevel=1)
+        return made
 
     kinds = chosen_kinds(request.config)
     with ThreadPoolExecutor(len(kinds)) as threads:
@@ -170,8 +189,7 @@ def transcripts(request: pytest.FixtureRequest, peers: Peers) -> dict[str, Trans
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name.replace(" ", "-"))
 def test_command_does_its_work(step: Step, kind: str, transcripts: dict[str, Transcript]) -> None:
     """The output holds what shows that the command did its work."""
-    output = transcripts[kind][step.name]
-    assert step.expected in output.out + output.err
+    assert did_its_work(step, transcripts[kind][step.name])
 
 
 @pytest.mark.both_servers
