@@ -17,8 +17,9 @@ class Contained(Server):
 
     def __init__(self, work: Path, brokers: int) -> None:
         super().__init__("ours", work)
-        self._names = [f"broker-{number}" for number in range(brokers)]
-        configs = [self._broker(name) for name in self._names]
+        names = [f"broker-{number}" for number in range(brokers)]
+        self._registering = set(names)
+        configs = [self._broker(name) for name in names]
         port = int(self.namesrv_address.rpartition(":")[2])
         self._parts = [
             our_namesrv(self.folder / "namesrv", port),
@@ -36,7 +37,3 @@ class Contained(Server):
         write_topics(folder / "store", topic_names(1), QUEUES)
         port = free_ports((-2, 0, 1))
         return contained_broker("ours", folder, port, {"brokerName": name})
-
-    def _is_registered(self) -> bool:
-        known = self._known_brokers()
-        return all(name in known for name in self._names)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bench.loads import running_load
 from bench.measure import Usage, usage
 from bench.rows import Row
 from compat_tests.artifacts import OPENS, class_path
@@ -34,12 +35,8 @@ def running(
         server.namesrv_address,
     ]
     command += ["-t", topic, "-w", str(threads), "-ri", "1000", *more]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    with running_load(command) as process:
+        yield process
 
 
 def official_load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float, Usage]:

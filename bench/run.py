@@ -1,10 +1,10 @@
 """One row on one running server: start the load, read its marks, take the server's usage."""
 
 import json
-import subprocess
 import time
 from dataclasses import replace
 
+from bench.loads import running_load
 from bench.measure import Usage, usage
 from bench.official import official_load
 from bench.prepared import TOPIC
@@ -75,9 +75,7 @@ def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float,
     before, after = usage(server.pids), None
     result: dict[str, float] | None = None
     said: list[str] = []
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    # A session of its own: Linux shares the cores out between sessions first, as between services.
-    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as process:
+    with running_load(command) as process:
         assert process.stdout is not None
         deadline = time.monotonic() + LOAD_SECONDS_MAX
         for line in process.stdout:
@@ -94,7 +92,6 @@ def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float,
             said.append(line)
             if time.monotonic() > deadline:
                 break
-        process.kill()
     if result is None:
         raise RuntimeError(f"the load {row.name} gave no result:\n{''.join(said[-20:])}")
     after = after or usage(server.pids)

@@ -99,7 +99,7 @@ class Peer:
         """A new topic with that many queues on each broker, known to clients."""
         topic = self.name(what)
         maker = self._client()
-        # Made on the brokers that have registered.
+        # Made on the brokers that have registered; a mixed cluster is not waited for.
         wait_until(lambda: self._broker_count(MODEL_TOPIC) == brokers, 30, "all brokers have registered")
         maker.create_topic(topic, queues)
         wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")

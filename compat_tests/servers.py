@@ -55,13 +55,15 @@ APACHE_TEST_SETTINGS = {
 }
 """What only Apache's broker needs in tests: small files, patience on two busy cores, no idle running."""
 
-TEST_JVM = (
-    # Compiled once: half of what an optimised start costs is compiling.
-    *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+SERIAL_GC = ("-XX:+UseSerialGC",)
+QUICK_JVM = (
+    *SERIAL_GC,
+    # Compiled once: a third of what a start costs is compiling anew.
+    "-XX:TieredStopAtLevel=1",
     # When one answer is late, the connection stays: a name server forgets a broker whose connection ends.
     "-Dcom.rocketmq.remoting.client.closeSocketIfTimeout=false",
 )
-TEST_HEAP = ("-Xms512m", "-Xmx1g")
+TEST_JVM = ("-Xms512m", "-Xmx1g", *QUICK_JVM)
 PRODUCTION_JVM = ("-Xms1g", "-Xmx2g", "-XX:+UseG1GC")
 """Two cores and a few gibibytes, with the collector that Apache's own start script chooses."""
 
@@ -125,8 +127,7 @@ def apache_namesrv(folder: Path, port: int, *, production: bool = False) -> Part
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "namesrv.conf"
     config.write_text(f"listenPort={port}\nbindAddress={HOST}\n")
-    jvm = ("-XX:+UseSerialGC",) if production else TEST_JVM
-    jvm = ("-Xms128m", "-Xmx256m", *jvm)
+    jvm = ("-Xms128m", "-Xmx256m", *(SERIAL_GC if production else QUICK_JVM))
     command = _apache_command(folder, jvm, "org.apache.rocketmq.namesrv.NamesrvStartup")
     command += ["-c", str(config)]
     return Part(command, folder / "namesrv.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
@@ -155,7 +156,7 @@ def apache_broker(
     logback.write_text("<configuration/>")  # version 4 does not start without it
     config = folder / "broker.conf"
     config.write_text("".join(f"{name}={value}\n" for name, value in chosen.items()))
-    jvm = PRODUCTION_JVM if production else (*TEST_HEAP, *TEST_JVM)
+    jvm = PRODUCTION_JVM if production else TEST_JVM
     command = _apache_command(folder, jvm, "org.apache.rocketmq.broker.BrokerStartup", version)
     command += ["-c", str(config), "-n", namesrv]
     return Part(command, folder / "broker.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
@@ -168,7 +169,7 @@ def apache_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Pa
     listed = f"brokerConfigPaths={':'.join(map(str, brokers))}\n" if brokers else ""
     config.write_text(f"listenPort={port}\nbindAddress={HOST}\n{listed}")
     main = "org.apache.rocketmq.container.BrokerContainerStartup"
-    command = _apache_command(folder, (*TEST_HEAP, *TEST_JVM), main, jars="container")
+    command = _apache_command(folder, TEST_JVM, main, jars="container")
     command += ["-c", str(config), "-n", namesrv]
     return Part(command, folder / "container.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
 
@@ -280,6 +281,7 @@ class Server:
         self.namesrv_address = f"{HOST}:{namesrv_port}"
         self.broker_address = f"{HOST}:{broker_port}"
         self.broker_name = (settings or {}).get("brokerName", BROKER_NAME)
+        self._registering = {self.broker_name}
         if kind == "apache":
             self.store_dir = self.folder / "store"
             self._parts = [
@@ -316,19 +318,16 @@ class Server:
 
         Apache's may register ten seconds after it said that it is up, and anew when it had no time to answer.
         """
-        wait_until(self._is_registered, START_SECONDS, f"{self.broker_name} has registered")
+        names = ", ".join(sorted(self._registering))
+        wait_until(self._is_registered, START_SECONDS, f"{names} registered")
 
     def _is_registered(self) -> bool:
-        return self.broker_name in self._known_brokers()
-
-    def _known_brokers(self) -> set[str]:
-        """The names of the brokers that the name server knows."""
         try:
             with RawConnection(self.namesrv_address) as connection:
                 answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
         except OSError:
-            return set()
-        return set(loads(answer.body)["brokerAddrTable"]) if answer is not None else set()
+            return False
+        return answer is not None and self._registering <= set(loads(answer.body)["brokerAddrTable"])
 
     def stop(self) -> None:
         """End everything in good order, the broker first."""

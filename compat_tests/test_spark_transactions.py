@@ -8,7 +8,7 @@ import time
 import pytest
 
 from compat_tests.artifacts import CURRENT
-from compat_tests.peers import Peers
+from compat_tests.peers import IMPATIENT, Peers
 from compat_tests.processes import wait_until
 from engine.options import TlsOptions
 from gateway.client import PullConsumer
@@ -18,13 +18,7 @@ from pipeline.transactions import Transactions
 from pipeline.verdicts import Places, Transaction, Verdict, Verdicts
 from tests.pipeline.memory_folder import MemoryFolder
 
-IMPATIENT = {
-    "transactionTimeOut": "1000",
-    "transactionCheckInterval": "2000",
-    "transactionCheckMax": "15",
-    "transactionOpMsgMaxSize": "1",
-}
-"""Settings with which the server asks soon and often."""
+SETTINGS = {**IMPATIENT, "transactionCheckMax": "15"}
 ROUNDS_SECONDS = 7
 """Longer than three rounds of questions."""
 ROWS = [f"{number:02}" for number in range(20)]
@@ -86,7 +80,7 @@ class Query:
 
 def query_of(peers: Peers, kind: str) -> Query:
     """A new query at a server of a kind."""
-    server = peers.tuned(kind, IMPATIENT)
+    server = peers.tuned(kind, SETTINGS)
     return Query(server.namesrv_address, peers.with_server(server, CURRENT).topic("spark_halves"))
 
 
