@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.both_servers, pytest.mark.timeout(900)]
 CLIENT_ID = "spoiler@1"
 NO_ANSWER_SECONDS = 2.0
 LOCKED_SECONDS, LOCKED_TRIES = 0.2, 5
+MESSAGES = 3
 
 SPOILED = {
     "int": ("", "x", "-1", "1000", str(2**31)),
@@ -276,8 +277,8 @@ def is_number(spoiled: Spoiled) -> bool:
     return digits.isdecimal() and int(digits) < 2 ** (bits - 1)
 
 
-def prepare(connection: RawConnection, topic: str, group: str, messages: int) -> None:
-    """A topic with messages, a group with a member."""
+def prepare(connection: RawConnection, topic: str, group: str) -> None:
+    """A topic with a few messages, a group with a member."""
     fields = good_fields(topic, group)
     config = {"groupName": group, "consumeEnable": True, "retryQueueNums": 1, "retryMaxTimes": 16}
     subscription = {"topic": topic, "subString": "*", "subVersion": 1, "expressionType": "TAG"}
@@ -297,7 +298,7 @@ def prepare(connection: RawConnection, topic: str, group: str, messages: int) ->
     steps: list[tuple[RequestCode, Fields, bytes]] = [
         (RequestCode.UPDATE_AND_CREATE_TOPIC, fields[RequestCode.UPDATE_AND_CREATE_TOPIC], b""),
         (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(config).encode()),
-        *[(RequestCode.SEND_MESSAGE, fields[RequestCode.SEND_MESSAGE], b"body")] * messages,
+        *[(RequestCode.SEND_MESSAGE, fields[RequestCode.SEND_MESSAGE], b"body")] * MESSAGES,
         (RequestCode.HEART_BEAT, {}, json.dumps(heartbeat).encode()),
     ]
     for code, good, body in steps:
@@ -323,24 +324,35 @@ def answers(peers: Peers, kind: str) -> Answers:
         for code in good_fields("", ""):
             with RawConnection(server.broker_address) as connection:
                 topic, group = f"Spoiled{code.value}", f"Spoilers{code.value}"
-                # A pop takes messages, and Apache's broker pops for requests that ours refuses.
-                prepare(connection, topic, group, 80 if code is RequestCode.POP_MESSAGE else 3)
+                prepare(connection, topic, group)
                 for spoiled, fields in spoiled_requests(code, topic, group):
-                    found[spoiled] = answer_to(connection, code, fields)
+                    if code is RequestCode.POP_MESSAGE:
+                        found[spoiled] = answer_to_pop(connection, fields, topic, group)
+                    else:
+                        found[spoiled] = answer_to(connection, code, fields)
     return found
 
 
 def answer_to(connection: RawConnection, code: RequestCode, fields: Fields) -> Answer | None:
-    """The answer to one request.
+    """The answer to one request."""
+    answer = connection.ask(code, fields, b"body", seconds=NO_ANSWER_SECONDS)
+    return None if answer is None else Answer(answer.code, answer.remark)
 
-    Asked again when a pop finds nothing: Apache's broker says so too while the pop before holds the queue.
+
+def answer_to_pop(connection: RawConnection, fields: Fields, topic: str, group: str) -> Answer | None:
+    """The answer to a pop that has a message to find: those before took theirs, or passed over them all.
+
+    Asked again when it finds nothing: Apache's broker says so too while the pop before holds the queue.
     """
+    send = good_fields(topic, group)[RequestCode.SEND_MESSAGE]
     for _ in range(LOCKED_TRIES):
-        answer = connection.ask(code, fields, b"body", seconds=NO_ANSWER_SECONDS)
+        sent = connection.ask(RequestCode.SEND_MESSAGE, send, b"body")
+        assert sent is not None and sent.code == 0, sent
+        answer = answer_to(connection, RequestCode.POP_MESSAGE, fields)
         if answer is None or answer.code != ResponseCode.POLLING_TIMEOUT:
             break
         time.sleep(LOCKED_SECONDS)
-    return None if answer is None else Answer(answer.code, answer.remark)
+    return answer
 
 
 @pytest.fixture(scope="module")

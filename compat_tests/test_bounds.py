@@ -7,8 +7,11 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from compat_tests.servers import Server
+
+pytestmark = pytest.mark.alone
 
 READY_SECONDS = 1.0
 RESIDENT_BYTES = 80e6

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -79,13 +78,6 @@ class Containers:
         return contained_broker(self.kind, folder, port, {"brokerName": name, **settings}), port
 
 
-@pytest.fixture(scope="module")
-def admin(peers: Peers) -> Iterator[Mqadmin]:
-    admin = Mqadmin(peers.runtime)
-    yield admin
-    admin.close()
-
-
 def listed(admin: Mqadmin, namesrv: str) -> set[tuple[str, str, str]]:
     """Name, id and address of each broker that `mqadmin clusterList` shows."""
     lines = admin.run("clusterList", "-n", namesrv).out.splitlines()
@@ -113,15 +105,17 @@ def send_all(peer: Peer, topic: str, what: str) -> set[str]:
 
 
 def collect(consumer: PushConsumer, *steps: str) -> None:
-    """All messages of these steps have come, each once."""
-    wanted = sorted(body for step in steps for body in bodies(step))
-    received = [one.body for one in consumer.collect(len(wanted), 120)]
-    assert sorted(received) == wanted
+    """All messages of these steps have come; some twice, when queues were shared out anew before a commit."""
+    wanted = {body for step in steps for body in bodies(step)}
+    wait_until(lambda: {one.body for one in consumer.collect(0, 0)} >= wanted, 120, "all have come", 0.5)
+    assert {one.body for one in consumer.collect(0, 0)} == wanted
 
 
-def test_brokers_come_and_go_at_run_time(kind: str, peers: Peers, admin: Mqadmin, tmp_path: Path) -> None:
+@pytest.mark.overlap
+def test_brokers_come_and_go_at_run_time(kind: str, peers: Peers, tmp_path: Path) -> None:
     """Two brokers are added, one is removed and added again: nothing is lost, readers go on."""
     with ExitStack() as stack:
+        admin = stack.enter_context(closing(Mqadmin(peers.runtime)))
         ours = stack.enter_context(Containers(kind, tmp_path))
         address, _ = ours.container()
         (first, port), (second, other_port) = ours.broker("broker-a"), ours.broker("broker-b")
@@ -168,6 +162,7 @@ def check_refusals(admin: Mqadmin, address: str, added: Path, slave: Path) -> No
     assert re.search(r"^listenPort\s*=\s*" + address.rpartition(":")[2], said.out, re.MULTILINE), said
 
 
+@pytest.mark.overlap
 def test_masters_and_slaves_of_two_containers(peers: Peers, tmp_path: Path) -> None:
     """Each has one master and the other's slave; with one container killed, all is read from the other."""
     with Containers(CROSSED, tmp_path) as ours:

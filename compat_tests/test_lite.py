@@ -231,6 +231,7 @@ def transcript(peers: Peers, kind: str) -> list[Any]:
     return proxy.told
 
 
+@pytest.mark.overlap
 @pytest.mark.both_servers
 def test_lite_topics_and_light_queues_are_the_same(peers: Peers) -> None:
     """Every step, every answer."""

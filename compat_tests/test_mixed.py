@@ -9,7 +9,7 @@ from compat_tests.driver import message
 from compat_tests.peers import KINDS, Peer, Peers
 from compat_tests.servers import MixedCluster
 
-pytestmark = pytest.mark.both_servers
+pytestmark = [pytest.mark.overlap, pytest.mark.both_servers]
 
 
 @pytest.mark.parametrize("namesrv", KINDS)

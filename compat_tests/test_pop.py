@@ -294,6 +294,7 @@ def receipt(found: Received, place: int, value: str) -> str:
     return " ".join(fields)
 
 
+@pytest.mark.overlap
 @pytest.mark.both_servers
 @pytest.mark.parametrize(("first", "second"), [("apache", "ours"), ("ours", "apache")])
 def test_pops_change_hands(first: str, second: str, peers: Peers, tmp_path: Path) -> None:
@@ -304,17 +305,17 @@ def test_pops_change_hands(first: str, second: str, peers: Peers, tmp_path: Path
         popping = Popping(peer, hands.address, "pop_hands")
         try:
             popping.send(*(str(number) for number in range(8)))
-            found = popping.wait_for(6, most=6, invisible=20_000)
+            found = popping.wait_for(6, most=6, invisible=30_000)
             assert popping.client.ack(found[0]) == "OK"
             assert popping.client.batch_ack(popping.topic, found[1:3]) == "OK"
-            popping.client.change(found[3], 25_000)
-            changed = popping.client.change(found[4], 25_000)
+            popping.client.change(found[3], 35_000)
+            changed = popping.client.change(found[4], 35_000)
             assert popping.client.ack(changed) == "OK"
             hands.end("stop")
             hands.begin(second)
             rest = popping.wait_for(2, invisible=60_000)
             assert bodies(rest) == ["6", "7"]
-            again = popping.wait_for(2, 60, invisible=60_000)
+            again = popping.wait_for(2, 90, invisible=60_000)
             assert sorted(bodies(again)) == ["3", "5"]
             assert [one.reconsume_times for one in again] == [1, 1]
             assert popping.client.batch_ack(popping.topic, [*rest]) == "OK"
@@ -324,6 +325,7 @@ def test_pops_change_hands(first: str, second: str, peers: Peers, tmp_path: Path
             popping.close()
 
 
+@pytest.mark.overlap
 def test_a_kill_brings_back_what_was_not_acknowledged_and_nothing_else(peers: Peers) -> None:
     """Apache's broker forgets acknowledgements and offsets of the last seconds; ours has them in its log."""
     with peers.fresh("ours") as server:

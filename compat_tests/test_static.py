@@ -233,6 +233,7 @@ def transcript(peers: Peers, kind: str) -> list[Any]:
     return scenario.told
 
 
+@pytest.mark.overlap
 @pytest.mark.both_servers
 @pytest.mark.timeout(600)
 def test_queues_that_move_are_the_same(peers: Peers) -> None:
