@@ -24,7 +24,6 @@ from engine.store.compaction_files import Original
 from engine.store.compaction_log import (
     ENTRIES_MIN,
     ENTRY_SIZE,
-    Accept,
     CompactionLog,
     Plan,
     Replacement,
@@ -34,7 +33,7 @@ from engine.store.compaction_log import (
     replace,
 )
 from engine.store.file_queue import FilePool
-from engine.store.results import GetResult, GetStatus
+from engine.store.results import Accept, GetResult, GetStatus
 from engine.worker import Worker
 
 log = logging.getLogger(__name__)

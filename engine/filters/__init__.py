@@ -7,7 +7,7 @@ consumer group wants what, across restarts, and `bloom` gives each group its bit
 """
 
 from engine.filters.consumers import ConsumerFilters, FilterData
-from engine.filters.expressions import Expression, ExpressionFilter, compile_expression
+from engine.filters.expressions import Expression, compile_expression
 from engine.filters.tags import (
     ALL,
     SQL92_TYPE,
@@ -25,7 +25,6 @@ __all__ = [
     "TAG_TYPE",
     "ConsumerFilters",
     "Expression",
-    "ExpressionFilter",
     "FilterData",
     "SubscriptionData",
     "compile_expression",

@@ -6,14 +6,12 @@ Standard: `FilterFactory`, `SqlFilter`, `ExpressionMessageFilter`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import lru_cache
 
 from engine.errors import FilterError
 from engine.filters.evaluation import Evaluate, Properties, build
 from engine.filters.sql import parse
 from engine.filters.tags import SQL92_TYPE
-from engine.message import StoredMessage
 
 log = logging.getLogger(__name__)
 
@@ -58,16 +56,3 @@ def _compiled(text: str) -> Expression:
     if ignored:
         log.warning("of the expression %.200r the end is ignored, as in the standard: %.200r", text, ignored)
     return Expression(text, build(root))
-
-
-class ExpressionFilter:
-    """Chooses messages by an expression: for the store as a function, for held pulls by `matches`."""
-
-    __slots__ = ("matches",)
-
-    def __init__(self, matches: Callable[[Properties], bool]) -> None:
-        self.matches = matches
-
-    def __call__(self, tags_code: int, message: Callable[[], StoredMessage]) -> bool:
-        """For the `accept` of `MessageStore.get`."""
-        return self.matches(message().properties)

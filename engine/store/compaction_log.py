@@ -23,8 +23,8 @@ from engine.options import StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUnit
 from engine.store.compaction_files import CompactionFiles, Original, Segment
 from engine.store.file_queue import FilePool, file_name
-from engine.store.record import decode
-from engine.store.results import GetResult, GetStatus
+from engine.store.record import decode, properties_of
+from engine.store.results import Accept, GetResult, GetStatus
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,6 @@ MIN_PULL_BYTES = 100
 COPIED_TOGETHER = 512
 """Messages that are copied from the consume queue in one go."""
 
-Accept = Callable[[int, Callable[[], StoredMessage]], bool]
 Source = Callable[[int, int], list[tuple[bytes, int]]]
 """Given a queue offset and how many: records of the consume queue from there on, with tags codes."""
 
@@ -247,7 +246,7 @@ def _is_wanted(accept: Accept | frozenset[int] | None, unit: BatchUnit, record: 
         return True
     if isinstance(accept, frozenset):
         return unit.tags_code in accept
-    return accept(unit.tags_code, lambda: decode(record))
+    return accept(properties_of(record))
 
 
 def compact(disk: Disk, plan: Plan) -> Replacement:

@@ -37,11 +37,12 @@ from engine.store.key_query import KeyQuery
 from engine.store.light import has_light_queues
 from engine.store.queue_table import QueueTable
 from engine.store.raw_log import RawLog
-from engine.store.reader import Accept, Reader
+from engine.store.reader import Reader
 from engine.store.record import decode
 from engine.store.recovery import Progress, Recovery, logged
 from engine.store.removal import Removals
 from engine.store.results import (
+    Accept,
     Arrival,
     GetResult,
     GetStatus,
@@ -347,9 +348,9 @@ class MessageStore:
     ) -> GetResult:
         """Messages of a queue from `offset` on, at most `max_count`, at least one if one fits the choice.
 
-        `accept` is None for all, a set of tags codes, or a function of the tags code and a way to get the
-        message. A record that cannot be read counts as gone. Who may not wait for the disk gets `ColdRead`
-        where that is needed; see `bring`. Standard: `DefaultMessageStore.getMessage`.
+        `accept` is None for all, a set of tags codes, or a function of the message's properties. A record
+        that cannot be read counts as gone. Who may not wait for the disk gets `ColdRead` where that is
+        needed; see `bring`. Standard: `DefaultMessageStore.getMessage`.
         """
         began = self._clock.monotonic()
         queue = self._queues.get(topic, queue_id)

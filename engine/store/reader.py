@@ -8,9 +8,7 @@ standard's. Readers that are woken together and want the same share one answer. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, StoredMessage, tags_code
+from engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from engine.options import StoreOptions
 from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from engine.store.cold import ColdRead
@@ -19,17 +17,16 @@ from engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, C
 from engine.store.dispatch import delivery_time, parse_delay_levels
 from engine.store.file_queue import FilePool
 from engine.store.inspection import Inspection
-from engine.store.record import decode
-from engine.store.results import GetResult, GetStatus
-
-Accept = Callable[[int, Callable[[], StoredMessage]], bool]
-"""Given a tags code and a way to get the message, whether a reader wants it."""
+from engine.store.record import properties_of, store_timestamp
+from engine.store.results import Accept, GetResult, GetStatus
 
 MAX_PULL_BYTES = 128 << 20
 _SLACK = 4096
 """Bytes between records that are read along rather than skipped with a second read."""
 _SHARED_MAX = 16
 """Answers kept for sharing: those who want the same are woken one after the other."""
+_TOGETHER = 32
+"""Records that are read together for a reader that has to look at them to choose."""
 _BRING_RECORDS = 256
 _BRING_BYTES = 4 << 20
 """What is brought into memory at a time for a reader that has to look at records to choose."""
@@ -77,11 +74,11 @@ class _Candidate:
         if not self._inspection.passes(self._offset, record, self._queue, self._queue_offset):
             self._record, self._size = None, 0
 
-    def message(self) -> StoredMessage:
-        return decode(self.record())
+    def properties(self) -> dict[str, str]:
+        return properties_of(self.record())
 
     def tags_code(self) -> int:
-        return tags_code(self.message().properties.get(PROPERTY_TAGS))
+        return tags_code(self.properties().get(PROPERTY_TAGS))
 
 
 class Reader:
@@ -294,24 +291,26 @@ class Reader:
         max_bytes: int,
         accept: Accept,
     ) -> GetResult:
-        """The same for a reader whose choice may need the message itself."""
+        """The same for a reader whose choice needs the messages themselves."""
         records: list[bytes] = []
         offsets: list[int] = []
         total, removed, last = 0, False, self._log.position
-        for physical_offset, size, code in UNIT.iter_unpack(data):
+        ahead: list[bytes | None] = []
+        for at, (physical_offset, size, _) in enumerate(UNIT.iter_unpack(data)):
             if records:
                 more_bytes, more_messages = self._limits(physical_offset)
                 if len(records) >= min(max_count, more_messages) or total + size > min(max_bytes, more_bytes):
                     break
-            candidate = _Candidate(self._log, self._inspection, queue, offset, physical_offset, size)
-            try:
-                if _accepts(accept, code, candidate):
-                    records.append(candidate.record())
-                    offsets.append(offset)
-                    total += size
-                    last = physical_offset
-            except _Gone:
+            if not ahead:
+                ahead = self._look(queue, offset, data[at * UNIT_SIZE : (at + _TOGETHER) * UNIT_SIZE])
+            record = ahead.pop()
+            if record is None:
                 removed = True
+            elif accept(properties_of(record)):
+                records.append(record)
+                offsets.append(offset)
+                total += size
+                last = physical_offset
             offset += 1
         low, high = queue.min_offset, queue.max_offset
         if not records:
@@ -322,6 +321,22 @@ class Reader:
         return GetResult(
             GetStatus.FOUND, offset, low, high, body, offsets, behind > self._fresh, behind=behind
         )
+
+    def _look(self, queue: ConsumeQueue, offset: int, data: bytes | bytearray) -> list[bytes | None]:
+        """The records of units from `offset` on, the first one last; None for those gone or damaged."""
+        passes, is_due, largest = self._inspection.passes, self._inspection.is_due, self._log.file_size
+        # What a broken unit says is not asked for.
+        places = [
+            (number, at, size) if 0 < size <= largest else (number, -1, 0)
+            for number, (at, size, _) in enumerate(UNIT.iter_unpack(data), offset)
+        ]
+        found = self._log.read_each(places)
+        for place, (number, at, _) in enumerate(places):
+            record = found[place]
+            if record is not None and is_due(queue, number, at):
+                found[place] = record if passes(at, record, queue, number) else None
+        found.reverse()
+        return found
 
     def _more_of(self, cold: ColdRead, data: bytes | bytearray) -> ColdRead:
         """The same with the records that will be looked at next."""
@@ -396,8 +411,8 @@ class Reader:
         try:
             found = candidate.tags_code()
             if queue.topic == SCHEDULE_TOPIC:
-                message = candidate.message()
-                found = delivery_time(message.properties, message.store_timestamp, self._delays) or found
+                stored = store_timestamp(candidate.record())
+                found = delivery_time(candidate.properties(), stored, self._delays) or found
         except _Gone:
             found = code
         return physical_offset, size, found
@@ -427,7 +442,7 @@ def _accepts(accept: Accept | frozenset[int] | None, code: int, candidate: _Cand
         return True
     if isinstance(accept, frozenset):
         return code in accept
-    return accept(candidate.tags_code() if code <= ADDRESS_MAX else code, candidate.message)
+    return accept(candidate.properties())
 
 
 def _outside(offset: int, low: int, high: int) -> GetResult:

@@ -67,7 +67,7 @@ assert HEAD_SIZE == 88
 START = struct.Struct(">ii")
 """Size and magic, the first two words of a record or blank."""
 _I2 = struct.Struct(">h")
-_SYS_FLAG = struct.Struct(">i")
+_I4 = struct.Struct(">i")
 _I8 = struct.Struct(">q")
 _ELEMENT = struct.Struct(">iiiii")
 _ELEMENT_SIZE = _ELEMENT.size
@@ -188,7 +188,7 @@ def blank(size: int) -> bytes:
 
 def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
     """The message of a record that is known to be valid."""
-    sys_flag = _SYS_FLAG.unpack_from(data, at + SYS_FLAG_AT)[0]
+    sys_flag = _I4.unpack_from(data, at + SYS_FLAG_AT)[0]
     head = _HEADS[sys_flag & _HOST_V6_FLAGS]
     fields = head.unpack_from(data, at)
     body_at = at + head.size
@@ -224,11 +224,24 @@ def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
 
 def topic_of(record: bytes) -> bytes:
     """The topic, as text in UTF-8, of a record that is known to be valid."""
-    head = _HEADS[_SYS_FLAG.unpack_from(record, SYS_FLAG_AT)[0] & _HOST_V6_FLAGS]
-    at = head.size + head.unpack_from(record)[14]
+    begin, end = _topic_place(record)
+    return record[begin:end]
+
+
+def properties_of(record: bytes) -> dict[str, str]:
+    """The properties of a record that is known to be valid."""
+    _, at = _topic_place(record)
+    end = at + 2 + int(_I2.unpack_from(record, at)[0])
+    return parse_properties(record[at + 2 : end].decode("utf-8", "replace"))
+
+
+def _topic_place(record: bytes) -> tuple[int, int]:
+    """Where the topic's text begins and ends."""
+    body_at = _HEADS[_I4.unpack_from(record, SYS_FLAG_AT)[0] & _HOST_V6_FLAGS].size
+    at = body_at + int(_I4.unpack_from(record, body_at - _I4.size)[0])
     if START.unpack_from(record)[1] == MAGIC:
-        return record[at + 1 : at + 1 + record[at]]
-    return record[at + 2 : at + 2 + int(_I2.unpack_from(record, at)[0])]
+        return at + 1, at + 1 + record[at]
+    return at + 2, at + 2 + int(_I2.unpack_from(record, at)[0])
 
 
 def is_sound(record: bytes, position: int, queue_id: int, queue_offset: int, topic: bytes) -> bool:
@@ -276,7 +289,7 @@ def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -
         return Invalid(f"the magic is 0x{magic & 0xFFFFFFFF:08X}")
     if not HEAD_SIZE < size <= room:
         return Invalid(f"the size is {size} with {room} bytes there")
-    head = _HEADS[_SYS_FLAG.unpack_from(data, at + SYS_FLAG_AT)[0] & _HOST_V6_FLAGS]
+    head = _HEADS[_I4.unpack_from(data, at + SYS_FLAG_AT)[0] & _HOST_V6_FLAGS]
     end = at + size
     body_at = at + head.size
     if body_at + 3 > end:
@@ -335,7 +348,7 @@ def _lost_sector(data: bytes | memoryview, begin: int, end: int, shift: int) -> 
 
 def store_timestamp(head: bytes) -> int:
     """Store time in ms from the first `STORE_TIME_HEAD_SIZE` bytes of a record."""
-    born_v6 = _SYS_FLAG.unpack_from(head, SYS_FLAG_AT)[0] & SysFlag.BORN_HOST_V6
+    born_v6 = _I4.unpack_from(head, SYS_FLAG_AT)[0] & SysFlag.BORN_HOST_V6
     return int(_I8.unpack_from(head, BORN_HOST_AT + (20 if born_v6 else 8))[0])
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from engine.message import offset_message_id, offset_message_ids
+
+Accept = Callable[[Mapping[str, str]], bool]
+"""Given a message's properties, whether a reader wants it."""
 
 
 class PutStatus(Enum):

@@ -16,9 +16,9 @@ import logging
 from collections.abc import Callable, Iterable
 
 from engine.clock import Clock
-from engine.filters import ExpressionFilter
 from engine.options import BrokerOptions
 from engine.store.message_store import Arrival
+from engine.store.results import Accept
 from gateway.remoting.call import Peer
 
 log = logging.getLogger(__name__)
@@ -28,8 +28,8 @@ SLOT_MILLIS = 100
 
 Queue = tuple[str, int]
 
-Wanted = frozenset[int] | ExpressionFilter | None
-"""What a pull wants: the hashes of its tags, an expression over properties, or None for everything."""
+Wanted = frozenset[int] | Accept | None
+"""What a pull wants: the hashes of its tags, what an expression says of properties, or None for all."""
 
 
 class HeldPull:
@@ -80,7 +80,7 @@ class _News:
             return True
         if isinstance(wanted, frozenset):
             return not wanted.isdisjoint(self.tags)
-        return any(one is None or wanted.matches(one) for one in self.properties)
+        return any(one is None or wanted(one) for one in self.properties)
 
 
 class PullHolds:

@@ -9,7 +9,7 @@ from typing import Protocol
 from twisted.internet.defer import Deferred
 
 from engine.errors import FilterError
-from engine.filters import ExpressionFilter, compile_expression, compile_subscription, is_tag_type
+from engine.filters import compile_expression, compile_subscription, is_tag_type
 from engine.groups import SubscriptionGroupConfig
 from engine.topics import TopicConfig
 from gateway.broker.broker import FAQ, PERM_READ, Broker
@@ -94,7 +94,7 @@ def wanted_by(broker: Broker, topic: str, expression: str | None, expression_typ
         if is_tag_type(expression_type):
             most = broker.options.max_tags_per_subscription
             return compile_subscription(topic, expression, expression_type, 0, most).accepted_codes
-        return ExpressionFilter(compile_expression(expression, expression_type).matches)
+        return compile_expression(expression, expression_type).matches
     except FilterError as error:
         by_tags = is_tag_type(expression_type)
         raise RequestError(

@@ -51,7 +51,7 @@ class HeldPop:
             return True
         if isinstance(self.wanted, frozenset):
             return arrival.tags_code in self.wanted
-        return arrival.properties is None or self.wanted.matches(arrival.properties)
+        return arrival.properties is None or self.wanted(arrival.properties)
 
 
 class PopHolds:

@@ -19,7 +19,6 @@ from engine.errors import FilterError
 from engine.filters import (
     ALL,
     Expression,
-    ExpressionFilter,
     compile_expression,
     compile_subscription,
     is_tag_type,
@@ -28,6 +27,7 @@ from engine.groups import SubscriptionGroupConfig
 from engine.lite.names import light_queue
 from engine.message import RETRY_PREFIX, is_system_group
 from engine.store.message_store import ColdRead, GetResult, GetStatus
+from engine.store.results import Accept
 from engine.topics import TopicConfig
 from gateway.broker.beginnings import broadcast_beginning, broadcast_reader, note_broadcast
 from gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
@@ -232,11 +232,11 @@ def _check_expressions(broker: Broker, expression_type: str | None) -> None:
         )
 
 
-def _chosen(broker: Broker, header: PullMessageRequestHeader, expression: Expression) -> ExpressionFilter:
+def _chosen(broker: Broker, header: PullMessageRequestHeader, expression: Expression) -> Accept:
     """By the expression; retried messages by that for the topic they came from, if so configured."""
     if broker.options.filter_support_retry and header.topic.startswith(RETRY_PREFIX):
-        return ExpressionFilter(partial(broker.filters.matches_retried, header.consumer_group))
-    return ExpressionFilter(expression.matches)
+        return partial(broker.filters.matches_retried, header.consumer_group)
+    return expression.matches
 
 
 def _subscription(

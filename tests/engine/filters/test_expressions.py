@@ -1,13 +1,12 @@
-"""Compiled expressions, and the choice of messages by them."""
+"""Compiled expressions."""
 
 import logging
 
 import pytest
 
 from engine.errors import FilterError
-from engine.filters import ExpressionFilter, compile_expression
+from engine.filters import compile_expression
 from engine.filters.expressions import LENGTH_MAX
-from engine.message import StoredMessage
 
 
 def test_only_what_is_true_matches() -> None:
@@ -45,18 +44,3 @@ def test_an_ignored_end_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
         compile_expression("c LIKE 'x'")
     assert "the end is ignored" in caplog.text
     assert "LIKE 'x'" in caplog.text
-
-
-def test_the_store_is_asked_for_the_message() -> None:
-    chosen = ExpressionFilter(compile_expression("a = '1'").matches)
-    asked = []
-
-    def given(value: str) -> StoredMessage:
-        asked.append(value)
-        body, host = b"", b"\x7f\0\0\1\0\0\0\1"
-        return StoredMessage("t", 0, body, {"a": value}, 0, host, host)
-
-    assert chosen(0, lambda: given("1"))
-    assert not chosen(0, lambda: given("2"))
-    assert asked == ["1", "2"]
-    assert chosen.matches({"a": "1"})

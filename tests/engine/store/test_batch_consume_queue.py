@@ -142,7 +142,7 @@ def test_a_batch_is_given_whole_however_it_is_asked_for() -> None:
     assert bench.store.get("batched", 0, 18, 32).status is GetStatus.OFFSET_OVERFLOW_ONE
     none = bench.store.get("batched", 0, 3, 32, accept=frozenset({5}))
     assert (none.status, none.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 18)
-    chosen = bench.store.get("batched", 0, 0, 32, accept=lambda _, look: look().queue_offset == 6)
+    chosen = bench.store.get("batched", 0, 0, 32, accept=lambda properties: properties["INNER_BASE"] == "6")
     assert (list(chosen.queue_offsets), chosen.next_offset) == ([6], 18)
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.disk import RealDisk
-from engine.message import StoredMessage
 from engine.store.cold import AHEAD, ColdRead
-from engine.store.results import GetResult, GetStatus
+from engine.store.results import Accept, GetResult, GetStatus
 from engine.testing.crash_disk import CrashDisk, CrashFile
 from engine.worker import MemoryWorker
 from tests.engine.store.stores import Bench, message, records
@@ -56,18 +55,21 @@ def cold_bench(count: int = 40, **changes: object) -> tuple[Bench, ColdDisk, Mem
     disk, worker = ColdDisk(), MemoryWorker()
     changes = {**QUEUE, **changes}
     bench = Bench(disk, newest_log_bytes=0, **changes)  # type: ignore[arg-type]
-    bench.put(*[message(queue_id=i % 2, body=b"%d " % i + b"x" * 300) for i in range(count)])
+    texts = [(b"%d " % i + b"x" * 290, {"number": str(i)}) for i in range(count)]
+    bench.put(*[message(queue_id=i % 2, body=body, properties=told) for i, (body, told) in enumerate(texts)])
     bench.store.stop()
     bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0, **changes)  # type: ignore[arg-type]
     disk.warm.clear()
     return bench, disk, worker
 
 
-def pull(bench: Bench, worker: MemoryWorker, offset: int, accept: object = None) -> tuple[GetResult, int]:
+def pull(
+    bench: Bench, worker: MemoryWorker, offset: int, accept: Accept | None = None
+) -> tuple[GetResult, int]:
     """Read without waiting until it works; how often a worker was asked."""
     for rounds in range(100):
         try:
-            return bench.store.get("orders", 0, offset, 32, accept=accept, may_wait=False), rounds  # type: ignore[arg-type]
+            return bench.store.get("orders", 0, offset, 32, accept=accept, may_wait=False), rounds
         except ColdRead as cold:
             bench.store.bring(cold, lambda: None)
             assert worker.perform()
@@ -118,11 +120,7 @@ def test_records_that_lie_apart_are_brought_together() -> None:
 def test_who_chooses_by_message_gets_many_at_a_time() -> None:
     bench, _, worker = cold_bench()
 
-    def last(_code: int, get: object) -> bool:
-        found: StoredMessage = get()  # type: ignore[operator]
-        return found.body.startswith(b"38 ")
-
-    result, rounds = pull(bench, worker, 0, last)
+    result, rounds = pull(bench, worker, 0, lambda properties: properties["number"] == "38")
     assert (result.count, result.next_offset, rounds <= 2) == (1, 20, True)
 
 

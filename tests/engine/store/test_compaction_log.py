@@ -54,7 +54,7 @@ def test_tags_and_expressions_choose() -> None:
     assert bench.get(accept=frozenset({tags_code("b")})).count == 3
     assert bench.get(accept=frozenset({7})).status is GetStatus.NO_MATCHED_MESSAGE
     assert bench.get(accept=frozenset({7})).next_offset == 3
-    chosen = bench.get(accept=lambda _code, message: message().properties["KEYS"] == "b")
+    chosen = bench.get(accept=lambda properties: properties["KEYS"] == "b")
     assert list(chosen.queue_offsets) == [1]
 
 

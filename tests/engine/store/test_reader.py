@@ -1,12 +1,13 @@
 """What a pull gets: statuses, next offsets and limits as the standard has them."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import StoredMessage, java_hash
+from engine.message import java_hash
+from engine.store.consume_queue import UNIT
 from engine.store.results import GetResult, GetStatus
 from tests.engine.store.stores import Bench, message, records
 
@@ -74,7 +75,7 @@ def test_behind_an_address_are_the_tags_of_the_message() -> None:
     store = with_addresses().store
     chosen = store.get("orders", 0, 0, 2, accept=frozenset({B}))
     assert [r.body for r in records(chosen)] == [b"1", b"3"]
-    looked = store.get("orders", 0, 0, 32, accept=lambda code, _: code == A)
+    looked = store.get("orders", 0, 0, 32, accept=lambda properties: properties["TAGS"] == "a")
     assert [r.body for r in records(looked)] == [b"0", b"2", b"4"]
     assert [code for _, _, code in store.consume_queue_units("orders", 0, 0, 4)] == [A, B, A, B]
 
@@ -108,27 +109,57 @@ def test_nothing_matched_goes_on_after_what_was_scanned() -> None:
     assert result.next_offset == 1000
 
 
-def test_a_function_chooses_by_code_or_by_message() -> None:
-    bench = filled(6)
+def numbered(count: int, **changes: object) -> Bench:
+    """Messages with bodies 0, 1, 2 ... and the same as property."""
+    bench = Bench(**changes)  # type: ignore[arg-type]
+    bench.put(*[message(body=b"%d" % i, properties={"number": str(i)}) for i in range(count)])
+    return bench
 
-    def by_code(code: int, _get: Callable[[], StoredMessage]) -> bool:
-        return code == A
 
-    def by_message(_code: int, get: Callable[[], StoredMessage]) -> bool:
-        return get().body in (b"1", b"4")
+def test_a_function_chooses_by_properties() -> None:
+    store = numbered(6).store
 
-    assert [r.body for r in records(bench.store.get("orders", 0, 0, 32, accept=by_code))] == [
-        b"0",
-        b"2",
-        b"4",
-    ]
-    result = bench.store.get("orders", 0, 0, 32, accept=by_message)
+    def chosen(properties: Mapping[str, str]) -> bool:
+        return properties["number"] in ("1", "4")
+
+    result = store.get("orders", 0, 0, 32, accept=chosen)
     assert ([r.body for r in records(result)], result.next_offset) == ([b"1", b"4"], 6)
-    result = bench.store.get("orders", 0, 0, 1, accept=by_message)
+    result = store.get("orders", 0, 0, 1, accept=chosen)
     assert (len(records(result)), result.next_offset) == (1, 2)
-    bench.disk.fail_next("read", "/commitlog")
-    result = bench.store.get("orders", 0, 0, 32, accept=lambda _code, _get: False)
+    result = store.get("orders", 0, 0, 32, accept=lambda _: False)
     assert (result.status, result.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 6)
+
+
+@given(st.integers(1, 150), st.integers(0, 149), st.integers(1, 40), st.integers(1, 7), st.booleans())
+def test_a_chooser_sees_each_message_once_and_in_order(
+    count: int, offset: int, most: int, step: int, is_split: bool
+) -> None:
+    """However many are read together, over the borders of files too."""
+    bench = numbered(count, mapped_file_size_commit_log=4096 if is_split else 1 << 20)
+    seen: list[int] = []
+
+    def chosen(properties: Mapping[str, str]) -> bool:
+        seen.append(int(properties["number"]))
+        return seen[-1] % step == 0
+
+    result = bench.store.get("orders", 0, offset, most, accept=chosen)
+    found = [int(r.body) for r in records(result)] if result.status is GetStatus.FOUND else []
+    assert seen == list(range(offset, offset + len(seen)))
+    assert found == [number for number in seen if number % step == 0] and len(found) <= most
+    if offset < count:
+        assert result.next_offset == offset + len(seen)
+        assert len(seen) == count - offset or len(found) == min(most, 32)
+
+
+@pytest.mark.parametrize("place", [(10**9, 90, 0), (0, 0x7FFFFFFF, 0), (50, -1, 0), (50, 0, 0), (-7, 90, 0)])
+def test_a_chooser_passes_over_units_that_lead_nowhere(place: tuple[int, int, int]) -> None:
+    store = numbered(9).store
+    queue = store._queues.get("orders", 0)
+    assert queue is not None
+    queue.tail[4 * 20 : 5 * 20] = UNIT.pack(*place)
+    result = store.get("orders", 0, 4, 32, accept=lambda _: True)
+    assert [r.body for r in records(result)] == [b"5", b"6", b"7", b"8"]
+    assert result.next_offset == 9
 
 
 def test_limits_count_messages_and_bytes_but_one_always_comes() -> None:
@@ -139,7 +170,7 @@ def test_limits_count_messages_and_bytes_but_one_always_comes() -> None:
     assert bench.store.get("orders", 0, 0, 32, max_bytes=1).count == 1
     bench = filled(10, max_transfer_bytes_on_message_in_memory=3 * size)
     assert bench.store.get("orders", 0, 0, 32).count == 3
-    assert bench.store.get("orders", 0, 0, 32, accept=lambda _code, _get: True).count == 3
+    assert bench.store.get("orders", 0, 0, 32, accept=lambda _: True).count == 3
 
 
 def test_old_messages_come_in_smaller_portions_and_a_slave_is_suggested() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.clock import ManualClock
-from engine.filters import ExpressionFilter, compile_expression
+from engine.filters import compile_expression
 from engine.options import BrokerOptions
 from engine.store.message_store import Arrival
 from gateway.broker.longpoll import (
@@ -69,7 +69,7 @@ def test_an_arrival_wakes_whom_it_concerns(
 def test_an_expression_is_asked_of_what_arrived() -> None:
     """Of each message by itself; one whose properties are not known may be wanted."""
     holds = PullHolds(BrokerOptions())
-    one = held(wanted=ExpressionFilter(compile_expression("a > 5 AND b > 5").matches))
+    one = held(wanted=compile_expression("a > 5 AND b > 5").matches)
     holds.hold(one)
     half, other = Arrival("T", 0, 6, 0, NOW, {"a": "6"}), Arrival("T", 0, 7, 0, NOW, {"b": "6"})
     assert holds.arrived([half, other]) == []
