@@ -206,7 +206,7 @@ def table(curve: Curve, points: Sequence[Point]) -> list[str]:
     heads += [f"{server}, {title}" for server in servers for _, title in (*FIGURES, ("", "ready in s"))]
     lines = [f"| {' | '.join(heads)} |", "| ---: |" + " ---: |" * (len(heads) - 1)]
     for x in dict.fromkeys(point.x for point in points):
-        told = [f"{x:,g}"]
+        told = [f"{x:,.10g}"]
         for server in servers:
             at = [point for point in points if (point.x, point.server) == (x, server)]
             told += [
