@@ -35,52 +35,6 @@ Place = tuple[int, int, int]
 """Queue offset, physical offset and size of a record."""
 
 
-class _Gone(Exception):
-    """A record is not in the log any more."""
-
-
-class _Candidate:
-    """A record that is read only when somebody wants to see it. Both ways to see it raise `_Gone`."""
-
-    def __init__(
-        self,
-        log: CommitLog,
-        inspection: Inspection,
-        queue: AnyQueue,
-        queue_offset: int,
-        physical_offset: int,
-        size: int,
-    ) -> None:
-        self._log = log
-        self._inspection = inspection
-        self._queue = queue
-        self._queue_offset = queue_offset
-        self._offset = physical_offset
-        self._size = size
-        self._record: bytes | None = None
-
-    def record(self) -> bytes:
-        if self._record is None and 0 < self._size <= self._log.file_size:
-            self._record = self._log.read(self._offset, self._size)
-            if self._record is not None and self._inspection.is_due(
-                self._queue, self._queue_offset, self._offset
-            ):
-                self._inspect(self._record)
-        if self._record is None:
-            raise _Gone
-        return self._record
-
-    def _inspect(self, record: bytes) -> None:
-        if not self._inspection.passes(self._offset, record, self._queue, self._queue_offset):
-            self._record, self._size = None, 0
-
-    def properties(self) -> dict[str, str]:
-        return properties_of(self.record())
-
-    def tags_code(self) -> int:
-        return tags_code(self.properties().get(PROPERTY_TAGS))
-
-
 class Reader:
     """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
     on it.
@@ -239,10 +193,8 @@ class Reader:
 
     def _is_in(self, codes: frozenset[int], queue: ConsumeQueue, place: Place) -> bool:
         """Whether a message's own tags are among these; one that is gone is, to be left out later."""
-        try:
-            return _Candidate(self._log, self._inspection, queue, *place).tags_code() in codes
-        except _Gone:
-            return True
+        [record] = self._records(queue, [place])
+        return record is None or tags_code(properties_of(record).get(PROPERTY_TAGS)) in codes
 
     def _read(self, queue: ConsumeQueue, places: list[Place]) -> tuple[bytes, list[int]]:
         """The records back to back and their queue offsets; those that cannot be read are left out."""
@@ -302,7 +254,11 @@ class Reader:
                 if len(records) >= min(max_count, more_messages) or total + size > min(max_bytes, more_bytes):
                     break
             if not ahead:
-                ahead = self._look(queue, offset, data[at * UNIT_SIZE : (at + _TOGETHER) * UNIT_SIZE])
+                units = UNIT.iter_unpack(data[at * UNIT_SIZE : (at + _TOGETHER) * UNIT_SIZE])
+                ahead = self._records(
+                    queue, [(number, *unit[:2]) for number, unit in enumerate(units, offset)]
+                )
+                ahead.reverse()
             record = ahead.pop()
             if record is None:
                 removed = True
@@ -322,20 +278,16 @@ class Reader:
             GetStatus.FOUND, offset, low, high, body, offsets, behind > self._fresh, behind=behind
         )
 
-    def _look(self, queue: ConsumeQueue, offset: int, data: bytes | bytearray) -> list[bytes | None]:
-        """The records of units from `offset` on, the first one last; None for those gone or damaged."""
+    def _records(self, queue: AnyQueue, places: list[Place]) -> list[bytes | None]:
+        """The records, one for each place; None for those that are gone or damaged."""
         passes, is_due, largest = self._inspection.passes, self._inspection.is_due, self._log.file_size
         # What a broken unit says is not asked for.
-        places = [
-            (number, at, size) if 0 < size <= largest else (number, -1, 0)
-            for number, (at, size, _) in enumerate(UNIT.iter_unpack(data), offset)
-        ]
-        found = self._log.read_each(places)
-        for place, (number, at, _) in enumerate(places):
-            record = found[place]
-            if record is not None and is_due(queue, number, at):
-                found[place] = record if passes(at, record, queue, number) else None
-        found.reverse()
+        sound = [place if 0 < place[2] <= largest else (place[0], -1, 0) for place in places]
+        found = self._log.read_each(sound)
+        for at, (number, position, _) in enumerate(sound):
+            record = found[at]
+            if record is not None and is_due(queue, number, position):
+                found[at] = record if passes(position, record, queue, number) else None
         return found
 
     def _more_of(self, cold: ColdRead, data: bytes | bytearray) -> ColdRead:
@@ -371,18 +323,17 @@ class Reader:
                 if total + unit.size > min(max_bytes, more_bytes):
                     break
             next_offset = unit.end_offset
-            candidate = _Candidate(
-                self._log, self._inspection, queue, unit.base_offset, unit.physical_offset, unit.size
-            )
-            try:
-                if _accepts(accept, unit.tags_code, candidate):
-                    records.append(candidate.record())
-                    offsets.append(unit.base_offset)
-                    count += unit.messages
-                    total += unit.size
-                    last = unit.physical_offset
-            except _Gone:
+            if isinstance(accept, frozenset) and unit.tags_code not in accept:
+                continue
+            [record] = self._records(queue, [(unit.base_offset, unit.physical_offset, unit.size)])
+            if record is None:
                 removed = True
+            elif not callable(accept) or accept(properties_of(record)):
+                records.append(record)
+                offsets.append(unit.base_offset)
+                count += unit.messages
+                total += unit.size
+                last = unit.physical_offset
         low, high = queue.min_offset, queue.max_offset
         if not records:
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
@@ -407,14 +358,13 @@ class Reader:
     def _own_code(
         self, queue: ConsumeQueue, offset: int, physical_offset: int, size: int, code: int
     ) -> tuple[int, int, int]:
-        candidate = _Candidate(self._log, self._inspection, queue, offset, physical_offset, size)
-        try:
-            found = candidate.tags_code()
-            if queue.topic == SCHEDULE_TOPIC:
-                stored = store_timestamp(candidate.record())
-                found = delivery_time(candidate.properties(), stored, self._delays) or found
-        except _Gone:
-            found = code
+        [record] = self._records(queue, [(offset, physical_offset, size)])
+        if record is None:
+            return physical_offset, size, code
+        properties = properties_of(record)
+        found = tags_code(properties.get(PROPERTY_TAGS))
+        if queue.topic == SCHEDULE_TOPIC:
+            found = delivery_time(properties, store_timestamp(record), self._delays) or found
         return physical_offset, size, found
 
     def offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
@@ -435,14 +385,6 @@ class Reader:
             else:
                 high = middle
         return max(first, low - 1) if upper else min(low, end)
-
-
-def _accepts(accept: Accept | frozenset[int] | None, code: int, candidate: _Candidate) -> bool:
-    if accept is None:
-        return True
-    if isinstance(accept, frozenset):
-        return code in accept
-    return accept(candidate.properties())
 
 
 def _outside(offset: int, low: int, high: int) -> GetResult:
