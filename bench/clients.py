@@ -71,7 +71,7 @@ def java(row: Row, server: Server, topic: str) -> list[str]:
 
 def python(row: Row, server: Server, topic: str) -> list[str]:
     """The command of ours; it has no warm-up, as nothing in it gets warm."""
-    command = [sys.executable, "-m", "gateway.cli.main", "perf"]
+    command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "perf"]
     common = [topic, "-n", server.namesrv_address, "--json"]
     if row.work == "consume":
         limits = ["--messages", str(row.amount), "--seconds", str(LOAD_SECONDS_MAX)]

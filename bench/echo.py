@@ -12,10 +12,10 @@ from typing import Any
 
 from twisted.internet.protocol import Factory, Protocol
 
-from gateway.cli.run import the_reactor
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand, decode_command, encode_response
-from gateway.codec.frame import FrameCutter
+from mqgateway.gateway.cli.run import the_reactor
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_response
+from mqgateway.gateway.codec.frame import FrameCutter
 
 HOST = "127.0.0.1"
 OPAQUE = b'"opaque":'

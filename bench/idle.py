@@ -12,11 +12,11 @@ import resource
 import sys
 from collections.abc import Sequence
 
-from gateway.client.aio import Listener, Message, Producer, PushConsumer
-from gateway.client.message import ReceivedMessage
-from gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode
-from gateway.codec.command import RemotingCommand, decode_command, encode_command
-from gateway.codec.frame import FrameCutter
+from mqgateway.gateway.client.aio import Listener, Message, Producer, PushConsumer
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.frame import FrameCutter
 
 HEARTBEAT_SECONDS = 30.0
 TURN_SECONDS = 0.1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-import gateway.remoting.protocol
+import mqgateway.gateway.remoting.protocol
 
 
 @dataclass(frozen=True)

@@ -25,17 +25,17 @@ from twisted.internet.testing import StringTransport
 from bench.measure import is_compiled, machine
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from engine.message import Message, format_properties, pack_host
-from engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
-from engine.store.message_store import MessageStore
-from engine.worker import InlineWorker
-from gateway.broker.service import BrokerService
-from gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode
-from gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from gateway.codec.fields import request_header
-from gateway.codec.frame import FrameCutter
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.message import Message, format_properties, pack_host
+from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
+from mqgateway.gateway.codec.fields import request_header
+from mqgateway.gateway.codec.frame import FrameCutter
 
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)

@@ -21,8 +21,8 @@ import psutil
 from compat_tests.processes import free_ports, wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
-from engine.lenient_json import loads
-from gateway.codec.codes import RequestCode
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.codec.codes import RequestCode
 
 SAMPLE_SECONDS = 0.05
 FOLLOW_SECONDS = 60

@@ -14,7 +14,7 @@ from bench.rows import CONSUMING, PASSING_SHARE, Row
 from compat_tests.artifacts import CURRENT, OPENS, program
 from compat_tests.raw import RawConnection
 from compat_tests.servers import Server
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode
 
 CLIENT_JVM = ("-Xms512m", "-Xmx1g", "-XX:+UseSerialGC", *OPENS)
 LOAD_SECONDS_MAX = 240

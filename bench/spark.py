@@ -26,7 +26,7 @@ from bench.pages import page_option, write_section
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
 from compat_tests.artifacts import CURRENT, program
 from compat_tests.servers import Server
-from pipeline.jobs.session import new_session
+from mqgateway.pipeline.jobs.session import new_session
 
 THREADS = 2
 BODY_BYTES = 1024

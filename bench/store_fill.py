@@ -11,11 +11,11 @@ import click
 import psutil
 
 from bench.store_loop import Loop
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from engine.message import Message, pack_host
-from engine.options import StoreOptions
-from engine.store.message_store import MessageStore
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.message_store import MessageStore
 
 HOST = pack_host("127.0.0.1", 10911)
 TICK_SECONDS = 0.1

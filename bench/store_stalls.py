@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.store_fill import message, open_store
 from bench.store_loop import Loop
-from engine.store.message_store import ColdRead, GetStatus, MessageStore
+from mqgateway.engine.store.message_store import ColdRead, GetStatus, MessageStore
 
 PACE_SECONDS = 0.001
 LOG_FILE = 256 << 20

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from gateway.client import Context, MessageQueue, PushConsumer, ReceivedMessage
+from mqgateway.gateway.client import Context, MessageQueue, PushConsumer, ReceivedMessage
 
 _lock = threading.Lock()
 

@@ -6,8 +6,8 @@ import itertools
 import socket
 from collections.abc import Mapping
 
-from gateway.codec.codes import CURRENT_VERSION
-from gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.codes import CURRENT_VERSION
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
 
 ANSWER_SECONDS = 10.0
 

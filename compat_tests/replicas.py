@@ -7,8 +7,8 @@ from pathlib import Path
 from compat_tests.processes import free_ports
 from compat_tests.raw import RawConnection
 from compat_tests.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
-from engine.lenient_json import loads
-from gateway.codec.codes import RequestCode
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.codec.codes import RequestCode
 
 SETTINGS = {
     "mappedFileSizeCommitLog": str(1 << 20),

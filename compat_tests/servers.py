@@ -18,8 +18,8 @@ from pathlib import Path
 from compat_tests.artifacts import CURRENT, OPENS, class_path
 from compat_tests.processes import accepts, free_ports, start_logged, stop, wait_until
 from compat_tests.raw import RawConnection
-from engine.lenient_json import loads
-from gateway.codec.codes import RequestCode
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.codec.codes import RequestCode
 
 HOST = "127.0.0.1"
 BROKER_NAME = "broker-a"

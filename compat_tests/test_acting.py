@@ -33,7 +33,7 @@ from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.replicas import Group, Member
 from compat_tests.servers import HOST
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode
 
 ACTING = {
     "enableSlaveActingMaster": "true",

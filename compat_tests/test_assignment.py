@@ -17,7 +17,7 @@ from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import BROKER_NAME, Server
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode
 
 QUEUES = 7
 MEMBERS = ("a@1", "b@2", "c@3", "Z@4")

@@ -17,10 +17,10 @@ import pytest
 
 from compat_tests.peers import Peers
 from compat_tests.raw import RawConnection
-from gateway.broker.requests import REQUESTS
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.fields import camel_case, request_header
-from gateway.codec.headers import SendMessageRequestHeaderV2
+from mqgateway.gateway.broker.requests import REQUESTS
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.fields import camel_case, request_header
+from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2
 
 pytestmark = [pytest.mark.both_servers, pytest.mark.timeout(900)]
 

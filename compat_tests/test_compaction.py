@@ -17,9 +17,9 @@ from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import BROKER_NAME
 from compat_tests.test_takeover import Home
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import camel_case
-from gateway.codec.headers import SendMessageRequestHeaderV2
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import camel_case
+from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2
 
 pytestmark = pytest.mark.overlap
 

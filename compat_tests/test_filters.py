@@ -17,9 +17,9 @@ from compat_tests.driver import ClientError, PullConsumer, PushConsumer, Queue, 
 from compat_tests.peers import Peer, Peers
 from compat_tests.processes import wait_until
 from compat_tests.servers import Server
-from engine.errors import FilterError
-from engine.filters import compile_expression
-from engine.lenient_json import loads
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import compile_expression
+from mqgateway.engine.lenient_json import loads
 
 CASES = int(os.environ.get("SQL_CASES", "20000"))
 SEED = int(os.environ.get("SQL_SEED", "5500"))

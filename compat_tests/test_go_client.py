@@ -17,7 +17,7 @@ from compat_tests.raw import RawConnection
 from compat_tests.servers import BROKER_NAME, Server
 from compat_tests.test_resets import RESET_SECONDS, tool
 from compat_tests.test_transactions import COMMIT, ROLLBACK, UNKNOWN
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode
 
 pytestmark = pytest.mark.overlap
 

@@ -16,7 +16,7 @@ from compat_tests.peers import KINDS, Peer, Peers
 from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import Server
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode
 
 VERSIONS = pytest.mark.parametrize("version", CLIENT_VERSIONS)
 QUIET_SECONDS = 5

@@ -19,9 +19,9 @@ from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import BROKER_NAME
-from engine.message import format_properties
-from engine.store.record import decode
-from gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.engine.message import format_properties
+from mqgateway.engine.store.record import decode
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 PARENT, GROUP, CLIENT = "LiteRooms", "LiteReaders", "client-1"

@@ -20,8 +20,8 @@ from compat_tests.mqadmin import Mqadmin
 from compat_tests.peers import VARIANTS, Peer, Peers
 from compat_tests.processes import wait_until
 from compat_tests.servers import ROOT
-from engine.message import java_hash
-from gateway.client import (
+from mqgateway.engine.message import java_hash
+from mqgateway.gateway.client import (
     Context,
     LitePullConsumer,
     Message,
@@ -35,7 +35,7 @@ from gateway.client import (
     TransactionProducer,
     TransactionState,
 )
-from gateway.client.selectors import by_hash
+from mqgateway.gateway.client.selectors import by_hash
 from tests.gateway.client.answers import JAVA
 
 FIRST = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"}

@@ -13,10 +13,10 @@ from compat_tests.artifacts import CURRENT
 from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.servers import BROKER_NAME, Server
-from engine.groups import SubscriptionGroupConfig
-from engine.message import parse_offset_message_id
-from engine.topics import TopicConfig
-from gateway.client import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.message import parse_offset_message_id
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import (
     Admin,
     Message,
     MessageQueue,
@@ -30,8 +30,8 @@ from gateway.client import (
     admin_names,
     admin_topics,
 )
-from gateway.client.admin_question import ASKED, Question
-from gateway.codec.bodies import QueueData
+from mqgateway.gateway.client.admin_question import ASKED, Question
+from mqgateway.gateway.codec.bodies import QueueData
 
 FIRST = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET", "persist_consumer_offset_interval": 500}
 
@@ -194,7 +194,7 @@ def test_every_question_that_changes_something(kind: str, peers: Peers) -> None:
 @pytest.mark.parametrize("name", ["Unknown", "%RETRY%Unknown"])
 def test_refusals_have_the_same_code(kind: str, peers: Peers, name: str) -> None:
     """What is not there is refused alike."""
-    from gateway.client import BrokerError
+    from mqgateway.gateway.client import BrokerError
 
     server = peers.server(kind)
     with Admin(server.namesrv_address) as admin:

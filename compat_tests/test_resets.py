@@ -15,8 +15,8 @@ from compat_tests.peers import Peer, Peers
 from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import Server
-from gateway.codec.bodies import GetConsumerStatusBody
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.bodies import GetConsumerStatusBody
+from mqgateway.gateway.codec.codes import RequestCode
 
 pytestmark = pytest.mark.overlap
 

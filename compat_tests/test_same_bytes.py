@@ -17,10 +17,10 @@ from compat_tests.mqadmin import Mqadmin, make_batched
 from compat_tests.peers import KINDS, Peers
 from compat_tests.processes import wait_until
 from compat_tests.servers import BROKER_NAME, Server
-from engine.lenient_json import loads
-from engine.message import PROPERTY_UNIQ_KEY, SysFlag, parse_properties
-from engine.store import schema
-from engine.store.record import BLANK_MAGIC, START
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.message import PROPERTY_UNIQ_KEY, SysFlag, parse_properties
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.record import BLANK_MAGIC, START
 
 SLOTS, ENTRIES, UNITS = 1000, 5000, 100
 SETTINGS = {

@@ -20,11 +20,17 @@ import pytest
 from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.raw import RawConnection
-from engine.message import format_properties
-from engine.store.record import decode
-from gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData, SubscriptionData, TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
+from mqgateway.engine.message import format_properties
+from mqgateway.engine.store.record import decode
+from mqgateway.gateway.codec.bodies import (
+    ConsumerData,
+    HeartbeatData,
+    ProducerData,
+    SubscriptionData,
+    TopicRouteData,
+)
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
 
 GROUPS = 100
 JAR = os.environ.get("ROCKETMQ_SPARK_JAR", "")

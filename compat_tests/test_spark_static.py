@@ -13,15 +13,15 @@ from compat_tests.mqadmin import Mqadmin
 from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.test_static import BROKERS, EVERYWHERE, started
-from engine.options import TlsOptions
-from pipeline.brokers import Brokers
-from pipeline.columns import Place
-from pipeline.planning import Range
-from pipeline.pushdown import Narrowing
-from pipeline.query import Query
-from pipeline.reading import RangeReader
-from pipeline.request import read_request
-from pipeline.rows import Rows
+from mqgateway.engine.options import TlsOptions
+from mqgateway.pipeline.brokers import Brokers
+from mqgateway.pipeline.columns import Place
+from mqgateway.pipeline.planning import Range
+from mqgateway.pipeline.pushdown import Narrowing
+from mqgateway.pipeline.query import Query
+from mqgateway.pipeline.reading import RangeReader
+from mqgateway.pipeline.request import read_request
+from mqgateway.pipeline.rows import Rows
 
 TOPIC, QUEUES, EACH, BLOCK = "StaticRows", 2, 5, 10_000
 Row = tuple[str, int, int, str]

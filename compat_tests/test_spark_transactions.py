@@ -10,12 +10,12 @@ import pytest
 from compat_tests.artifacts import CURRENT
 from compat_tests.peers import IMPATIENT, Peers
 from compat_tests.processes import wait_until
-from engine.options import TlsOptions
-from gateway.client import PullConsumer
-from pipeline.halves import HalfSender
-from pipeline.options import SinkOptions
-from pipeline.transactions import Transactions
-from pipeline.verdicts import Places, Transaction, Verdict, Verdicts
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client import PullConsumer
+from mqgateway.pipeline.halves import HalfSender
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.transactions import Transactions
+from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, Verdicts
 from tests.pipeline.memory_folder import MemoryFolder
 
 SETTINGS = {**IMPATIENT, "transactionCheckMax": "15"}

@@ -22,8 +22,8 @@ from compat_tests.peers import Peers
 from compat_tests.processes import free_ports, wait_until
 from compat_tests.raw import RawConnection
 from compat_tests.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
-from gateway.codec import lenient_json
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec import lenient_json
+from mqgateway.gateway.codec.codes import RequestCode
 
 BROKERS = ("broker-a", "broker-b", "broker-c")
 TOPIC, GROUP, LATE_GROUP = "StaticOrders", "StaticReaders", "StaticLateReaders"

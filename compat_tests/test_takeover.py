@@ -26,7 +26,7 @@ from compat_tests.mqadmin import Mqadmin, make_batched
 from compat_tests.peers import Peer, Peers
 from compat_tests.processes import free_ports, wait_until
 from compat_tests.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
-from engine.lenient_json import loads
+from mqgateway.engine.lenient_json import loads
 
 MESSAGES = int(os.environ.get("MQGATEWAY_TAKEOVER_MESSAGES", "1200"))
 TOPICS = max(4, min(50, MESSAGES // 400))

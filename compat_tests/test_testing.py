@@ -16,12 +16,12 @@ from compat_tests.driver import message
 from compat_tests.peers import Peer, Peers
 from compat_tests.processes import wait_until
 from compat_tests.servers import ROOT
-from gateway.client import Context, Message, Producer, PushConsumer, ReceivedMessage, SendFailed
-from gateway.testing import SEND, Server
+from mqgateway.gateway.client import Context, Message, Producer, PushConsumer, ReceivedMessage, SendFailed
+from mqgateway.gateway.testing import SEND, Server
 
 START_SECONDS = 0.3
 USER_TEST = """\
-from gateway.client import Message, Producer
+from mqgateway.gateway.client import Message, Producer
 
 
 def test_a_delayed_order(rocketmq_server, rocketmq_topic):

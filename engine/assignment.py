@@ -9,13 +9,13 @@ Standard: `AllocateMessageQueueAveragely`, `AllocateMessageQueueAveragelyByCircl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from engine import members
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import TableFile
-from engine.lenient_json import dumps
-from engine.options import BrokerOptions, RequestMode
-from engine.worker import Worker
+from mqgateway.engine import members
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.options import BrokerOptions, RequestMode
+from mqgateway.engine.worker import Worker
 
 Q = TypeVar("Q")
 

@@ -8,7 +8,7 @@ is an `AttributeRefused` with the standard's words. Standard: `AttributeParser`,
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from engine.errors import EngineError
+from mqgateway.engine.errors import EngineError
 
 LONG_MAX = 2**63 - 1
 

@@ -9,9 +9,9 @@ memory; every few seconds the least offset of a group's clients is committed und
 
 from collections.abc import Callable, Iterable
 
-from engine.clock import Clock
-from engine.offsets import BROADCAST, SEPARATOR
-from engine.options import BrokerOptions
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.offsets import BROADCAST, SEPARATOR
+from mqgateway.engine.options import BrokerOptions
 
 UNKNOWN = -1
 """What `first_offset` answers when the client's own offset counts."""

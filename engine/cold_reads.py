@@ -11,10 +11,10 @@ import logging
 from collections import deque
 from typing import Any
 
-from engine.clock import Clock
-from engine.disk import total_memory
-from engine.message import is_system_group
-from engine.options import BrokerOptions, StoreOptions
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import total_memory
+from mqgateway.engine.message import is_system_group
+from mqgateway.engine.options import BrokerOptions, StoreOptions
 
 log = logging.getLogger(__name__)
 

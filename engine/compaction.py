@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 from zlib import crc32
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.jsonfile import load_table, save_table
-from engine.options import StoreOptions
-from engine.store.compaction_files import Original
-from engine.store.compaction_log import (
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.jsonfile import load_table, save_table
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.compaction_files import Original
+from mqgateway.engine.store.compaction_log import (
     ENTRIES_MIN,
     ENTRY_SIZE,
     CompactionLog,
@@ -32,9 +32,9 @@ from engine.store.compaction_log import (
     places,
     replace,
 )
-from engine.store.file_queue import FilePool
-from engine.store.results import Accept, GetResult, GetStatus
-from engine.worker import Worker
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

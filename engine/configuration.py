@@ -9,12 +9,12 @@ effect, or take away the ground a running store stands on. Standard: `Configurat
 import logging
 from collections.abc import Mapping, Sequence
 
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import write_table
-from engine.options import OptionSet, Setting, format_properties_text, format_value, load_properties
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import write_table
+from mqgateway.engine.options import OptionSet, Setting, format_properties_text, format_value, load_properties
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from engine.lenient_json import dumps
+from mqgateway.engine.lenient_json import dumps
 
 
 @dataclass(slots=True)

@@ -18,14 +18,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine import members
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.errors import ConfigError, MessageIllegal
-from engine.jsonfile import TableFile
-from engine.lenient_json import dumps
-from engine.message import (
+from mqgateway.engine import members
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError, MessageIllegal
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
@@ -39,10 +39,10 @@ from engine.message import (
     StoredMessage,
     SysFlag,
 )
-from engine.steps import Steps
-from engine.store.dispatch import parse_delay_levels
-from engine.store.message_store import MessageStore, PutStatus
-from engine.worker import Worker
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.dispatch import parse_delay_levels
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

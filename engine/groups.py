@@ -8,16 +8,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from engine import members
-from engine.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.jsonfile import TableFile
-from engine.lenient_json import Prepared, dumps
-from engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
-from engine.options import BrokerOptions, camel_case
-from engine.worker import Worker
+from mqgateway.engine import members
+from mqgateway.engine.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import Prepared, dumps
+from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
+from mqgateway.engine.options import BrokerOptions, camel_case
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from engine.disk import Disk, make_directories
-from engine.errors import ConfigError
-from engine.lenient_json import JsonError, dumps, loads
-from engine.worker import Worker
+from mqgateway.engine.disk import Disk, make_directories
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.lenient_json import JsonError, dumps, loads
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

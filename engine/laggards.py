@@ -7,8 +7,8 @@ at. Standard: `BrokerController.protectBroker`.
 
 import logging
 
-from engine.groups import GroupTable
-from engine.options import BrokerOptions
+from mqgateway.engine.groups import GroupTable
+from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 

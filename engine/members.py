@@ -7,7 +7,7 @@ nothing of a wrong type gets into a table, or into its file.
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from engine.errors import ConfigError
+from mqgateway.engine.errors import ConfigError
 
 T = TypeVar("T", bool, int, str, dict[str, Any], list[Any])
 

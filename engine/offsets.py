@@ -11,15 +11,15 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine import members
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.jsonfile import TableFile
-from engine.lenient_json import Prepared, dumps
-from engine.message import is_light
-from engine.options import BrokerOptions
-from engine.worker import Worker
+from mqgateway.engine import members
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import Prepared, dumps
+from mqgateway.engine.message import is_light
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

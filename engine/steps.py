@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-from engine.clock import Clock
+from mqgateway.engine.clock import Clock
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]

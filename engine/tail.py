@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.message import StoredMessage
-from engine.store.message_store import MessageStore
-from engine.store.record import decode
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.store.record import decode
 
 
 def messages_since(

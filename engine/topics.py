@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from engine import members
-from engine.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.jsonfile import TableFile
-from engine.lenient_json import Prepared, dumps
-from engine.message import (
+from mqgateway.engine import members
+from mqgateway.engine.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import Prepared, dumps
+from mqgateway.engine.message import (
     BENCHMARK_TOPIC,
     DEFAULT_TOPIC,
     OFFSET_MOVED_EVENT,
@@ -31,8 +31,8 @@ from engine.message import (
     is_system_topic,
     validate_topic,
 )
-from engine.options import BrokerOptions
-from engine.worker import Worker
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

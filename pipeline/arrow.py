@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.columns import ALL, Cells, Numbers, Place, Texts
-from pipeline.rows import Rows
+from mqgateway.pipeline.columns import ALL, Cells, Numbers, Place, Texts
+from mqgateway.pipeline.rows import Rows
 
 _TYPES: dict[str, Any] = {
     "string": pa.string(),

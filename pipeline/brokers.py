@@ -15,24 +15,24 @@ from typing import Any, Self, TypeVar
 
 from twisted.internet.defer import Deferred, DeferredList
 
-from engine.clock import SystemClock
-from engine.message import is_system_topic
-from engine.options import TlsOptions
-from gateway.client.asking import decode_body
-from gateway.client.calls import Calls
-from gateway.client.client import Client
-from gateway.client.errors import BrokerError, ClientError, NoBroker, TooBusy, Unreachable
-from gateway.client.loop import Loop
-from gateway.client.namespaces import with_namespace
-from gateway.client.options import ClientOptions, ProducerOptions, made
-from gateway.client.routes import queues_to_read
-from gateway.codec.bodies import MessageQueue, TopicList
-from gateway.codec.codes import RequestCode, ResponseCode
-from pipeline.errors import PipelineError
-from pipeline.offsets import Offsets
-from pipeline.options import ServerOptions
-from pipeline.planning import Bounds
-from pipeline.statics import Places, static_queues
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.calls import Calls
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker, TooBusy, Unreachable
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.namespaces import with_namespace
+from mqgateway.gateway.client.options import ClientOptions, ProducerOptions, made
+from mqgateway.gateway.client.routes import queues_to_read
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicList
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.pipeline.errors import PipelineError
+from mqgateway.pipeline.offsets import Offsets
+from mqgateway.pipeline.options import ServerOptions
+from mqgateway.pipeline.planning import Bounds
+from mqgateway.pipeline.statics import Places, static_queues
 
 log = logging.getLogger(__name__)
 

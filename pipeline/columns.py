@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
@@ -27,9 +27,9 @@ from engine.message import (
     offset_message_id,
     parse_properties,
 )
-from pipeline.errors import BadOption
-from pipeline.options import names
-from pipeline.rows import Rows
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.options import names
+from mqgateway.pipeline.rows import Rows
 
 
 class Texts(NamedTuple):

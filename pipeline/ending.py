@@ -18,22 +18,22 @@ from typing import NamedTuple, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from engine.message import SysFlag
-from gateway.client.admin_messages import UNIQUE_KEY, at, by_key
-from gateway.client.admin_question import Question
-from gateway.client.client import Client
-from gateway.client.errors import BrokerError, ClientError
-from gateway.client.loop import Loop
-from gateway.client.namespaces import with_namespace
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import EndTransactionRequestHeader
-from pipeline.brokers import Patience
-from pipeline.errors import SinkError
-from pipeline.options import SinkOptions
-from pipeline.outgoing import SPARK_TRANSACTION
-from pipeline.planning import shown
-from pipeline.verdicts import Half, Places, Verdict
+from mqgateway.engine.message import SysFlag
+from mqgateway.gateway.client.admin_messages import UNIQUE_KEY, at, by_key
+from mqgateway.gateway.client.admin_question import Question
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.errors import BrokerError, ClientError
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.namespaces import with_namespace
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import EndTransactionRequestHeader
+from mqgateway.pipeline.brokers import Patience
+from mqgateway.pipeline.errors import SinkError
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.outgoing import SPARK_TRANSACTION
+from mqgateway.pipeline.planning import shown
+from mqgateway.pipeline.verdicts import Half, Places, Verdict
 
 log = logging.getLogger(__name__)
 

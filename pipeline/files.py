@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from engine.disk import Disk, File
-from engine.message import is_system_topic
-from engine.store.record import (
+from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.store.record import (
     BLANK_MAGIC,
     BLANK_SIZE,
     MAGIC,
@@ -27,8 +27,8 @@ from engine.store.record import (
     decode,
     examine,
 )
-from pipeline.errors import BadOption, PipelineError
-from pipeline.rows import Rows, rows_of
+from mqgateway.pipeline.errors import BadOption, PipelineError
+from mqgateway.pipeline.rows import Rows, rows_of
 
 log = logging.getLogger(__name__)
 

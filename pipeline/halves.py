@@ -15,18 +15,22 @@ import logging
 from array import array
 from typing import Any
 
-from engine.message import PROPERTY_PRODUCER_GROUP, PROPERTY_TRANSACTION_PREPARED, parse_offset_message_id
-from engine.options import TlsOptions
-from gateway.client.errors import ClientError
-from gateway.client.message import Message, ReceivedMessage, SendResult, TransactionState
-from gateway.client.producer import Producer
-from gateway.client.transactions import TransactionProducer
-from gateway.codec.bodies import MessageQueue
-from pipeline.ending import Ending
-from pipeline.options import SinkOptions
-from pipeline.outgoing import SPARK_TRANSACTION
-from pipeline.sending import TaskSender, Under
-from pipeline.verdicts import Places, Transaction, Verdict, places
+from mqgateway.engine.message import (
+    PROPERTY_PRODUCER_GROUP,
+    PROPERTY_TRANSACTION_PREPARED,
+    parse_offset_message_id,
+)
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, TransactionState
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.client.transactions import TransactionProducer
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.ending import Ending
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.outgoing import SPARK_TRANSACTION
+from mqgateway.pipeline.sending import TaskSender, Under
+from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, places
 
 log = logging.getLogger(__name__)
 

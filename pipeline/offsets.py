@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.errors import BadOption
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.errors import BadOption
 
 EARLIEST = -2
 LATEST = -1

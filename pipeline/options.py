@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from engine.message import validate_group, validate_topic
-from engine.options import TlsOptions
-from engine.options.option import BadValue, Option, closest, format_value, option, options_of
-from engine.options.option_set import Options
-from pipeline.errors import BadOption
+from mqgateway.engine.message import validate_group, validate_topic
+from mqgateway.engine.options import TlsOptions
+from mqgateway.engine.options.option import BadValue, Option, closest, format_value, option, options_of
+from mqgateway.engine.options.option_set import Options
+from mqgateway.pipeline.errors import BadOption
 
 T = TypeVar("T", bound=Options)
 

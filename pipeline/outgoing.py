@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_CLUSTER,
     PROPERTY_CRC32,
     PROPERTY_DELAY_TIME_LEVEL,
@@ -48,10 +48,10 @@ from engine.message import (
     PROPERTY_UNIQ_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
 )
-from gateway.client.errors import ClientError
-from gateway.client.message import Message
-from pipeline.errors import BadOption, SinkError
-from pipeline.options import SinkOptions
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.message import Message
+from mqgateway.pipeline.errors import BadOption, SinkError
+from mqgateway.pipeline.options import SinkOptions
 
 SPARK_ID = "SPARK_ID"
 """Property that tells repeats: key, batch, partition, number of the row."""

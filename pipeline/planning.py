@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.errors import DataLoss
-from pipeline.offsets import EARLIEST, LATEST, Offsets
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.errors import DataLoss
+from mqgateway.pipeline.offsets import EARLIEST, LATEST, Offsets
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.offsets import Offsets
-from pipeline.planning import Range
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.offsets import Offsets
+from mqgateway.pipeline.planning import Range
 
 Condition = tuple[str, str, Any]
 """Operator (`=`, `in`, `>`, `>=`, `<`, `<=`), column, value."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.brokers import Brokers
-from pipeline.errors import PipelineError
-from pipeline.offsets import EARLIEST, LATEST, Offsets, Position, PositionKind
-from pipeline.planning import Bounds, Range, carried, limited, ranges, resolved, split
-from pipeline.pushdown import Narrowing
-from pipeline.request import Request, needs_all_queues
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.brokers import Brokers
+from mqgateway.pipeline.errors import PipelineError
+from mqgateway.pipeline.offsets import EARLIEST, LATEST, Offsets, Position, PositionKind
+from mqgateway.pipeline.planning import Bounds, Range, carried, limited, ranges, resolved, split
+from mqgateway.pipeline.pushdown import Narrowing
+from mqgateway.pipeline.request import Request, needs_all_queues
 
 log = logging.getLogger(__name__)
 

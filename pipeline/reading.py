@@ -15,23 +15,23 @@ from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 
-from engine.options import TlsOptions
-from gateway.client.asking import decode_header
-from gateway.client.errors import BrokerError, ClientError
-from gateway.client.loop import Loop
-from gateway.client.pulling import BYTES_MAX, STATUS, SUBSCRIPTION
-from gateway.client.subscriptions import subscription
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
-from pipeline.brokers import Brokers, Patience
-from pipeline.columns import Place
-from pipeline.errors import PipelineError
-from pipeline.planning import Range, shown
-from pipeline.request import Request
-from pipeline.rows import Rows
-from pipeline.statics import is_static
-from pipeline.walk import Answer, Walk
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.errors import BrokerError, ClientError
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.pulling import BYTES_MAX, STATUS, SUBSCRIPTION
+from mqgateway.gateway.client.subscriptions import subscription
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
+from mqgateway.pipeline.brokers import Brokers, Patience
+from mqgateway.pipeline.columns import Place
+from mqgateway.pipeline.errors import PipelineError
+from mqgateway.pipeline.planning import Range, shown
+from mqgateway.pipeline.request import Request
+from mqgateway.pipeline.rows import Rows
+from mqgateway.pipeline.statics import is_static
+from mqgateway.pipeline.walk import Answer, Walk
 
 T = TypeVar("T")
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.errors import FilterError
-from engine.filters.expressions import compile_expression
-from gateway.client.subscriptions import Sql
-from gateway.codec.bodies import MessageQueue
-from pipeline import columns
-from pipeline.errors import BadOption
-from pipeline.offsets import (
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters.expressions import compile_expression
+from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline import columns
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.offsets import (
     EARLIEST,
     EARLIEST_POSITION,
     LATEST,
@@ -28,8 +28,8 @@ from pipeline.offsets import (
     parse_time,
     parse_times,
 )
-from pipeline.options import SourceOptions, check_names, check_servers, names, parse
-from pipeline.planning import shown
+from mqgateway.pipeline.options import SourceOptions, check_names, check_servers, names, parse
+from mqgateway.pipeline.planning import shown
 
 TAG, SQL92 = "TAG", "SQL92"
 

@@ -11,7 +11,7 @@ import logging
 import struct
 from collections.abc import Collection
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_TAGS,
     StoredMessage,
     SysFlag,
@@ -19,12 +19,12 @@ from engine.message import (
     pack_host,
     parse_properties,
 )
-from engine.store.record import HEAD_SIZE, MAGIC, decode
-from gateway.client.compression import decompress
-from gateway.client.errors import ClientError
-from gateway.client.message import ReceivedMessage
-from gateway.client.reading import read_record
-from pipeline.errors import PipelineError
+from mqgateway.engine.store.record import HEAD_SIZE, MAGIC, decode
+from mqgateway.gateway.client.compression import decompress
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.reading import read_record
+from mqgateway.pipeline.errors import PipelineError
 
 log = logging.getLogger(__name__)
 

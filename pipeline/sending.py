@@ -18,22 +18,22 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from engine.clock import SystemClock
-from engine.message import java_hash
-from engine.options import TlsOptions
-from gateway.client.batches import element_size
-from gateway.client.errors import ClientError
-from gateway.client.loop import Loop
-from gateway.client.message import Message, SendResult, SendStatus
-from gateway.client.namespaces import with_namespace
-from gateway.client.producer import Producer
-from gateway.codec.bodies import MessageQueue
-from pipeline.brokers import Patience, client_settings, new_producer_client
-from pipeline.errors import SinkError
-from pipeline.options import SinkOptions
-from pipeline.outgoing import SPARK_ID, as_message, as_millis, goes_alone
-from pipeline.statics import static_queues
-from pipeline.verdicts import Places
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.message import java_hash
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.batches import element_size
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.message import Message, SendResult, SendStatus
+from mqgateway.gateway.client.namespaces import with_namespace
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.brokers import Patience, client_settings, new_producer_client
+from mqgateway.pipeline.errors import SinkError
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.outgoing import SPARK_ID, as_message, as_millis, goes_alone
+from mqgateway.pipeline.statics import static_queues
+from mqgateway.pipeline.verdicts import Places
 
 log = logging.getLogger(__name__)
 

@@ -13,15 +13,15 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from pipeline.arrow import records
-from pipeline.errors import BadOption
-from pipeline.folder import ArrowFolder
-from pipeline.halves import HalfSender
-from pipeline.options import SinkOptions, check_names, check_servers, parse
-from pipeline.outgoing import check_columns, check_transactional
-from pipeline.sending import TaskSender
-from pipeline.transactions import Transactions
-from pipeline.verdicts import Places, Transaction, Verdict, Verdicts
+from mqgateway.pipeline.arrow import records
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.folder import ArrowFolder
+from mqgateway.pipeline.halves import HalfSender
+from mqgateway.pipeline.options import SinkOptions, check_names, check_servers, parse
+from mqgateway.pipeline.outgoing import check_columns, check_transactional
+from mqgateway.pipeline.sending import TaskSender
+from mqgateway.pipeline.transactions import Transactions
+from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, Verdicts
 
 BATCH_ID = "streaming.sql.batchId"
 QUERY_ID = "sql.streaming.queryId"

@@ -35,18 +35,18 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from pipeline import columns
-from pipeline.arrow import Batches
-from pipeline.brokers import Brokers
-from pipeline.errors import BadOption
-from pipeline.offsets import Tree, as_tree, from_tree
-from pipeline.options import parse_tls
-from pipeline.planning import Range
-from pipeline.pushdown import Narrowing
-from pipeline.query import Query
-from pipeline.reading import RangeReader
-from pipeline.request import Request, read_request
-from pipeline.sink import BatchWriter, StreamWriter
+from mqgateway.pipeline import columns
+from mqgateway.pipeline.arrow import Batches
+from mqgateway.pipeline.brokers import Brokers
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.offsets import Tree, as_tree, from_tree
+from mqgateway.pipeline.options import parse_tls
+from mqgateway.pipeline.planning import Range
+from mqgateway.pipeline.pushdown import Narrowing
+from mqgateway.pipeline.query import Query
+from mqgateway.pipeline.reading import RangeReader
+from mqgateway.pipeline.request import Request, read_request
+from mqgateway.pipeline.sink import BatchWriter, StreamWriter
 
 _OPERATORS: Mapping[type, str] = {
     EqualTo: "=",

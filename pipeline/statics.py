@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from engine import members
-from gateway.client.client import Client
-from gateway.client.errors import NoBroker
-from gateway.client.routes import MASTER, Place
-from gateway.codec.bodies import MessageQueue, TopicRouteData
+from mqgateway.engine import members
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.errors import NoBroker
+from mqgateway.gateway.client.routes import MASTER, Place
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 
 PREFIX = "__syslo__"
 GLOBAL_SCOPE = "__global__"

@@ -14,13 +14,13 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from engine.disk import ReadOnlyDisk
-from pipeline import columns
-from pipeline.arrow import Batches
-from pipeline.columns import Place
-from pipeline.files import Counts, Selection, Split, add_found, log_folder, scan, splits
-from pipeline.options import StoreReadOptions, names, parse, required
-from pipeline.rows import Rows
+from mqgateway.engine.disk import ReadOnlyDisk
+from mqgateway.pipeline import columns
+from mqgateway.pipeline.arrow import Batches
+from mqgateway.pipeline.columns import Place
+from mqgateway.pipeline.files import Counts, Selection, Split, add_found, log_folder, scan, splits
+from mqgateway.pipeline.options import StoreReadOptions, names, parse, required
+from mqgateway.pipeline.rows import Rows
 
 log = logging.getLogger(__name__)
 

@@ -17,15 +17,15 @@ import logging
 from collections.abc import Iterable
 from typing import Self
 
-from engine.clock import Clock
-from engine.options import TlsOptions
-from gateway.client.loop import Loop
-from gateway.client.transactions import TransactionProducer
-from pipeline.brokers import client_settings, new_producer_client
-from pipeline.ending import Ending
-from pipeline.halves import Answers
-from pipeline.options import SinkOptions
-from pipeline.verdicts import Places, Transaction, Verdict, Verdicts
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.transactions import TransactionProducer
+from mqgateway.pipeline.brokers import client_settings, new_producer_client
+from mqgateway.pipeline.ending import Ending
+from mqgateway.pipeline.halves import Answers
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, Verdicts
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.errors import PipelineError
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.errors import PipelineError
 
 OPEN, DONE = "open", "done"
 

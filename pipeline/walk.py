@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from gateway.client.message import PullStatus
-from pipeline.errors import DataLoss, PipelineError
-from pipeline.planning import Range, shown, tell_loss
-from pipeline.statics import is_static
+from mqgateway.gateway.client.message import PullStatus
+from mqgateway.pipeline.errors import DataLoss, PipelineError
+from mqgateway.pipeline.planning import Range, shown, tell_loss
+from mqgateway.pipeline.statics import is_static
 
 STALLS_MAX = 5
 """Answers in a row that bring nothing and lead nowhere, after which a range is given up."""

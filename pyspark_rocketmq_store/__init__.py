@@ -1,5 +1,5 @@
 """Makes Spark find the format `rocketmq-store`; see `pyspark_rocketmq`."""
 
-from pipeline.store_source import StoreDataSource as DefaultSource
+from mqgateway.pipeline.store_source import StoreDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from pipeline.jobs.archive import archive
-from pipeline.jobs.session import new_session
+from mqgateway.pipeline.jobs.archive import archive
+from mqgateway.pipeline.jobs.session import new_session
 
 if __name__ == "__main__":
     namesrv, topic, target, *master = sys.argv[1:]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from compat_tests.raw import RawConnection
 from compat_tests.servers import Server
-from gateway.client import Message, MessageQueue, Producer, PullConsumer
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.client import Message, MessageQueue, Producer, PullConsumer
+from mqgateway.gateway.codec.codes import RequestCode
 
 SMALL_FILES = {"mappedFileSizeCommitLog": "67108864"}
 

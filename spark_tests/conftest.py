@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.jobs.session import new_session
+from mqgateway.pipeline.jobs.session import new_session
 from spark_tests.broker import Broker
 
 ROOT = Path(__file__).resolve().parents[1]

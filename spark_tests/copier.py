@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from pipeline.jobs.session import new_session
+from mqgateway.pipeline.jobs.session import new_session
 
 ROWS = 500
 """Of a micro-batch."""

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pipeline import columns
+from mqgateway.pipeline import columns
 from spark_tests.broker import Broker
 
 CONNECTOR = (

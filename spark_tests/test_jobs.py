@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pipeline.jobs.archive import archive
-from pipeline.jobs.orders import count_orders
-from pipeline.jobs.replay import replay
-from pipeline.jobs.traffic import traffic
+from mqgateway.pipeline.jobs.archive import archive
+from mqgateway.pipeline.jobs.orders import count_orders
+from mqgateway.pipeline.jobs.replay import replay
+from mqgateway.pipeline.jobs.traffic import traffic
 from spark_tests.broker import Broker
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from compat_tests.processes import wait_until
-from pipeline.jobs.archive import archive
+from mqgateway.pipeline.jobs.archive import archive
 from spark_tests.broker import Broker
 
 KILLS = 2

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from gateway.client import PullConsumer
+from mqgateway.gateway.client import PullConsumer
 from spark_tests.broker import Broker
 
 

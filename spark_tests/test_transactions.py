@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from compat_tests.processes import wait_until
-from pipeline.folder import ArrowFolder
+from mqgateway.pipeline.folder import ArrowFolder
 from spark_tests.broker import Broker
 from spark_tests.copier import copy
 from spark_tests.test_kill import newest

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gateway.codec.headers import CreateTopicRequestHeader
+from mqgateway.gateway.codec.headers import CreateTopicRequestHeader
 
 
 def topic_header(topic: str, queues: int = 1, **fields: Any) -> CreateTopicRequestHeader:

@@ -6,9 +6,9 @@ function of a message's properties); `expressions` puts the three together. `con
 consumer group wants what, across restarts, and `bloom` gives each group its bits in a message's bit map.
 """
 
-from engine.filters.consumers import ConsumerFilters, FilterData
-from engine.filters.expressions import Expression, compile_expression
-from engine.filters.tags import (
+from mqgateway.engine.filters.consumers import ConsumerFilters, FilterData
+from mqgateway.engine.filters.expressions import Expression, compile_expression
+from mqgateway.engine.filters.tags import (
     ALL,
     SQL92_TYPE,
     TAG_TYPE,

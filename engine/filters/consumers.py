@@ -12,18 +12,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.errors import FilterError
-from engine.filters.bloom import BloomFilter
-from engine.filters.evaluation import Properties
-from engine.filters.expressions import Expression, compile_expression
-from engine.filters.tags import SQL92_TYPE, is_tag_type
-from engine.jsonfile import TableFile
-from engine.lenient_json import dumps
-from engine.message import PROPERTY_RETRY_TOPIC
-from engine.options import BrokerOptions
-from engine.worker import Worker
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters.bloom import BloomFilter
+from mqgateway.engine.filters.evaluation import Properties
+from mqgateway.engine.filters.expressions import Expression, compile_expression
+from mqgateway.engine.filters.tags import SQL92_TYPE, is_tag_type
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.message import PROPERTY_RETRY_TOPIC
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from math import copysign, isnan
 from typing import Any
 
-from engine.filters.sql import NESTING_MAX
-from engine.filters.tokens import MEANING, ExpressionError
-from engine.filters.tree import (
+from mqgateway.engine.filters.sql import NESTING_MAX
+from mqgateway.engine.filters.tokens import MEANING, ExpressionError
+from mqgateway.engine.filters.tree import (
     NUMBERS,
     And,
     Constant,

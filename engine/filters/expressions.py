@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 from functools import lru_cache
 
-from engine.errors import FilterError
-from engine.filters.evaluation import Evaluate, Properties, build
-from engine.filters.sql import parse
-from engine.filters.tags import SQL92_TYPE
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters.evaluation import Evaluate, Properties, build
+from mqgateway.engine.filters.sql import parse
+from mqgateway.engine.filters.tags import SQL92_TYPE
 
 log = logging.getLogger(__name__)
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from engine.filters import tokens
-from engine.filters.tokens import ExpressionError, Token, next_token, place
-from engine.filters.tree import (
+from mqgateway.engine.filters import tokens
+from mqgateway.engine.filters.tokens import ExpressionError, Token, next_token, place
+from mqgateway.engine.filters.tree import (
     NUMBERS,
     And,
     Constant,

@@ -8,8 +8,8 @@ Standard: `FilterAPI`, `SubscriptionData`, `ExpressionMessageFilter`.
 
 from dataclasses import dataclass
 
-from engine.errors import FilterError
-from engine.message import TAG_SEPARATOR, java_hash
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.message import TAG_SEPARATOR, java_hash
 
 TAG_TYPE = "TAG"
 SQL92_TYPE = "SQL92"

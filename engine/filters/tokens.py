@@ -8,7 +8,7 @@ Standard: the token rules of `SelectorParser`.
 import re
 from typing import NamedTuple
 
-from engine.errors import FilterError
+from mqgateway.engine.errors import FilterError
 
 SYNTAX = "org.apache.rocketmq.filter.parser.ParseException"
 NO_WORD = "org.apache.rocketmq.filter.parser.TokenMgrError"

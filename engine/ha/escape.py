@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
@@ -29,8 +29,8 @@ from engine.message import (
     Message,
     SysFlag,
 )
-from engine.store.message_store import PutResult, PutStatus
-from engine.timers.messages import TIMED
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.timers.messages import TIMED
 
 PAUSE_MILLIS = 1000
 """How long after a failure nothing is sent."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from engine.ha.flow import Flow
-from engine.ha.frames import TRANSFER_HEADER_SIZE, ReportCutter, StreamBroken
-from engine.options import StoreOptions
+from mqgateway.engine.ha.flow import Flow
+from mqgateway.engine.ha.frames import TRANSFER_HEADER_SIZE, ReportCutter, StreamBroken
+from mqgateway.engine.options import StoreOptions
 
 
 class LogEnds(Protocol):

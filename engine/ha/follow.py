@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engine.ha.flow import Flow
-from engine.ha.frames import StreamBroken, Transfer, TransferCutter, encode_report
-from engine.options import StoreOptions
+from mqgateway.engine.ha.flow import Flow
+from mqgateway.engine.ha.frames import StreamBroken, Transfer, TransferCutter, encode_report
+from mqgateway.engine.options import StoreOptions
 
 KNOWN_BYTE = b"\0"
 

@@ -20,9 +20,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from engine.ha.feed import Feed, LogEnds
-from engine.options import BrokerRole, StoreOptions
-from engine.store.message_store import PutStatus
+from mqgateway.engine.ha.feed import Feed, LogEnds
+from mqgateway.engine.options import BrokerRole, StoreOptions
+from mqgateway.engine.store.message_store import PutStatus
 
 log = logging.getLogger(__name__)
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
-from engine.clock import Clock
-from engine.lite.rules import Rules
-from engine.lite.subscriptions import Subscriber, Subscriptions
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 

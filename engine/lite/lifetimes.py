@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from engine.lite.names import light_queue, split_name
-from engine.lite.rules import Rules
-from engine.options import BrokerOptions
-from engine.store.message_store import MessageStore
+from mqgateway.engine.lite.names import light_queue, split_name
+from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.store.message_store import MessageStore
 
 EMPTY_SCANS_MAX = 5
 """A light queue that is empty in more looks than these is deleted."""

@@ -7,7 +7,7 @@ A lite topic belongs to a parent topic. Its messages are stored in the parent an
 
 from collections.abc import Sequence
 
-from engine.message import LMQ_PREFIX, java_hash
+from mqgateway.engine.message import LMQ_PREFIX, java_hash
 
 LITE_PREFIX = f"{LMQ_PREFIX}$"
 SEPARATOR = "$"

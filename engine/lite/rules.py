@@ -1,8 +1,8 @@
 """What attributes of topics and groups say about lite topics. Standard: `LiteMetadataUtil`."""
 
-from engine.groups import GroupTable
-from engine.options import BrokerOptions
-from engine.topics import TopicTable
+from mqgateway.engine.groups import GroupTable
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.topics import TopicTable
 
 BOUND_TOPIC = "lite.bind.topic"
 

@@ -10,10 +10,10 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from engine.errors import EngineError
-from engine.lite.names import split_name
-from engine.lite.rules import Rules
-from engine.options import BrokerOptions
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.lite.names import split_name
+from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from engine import members
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import TableFile
-from engine.lenient_json import dumps
-from engine.mapping.pieces import MappingRefused, Piece, check, check_follows
-from engine.options import BrokerOptions
-from engine.worker import Worker
+from mqgateway.engine import members
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.mapping.pieces import MappingRefused, Piece, check, check_follows
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.worker import Worker
 
 GLOBAL_SCOPE = "__global__"
 PIECES_MAX = 1000

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from engine import members
-from engine.errors import ConfigError, EngineError
+from mqgateway.engine import members
+from mqgateway.engine.errors import ConfigError, EngineError
 
 LONG_BITS = members.LONG_BITS
 LONG_MAX = 2**63 - 1

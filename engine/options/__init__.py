@@ -9,14 +9,22 @@
 Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`.
 """
 
-from engine.options.broker import BrokerOptions, RequestMode
-from engine.options.namesrv import NamesrvOptions
-from engine.options.option import BadValue, Option, Value, camel_case, format_value, options_of, snake_case
-from engine.options.option_set import Effective, Options, OptionSet, Problem
-from engine.options.properties import Setting, format_properties_text, load_properties
-from engine.options.remoting import ClientAuthentication, RemotingOptions, TlsMode, TlsOptions
-from engine.options.replication import BrokerRole
-from engine.options.store import FlushDiskType, StoreOptions
+from mqgateway.engine.options.broker import BrokerOptions, RequestMode
+from mqgateway.engine.options.namesrv import NamesrvOptions
+from mqgateway.engine.options.option import (
+    BadValue,
+    Option,
+    Value,
+    camel_case,
+    format_value,
+    options_of,
+    snake_case,
+)
+from mqgateway.engine.options.option_set import Effective, Options, OptionSet, Problem
+from mqgateway.engine.options.properties import Setting, format_properties_text, load_properties
+from mqgateway.engine.options.remoting import ClientAuthentication, RemotingOptions, TlsMode, TlsOptions
+from mqgateway.engine.options.replication import BrokerRole
+from mqgateway.engine.options.store import FlushDiskType, StoreOptions
 
 __all__ = [
     "BadValue",

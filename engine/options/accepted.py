@@ -3,8 +3,8 @@
 Moving one into effect means declaring it in an option class and dropping it here.
 """
 
-from engine.options.option import accepted
-from engine.options.reasons import (
+from mqgateway.engine.options.option import accepted
+from mqgateway.engine.options.reasons import (
     CLIENT_SIDE,
     LOGGING,
     NO_ACL,

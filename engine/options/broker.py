@@ -7,12 +7,12 @@ Standard: `BrokerConfig`. Properties that only size what a server on one loop do
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.options.accepted import BROKER_ACCEPTED
-from engine.options.lite import LiteOptions
-from engine.options.option import LONG_MAX, option
-from engine.options.option_set import Options
-from engine.options.pop import PopOptions
-from engine.options.reasons import (
+from mqgateway.engine.options.accepted import BROKER_ACCEPTED
+from mqgateway.engine.options.lite import LiteOptions
+from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.pop import PopOptions
+from mqgateway.engine.options.reasons import (
     IN_TURN,
     NO_ACL,
     NO_BIT_MAPS,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from engine.options.option import option
-from engine.options.option_set import Options
+from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option_set import Options
 
 
 @dataclass(kw_only=True)

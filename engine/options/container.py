@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from engine.options.option import option
-from engine.options.option_set import Options
-from engine.options.reasons import NO_LOOKUP
+from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.reasons import NO_LOOKUP
 
 
 @dataclass(kw_only=True)

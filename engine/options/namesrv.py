@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from engine.options.accepted import NAMESRV_ACCEPTED
-from engine.options.option import option
-from engine.options.option_set import Options
-from engine.options.reasons import NO_CONTROLLER
+from mqgateway.engine.options.accepted import NAMESRV_ACCEPTED
+from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.reasons import NO_CONTROLLER
 
 
 @dataclass(kw_only=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from engine.errors import ConfigError
-from engine.options.option import BadValue, Option, Value, closest, format_value, options_of
-from engine.options.properties import Setting, format_properties_text
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options.option import BadValue, Option, Value, closest, format_value, options_of
+from mqgateway.engine.options.properties import Setting, format_properties_text
 
 HIDDEN = "******"
 

@@ -6,10 +6,10 @@ Standard: `NettyServerConfig`, `NettyClientConfig`, `TlsSystemConfig`.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.options.accepted import REMOTING_ACCEPTED
-from engine.options.option import INT_MAX, option
-from engine.options.option_set import Options
-from engine.options.reasons import NOT_COUNTED, SYSTEM_BUFFERS
+from mqgateway.engine.options.accepted import REMOTING_ACCEPTED
+from mqgateway.engine.options.option import INT_MAX, option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.reasons import NOT_COUNTED, SYSTEM_BUFFERS
 
 
 @dataclass(kw_only=True)

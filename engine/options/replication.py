@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.options.option import LONG_MAX, option
-from engine.options.option_set import Options
+from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options.option_set import Options
 
 
 class BrokerRole(StrEnum):

@@ -6,13 +6,13 @@ Properties that only tune what our store does not do are in `engine.options.acce
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.options.accepted import STORE_ACCEPTED
-from engine.options.compaction import CompactionOptions
-from engine.options.option import LONG_MAX, option
-from engine.options.option_set import Options
-from engine.options.reasons import NO_ROCKSDB, OWN_WAY
-from engine.options.replication import ReplicationOptions
-from engine.options.timers import TimerOptions
+from mqgateway.engine.options.accepted import STORE_ACCEPTED
+from mqgateway.engine.options.compaction import CompactionOptions
+from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.reasons import NO_ROCKSDB, OWN_WAY
+from mqgateway.engine.options.replication import ReplicationOptions
+from mqgateway.engine.options.timers import TimerOptions
 
 
 class FlushDiskType(StrEnum):

@@ -4,8 +4,8 @@
 `Orders` is the table of what was popped in order; `Receipt` and its neighbours are texts that clients see.
 """
 
-from engine.pop.inflight import InFlight
-from engine.pop.names import (
+from mqgateway.engine.pop.inflight import InFlight
+from mqgateway.engine.pop.names import (
     MESSAGES_MAX,
     NORMAL,
     ORDER_REVIVE_QUEUE,
@@ -18,16 +18,16 @@ from engine.pop.names import (
     retry_topic,
     revive_topic,
 )
-from engine.pop.orders import Order, OrderKey, Orders
-from engine.pop.pop_log import PopLog
-from engine.pop.receipts import (
+from mqgateway.engine.pop.orders import Order, OrderKey, Orders
+from mqgateway.engine.pop.pop_log import PopLog
+from mqgateway.engine.pop.receipts import (
     Receipt,
     message_count_info,
     message_offset_info,
     order_count_info,
     start_offset_info,
 )
-from engine.pop.records import Ack, CheckPoint, PointKey
+from mqgateway.engine.pop.records import Ack, CheckPoint, PointKey
 
 __all__ = [
     "MESSAGES_MAX",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import NamedTuple
 
-from engine.message import StoredMessage
+from mqgateway.engine.message import StoredMessage
 
 
 class Place(NamedTuple):

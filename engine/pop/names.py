@@ -5,7 +5,7 @@ two spellings: version 1 joins group and topic with `_`, version 2 with `+`, whi
 Standard: `KeyBuilder`, `PopAckConstants`, `ExtraInfoUtil`.
 """
 
-from engine.message import RETRY_PREFIX, SYSTEM_GROUP_PREFIX, SYSTEM_TOPIC_PREFIX
+from mqgateway.engine.message import RETRY_PREFIX, SYSTEM_GROUP_PREFIX, SYSTEM_TOPIC_PREFIX
 
 REVIVE_GROUP = f"{SYSTEM_GROUP_PREFIX}REVIVE_GROUP"
 """In whose name it is kept how far check points have been dealt with."""

@@ -13,15 +13,15 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from engine import members
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import TableFile
-from engine.lenient_json import dumps
-from engine.members import LONG_BITS
-from engine.options import BrokerOptions
-from engine.pop.names import MESSAGES_MAX
-from engine.worker import Worker
+from mqgateway.engine import members
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.members import LONG_BITS
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.names import MESSAGES_MAX
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

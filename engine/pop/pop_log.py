@@ -18,8 +18,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from engine.clock import Clock
-from engine.message import (
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.message import (
     PROPERTY_REAL_TOPIC,
     PROPERTY_TAGS,
     PROPERTY_TIMER_DELIVER_MS,
@@ -28,12 +28,12 @@ from engine.message import (
     StoredMessage,
     tags_code,
 )
-from engine.offsets import UNKNOWN, ConsumerOffsets
-from engine.options import BrokerOptions
-from engine.pop.foreign import ForeignMessages, Found, Missing, Place
-from engine.pop.inflight import InFlight
-from engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
-from engine.pop.records import (
+from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.foreign import ForeignMessages, Found, Missing, Place
+from mqgateway.engine.pop.inflight import InFlight
+from mqgateway.engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
+from mqgateway.engine.pop.records import (
     ACK_TAG,
     BATCH_ACK_TAG,
     CHECK_POINT_TAG,
@@ -43,12 +43,12 @@ from engine.pop.records import (
     ack_message,
     check_point_message,
 )
-from engine.pop.retries import Retries
-from engine.pop.revive import OpenPoint, ReviveQueue
-from engine.steps import Steps, run
-from engine.store.message_store import MessageStore, PutResult, PutStatus
-from engine.timers.timers import Timers
-from engine.topics import TopicTable
+from mqgateway.engine.pop.retries import Retries
+from mqgateway.engine.pop.revive import OpenPoint, ReviveQueue
+from mqgateway.engine.steps import Steps, run
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.topics import TopicTable
 
 log = logging.getLogger(__name__)
 

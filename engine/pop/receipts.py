@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from engine.pop.names import ORDER_REVIVE_QUEUE, kind_of
+from mqgateway.engine.pop.names import ORDER_REVIVE_QUEUE, kind_of
 
 _LONG = re.compile(r"[+-]?[0-9]{1,18}")
 _NAME = re.compile(r"[^\x00-\x1f\ud800-\udfff]{1,255}")

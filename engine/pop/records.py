@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from engine import members
-from engine.errors import ConfigError
-from engine.members import LONG_BITS
-from engine.message import PROPERTY_TAGS, PROPERTY_TIMER_DELIVER_MS, PROPERTY_UNIQ_KEY, Message
-from engine.pop.names import MESSAGES_MAX
+from mqgateway.engine import members
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.members import LONG_BITS
+from mqgateway.engine.message import PROPERTY_TAGS, PROPERTY_TIMER_DELIVER_MS, PROPERTY_UNIQ_KEY, Message
+from mqgateway.engine.pop.names import MESSAGES_MAX
 
 CHECK_POINT_TAG = "ck"
 ACK_TAG = "ack"

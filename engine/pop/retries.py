@@ -12,19 +12,19 @@ import logging
 from collections import Counter
 from dataclasses import replace
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_FIRST_POP_TIME,
     PROPERTY_ORIGIN_GROUP,
     RETRY_PREFIX,
     Message,
     StoredMessage,
 )
-from engine.offsets import UNKNOWN, ConsumerOffsets
-from engine.options import BrokerOptions
-from engine.pop.names import normal_topic, retry_topic
-from engine.pop.records import CheckPoint
-from engine.store.message_store import MessageStore, PutResult
-from engine.topics import PERM_READ, PERM_WRITE, TopicTable
+from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.names import normal_topic, retry_topic
+from mqgateway.engine.pop.records import CheckPoint
+from mqgateway.engine.store.message_store import MessageStore, PutResult
+from mqgateway.engine.topics import PERM_READ, PERM_WRITE, TopicTable
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.pop.records import ACK_INTERVAL, Ack, CheckPoint, PointKey
+from mqgateway.engine.pop.records import ACK_INTERVAL, Ack, CheckPoint, PointKey
 
 GRACE_MILLIS = 1000
 """How much longer than needed a check point waits for acknowledgements."""

@@ -14,8 +14,8 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.store.file_queue import FilePool
-from engine.store.unit_queue import BLANK_PLACE, UnitQueue
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.unit_queue import BLANK_PLACE, UnitQueue
 
 BATCH_UNIT = struct.Struct(">qiqqqhii")
 BATCH_UNIT_SIZE = BATCH_UNIT.size

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 
-from engine.disk import Disk, File
+from mqgateway.engine.disk import Disk, File
 
 FIELDS = struct.Struct(">qqqqqq")
 FILE_SIZE = 4096

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.disk import File
+from mqgateway.engine.disk import File
 
 AHEAD = 1 << 20
 """Bytes after a cold read that are asked for along with it: who reads old messages goes on reading them."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.disk import File, Slices
-from engine.store.cold import ColdRead, Piece
-from engine.store.file_queue import FilePool, FileQueue, clear_tail
-from engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, store_timestamp
+from mqgateway.engine.disk import File, Slices
+from mqgateway.engine.store.cold import ColdRead, Piece
+from mqgateway.engine.store.file_queue import FilePool, FileQueue, clear_tail
+from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, store_timestamp
 
 
 def _nothing() -> None:

@@ -15,11 +15,11 @@ import struct
 from collections.abc import Callable, Iterator
 from zlib import crc32
 
-from engine.disk import File, make_directories
-from engine.errors import CorruptFile
-from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED, BatchUnit
-from engine.store.file_queue import FilePool, clear_tail, file_name
-from engine.store.record import BLANK_SIZE, CRC_SIZE, blank, decode, examine
+from mqgateway.engine.disk import File, make_directories
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED, BatchUnit
+from mqgateway.engine.store.file_queue import FilePool, clear_tail, file_name
+from mqgateway.engine.store.record import BLANK_SIZE, CRC_SIZE, blank, decode, examine
 
 log = logging.getLogger(__name__)
 

@@ -17,14 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from engine.disk import Disk
-from engine.message import PROPERTY_KEYS, StoredMessage
-from engine.options import StoreOptions
-from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUnit
-from engine.store.compaction_files import CompactionFiles, Original, Segment
-from engine.store.file_queue import FilePool, file_name
-from engine.store.record import decode, properties_of
-from engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.message import PROPERTY_KEYS, StoredMessage
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUnit
+from mqgateway.engine.store.compaction_files import CompactionFiles, Original, Segment
+from mqgateway.engine.store.file_queue import FilePool, file_name
+from mqgateway.engine.store.record import decode, properties_of
+from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
 log = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import starmap
 
-from engine.errors import MessageIllegal
-from engine.message import is_light
-from engine.store.batch_consume_queue import BatchConsumeQueue
-from engine.store.file_queue import FilePool
-from engine.store.unit_queue import BLANK_PLACE, PLACE, UnitQueue
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import is_light
+from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE, UnitQueue
 
 log = logging.getLogger(__name__)
 

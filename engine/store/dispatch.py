@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from engine.errors import ConfigError
-from engine.message import (
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_INNER_BASE,
     PROPERTY_INNER_MULTI_DISPATCH,
@@ -24,11 +24,11 @@ from engine.message import (
     parse_properties,
     tags_code,
 )
-from engine.store.batch_consume_queue import BATCH_COUNT_MAX
-from engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
-from engine.store.index_file import Index, Pending
-from engine.store.light import LIGHT_QUEUE_ID, light_places
-from engine.store.results import Arrival
+from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
+from mqgateway.engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
+from mqgateway.engine.store.index_file import Index, Pending
+from mqgateway.engine.store.light import LIGHT_QUEUE_ID, light_places
+from mqgateway.engine.store.results import Arrival
 
 INDEX_GROUP = 1024
 """Entries that are written into the index together."""

@@ -12,10 +12,10 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 
-from engine.disk import Disk, File
-from engine.errors import CorruptFile
-from engine.store.cold import ColdRead
-from engine.store.read_windows import ReadWindows
+from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.read_windows import ReadWindows
 
 log = logging.getLogger(__name__)
 

@@ -22,16 +22,16 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from engine.clock import Clock
-from engine.disk import Disk, FileSystem
-from engine.options import StoreOptions
-from engine.store.checkpoint import Checkpoint
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ConsumeQueues
-from engine.store.file_queue import file_name
-from engine.store.index_file import Header, Index, IndexFile
-from engine.store.results import PutStatus
-from engine.worker import Worker
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk, FileSystem
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.checkpoint import Checkpoint
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import ConsumeQueues
+from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.index_file import Header, Index, IndexFile
+from mqgateway.engine.store.results import PutStatus
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -29,8 +29,8 @@ from datetime import datetime
 
 from mypy_extensions import i64
 
-from engine.disk import Disk, File, Window
-from engine.message import (
+from mqgateway.engine.disk import Disk, File, Window
+from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,

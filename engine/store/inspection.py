@@ -12,10 +12,10 @@ from __future__ import annotations
 import logging
 import struct
 
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import AnyQueue, ConsumeQueue
-from engine.store.file_queue import file_name
-from engine.store.record import Invalid, examine, is_sound, topic_of
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue
+from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.record import Invalid, examine, is_sound, topic_of
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from engine.clock import Clock
-from engine.options import StoreOptions
-from engine.store.commit_log import CommitLog
-from engine.store.index_file import Index
-from engine.store.results import QueryResult
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.results import QueryResult
 
 log = logging.getLogger(__name__)
 

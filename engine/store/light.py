@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.errors import MessageIllegal
-from engine.message import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_INNER_MULTI_DISPATCH,
     PROPERTY_INNER_MULTI_QUEUE_OFFSET,
@@ -20,8 +20,8 @@ from engine.message import (
     is_light,
     is_system_topic,
 )
-from engine.options import StoreOptions
-from engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 
 LIGHT_QUEUE_ID = 0
 SEPARATOR = ","

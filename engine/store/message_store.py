@@ -17,31 +17,31 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 
-from engine.clock import Clock
-from engine.disk import Disk, File, make_directories, total_memory
-from engine.errors import StoreUnavailable
-from engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
-from engine.options import BrokerRole, FlushDiskType, StoreOptions
-from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
-from engine.store.checkpoint import Checkpoint
-from engine.store.cold import ColdRead
-from engine.store.commit_log import CommitLog
-from engine.store.compaction_log import Compacted
-from engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
-from engine.store.dispatch import Dispatch, parse_delay_levels
-from engine.store.file_queue import FilePool
-from engine.store.flush import Done, Durability
-from engine.store.index_file import Index
-from engine.store.inspection import Inspection
-from engine.store.key_query import KeyQuery
-from engine.store.light import has_light_queues
-from engine.store.queue_table import QueueTable
-from engine.store.raw_log import RawLog
-from engine.store.reader import Reader
-from engine.store.record import decode
-from engine.store.recovery import Progress, Recovery, logged
-from engine.store.removal import Removals
-from engine.store.results import (
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk, File, make_directories, total_memory
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
+from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
+from mqgateway.engine.store.checkpoint import Checkpoint
+from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.compaction_log import Compacted
+from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
+from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.flush import Done, Durability
+from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.inspection import Inspection
+from mqgateway.engine.store.key_query import KeyQuery
+from mqgateway.engine.store.light import has_light_queues
+from mqgateway.engine.store.queue_table import QueueTable
+from mqgateway.engine.store.raw_log import RawLog
+from mqgateway.engine.store.reader import Reader
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.store.recovery import Progress, Recovery, logged
+from mqgateway.engine.store.removal import Removals
+from mqgateway.engine.store.results import (
     Accept,
     Arrival,
     GetResult,
@@ -51,10 +51,10 @@ from engine.store.results import (
     QueryResult,
     RecoveryReport,
 )
-from engine.store.retention import Retention
-from engine.store.statistics import Statistics, disk_figures, in_words
-from engine.store.writer import Writer
-from engine.worker import Worker
+from mqgateway.engine.store.retention import Retention
+from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
+from mqgateway.engine.store.writer import Writer
+from mqgateway.engine.worker import Worker
 
 __all__ = [
     "Arrival",

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
-from engine.disk import Disk
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ConsumeQueues
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import ConsumeQueues
 
 log = logging.getLogger(__name__)
 

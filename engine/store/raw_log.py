@@ -13,17 +13,17 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from engine.errors import MessageIllegal, StoreError
-from engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessage
-from engine.options import StoreOptions
-from engine.store.batch_consume_queue import BatchConsumeQueue
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import AnyQueue, ConsumeQueues
-from engine.store.dispatch import Dispatch, enters_queue, inner_batch
-from engine.store.flush import GroupCommit
-from engine.store.light import LIGHT_QUEUE_ID, has_light_queues, light_places
-from engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
-from engine.store.recovery import Scan
+from mqgateway.engine.errors import MessageIllegal, StoreError
+from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessage
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch
+from mqgateway.engine.store.flush import GroupCommit
+from mqgateway.engine.store.light import LIGHT_QUEUE_ID, has_light_queues, light_places
+from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
+from mqgateway.engine.store.recovery import Scan
 
 log = logging.getLogger(__name__)
 

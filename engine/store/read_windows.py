@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from engine.disk import PART_UNIT, File, Part, Slices
+from mqgateway.engine.disk import PART_UNIT, File, Part, Slices
 
 PART_SIZE = max(1 << 20, PART_UNIT)
 PARTS = 16

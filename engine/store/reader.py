@@ -8,17 +8,17 @@ standard's. Readers that are woken together and want the same share one answer. 
 
 from __future__ import annotations
 
-from engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
-from engine.options import StoreOptions
-from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
-from engine.store.cold import ColdRead
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
-from engine.store.dispatch import delivery_time, parse_delay_levels
-from engine.store.file_queue import FilePool
-from engine.store.inspection import Inspection
-from engine.store.record import properties_of, store_timestamp
-from engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
+from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
+from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.inspection import Inspection
+from mqgateway.engine.store.record import properties_of, store_timestamp
+from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
 MAX_PULL_BYTES = 128 << 20
 _SLACK = 4096

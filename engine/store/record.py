@@ -36,8 +36,8 @@ from operator import ne
 from typing import NamedTuple
 from zlib import crc32
 
-from engine.errors import MessageIllegal
-from engine.message import PROPERTY_CRC32, Message, StoredMessage, SysFlag, parse_properties
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import PROPERTY_CRC32, Message, StoredMessage, SysFlag, parse_properties
 
 MAGIC = 0xDAA320A7 - (1 << 32)
 MAGIC_V2 = 0xDAA320AB - (1 << 32)

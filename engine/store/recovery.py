@@ -20,17 +20,17 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from engine.clock import Clock
-from engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, is_light
-from engine.store.checkpoint import Checkpoint
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import AnyQueue, ConsumeQueues
-from engine.store.dispatch import Dispatch
-from engine.store.file_queue import FileQueue, file_name
-from engine.store.index_file import Index
-from engine.store.light import light_places
-from engine.store.queue_table import QueueTable
-from engine.store.record import (
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, is_light
+from mqgateway.engine.store.checkpoint import Checkpoint
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.dispatch import Dispatch
+from mqgateway.engine.store.file_queue import FileQueue, file_name
+from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.light import light_places
+from mqgateway.engine.store.queue_table import QueueTable
+from mqgateway.engine.store.record import (
     BLANK_SIZE,
     HEAD_SIZE,
     MAGIC,
@@ -41,7 +41,7 @@ from engine.store.record import (
     examine,
     store_timestamp,
 )
-from engine.store.statistics import in_words
+from mqgateway.engine.store.statistics import in_words
 
 log = logging.getLogger(__name__)
 

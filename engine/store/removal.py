@@ -12,10 +12,10 @@ from __future__ import annotations
 import logging
 from collections import deque
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.options import StoreOptions
-from engine.worker import Worker
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from engine.message import offset_message_id, offset_message_ids
+from mqgateway.engine.message import offset_message_id, offset_message_ids
 
 Accept = Callable[[Mapping[str, str]], bool]
 """Given a message's properties, whether a reader wants it."""

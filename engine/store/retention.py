@@ -16,15 +16,15 @@ import logging
 from collections.abc import Iterator
 from datetime import datetime
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.options import StoreOptions
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import ConsumeQueues
-from engine.store.file_queue import file_name
-from engine.store.index_file import Index
-from engine.store.removal import Removals
-from engine.store.statistics import in_words
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import ConsumeQueues
+from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.removal import Removals
+from mqgateway.engine.store.statistics import in_words
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from construct import (
     this,
 )
 
-from engine.message import SysFlag
+from mqgateway.engine.message import SysFlag
 
 MAGIC_V1 = 0xDAA320A7
 MAGIC_V2 = 0xDAA320AB

@@ -6,7 +6,7 @@ from collections import deque
 from math import ceil
 from typing import NamedTuple
 
-from engine.disk import Disk
+from mqgateway.engine.disk import Disk
 
 _BOUNDS = (0, 10, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000, 10_000)
 _NAMES = (

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import ClassVar
 
-from engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
 
 PLACE = struct.Struct(">qi")
 """Physical offset and size of a record, the first two words of any unit."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 from itertools import accumulate
 
-from engine.clock import Clock
-from engine.errors import MessageIllegal
-from engine.message import (
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import (
     PROPERTY_CRC32,
     PROPERTY_INNER_BASE,
     PROPERTY_INNER_NUM,
@@ -20,13 +20,13 @@ from engine.message import (
     SysFlag,
     format_properties,
 )
-from engine.options import StoreOptions
-from engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
-from engine.store.commit_log import CommitLog
-from engine.store.consume_queue import AnyQueue, ConsumeQueues
-from engine.store.dispatch import Dispatch, enters_queue
-from engine.store.light import LightQueues, QuotaExceeded
-from engine.store.record import (
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.dispatch import Dispatch, enters_queue
+from mqgateway.engine.store.light import LightQueues, QuotaExceeded
+from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     batch_sizes,
     element_with_room_for_crc,
@@ -40,8 +40,8 @@ from engine.store.record import (
     topic_field,
     with_room_for_crc,
 )
-from engine.store.results import PutResult, PutStatus
-from engine.store.statistics import Statistics
+from mqgateway.engine.store.results import PutResult, PutStatus
+from mqgateway.engine.store.statistics import Statistics
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from engine.disk import File, FileSystem, Part, Window
+from mqgateway.engine.disk import File, FileSystem, Part, Window
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""

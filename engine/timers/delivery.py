@@ -11,13 +11,13 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from engine.errors import EngineError, MessageIllegal
-from engine.message import PROPERTY_TIMER_OUT_MS, PROPERTY_UNIQ_KEY, TIMER_TOPIC, StoredMessage
-from engine.options import StoreOptions
-from engine.steps import Steps
-from engine.store.message_store import MessageStore, PutResult, PutStatus
-from engine.tail import messages_since
-from engine.timers.messages import given_back, out_time_of, rolled, rolls, without_notes
+from mqgateway.engine.errors import EngineError, MessageIllegal
+from mqgateway.engine.message import PROPERTY_TIMER_OUT_MS, PROPERTY_UNIQ_KEY, TIMER_TOPIC, StoredMessage
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.tail import messages_since
+from mqgateway.engine.timers.messages import given_back, out_time_of, rolled, rolls, without_notes
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import logging
 from array import array
 
-from engine.message import PROPERTY_REAL_TOPIC, PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC
-from engine.store.message_store import MessageStore
-from engine.timers.delivery import Delivery
-from engine.timers.messages import delete_keys
-from engine.timers.metrics import TimerMetrics
-from engine.timers.timer_log import DELETE, ROLL, TimerLog, Unit
-from engine.timers.wheel import NONE, Slot, Wheel
+from mqgateway.engine.message import PROPERTY_REAL_TOPIC, PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.timers.delivery import Delivery
+from mqgateway.engine.timers.messages import delete_keys
+from mqgateway.engine.timers.metrics import TimerMetrics
+from mqgateway.engine.timers.timer_log import DELETE, ROLL, TimerLog, Unit
+from mqgateway.engine.timers.wheel import NONE, Slot, Wheel
 
 log = logging.getLogger(__name__)
 

@@ -14,21 +14,21 @@ from __future__ import annotations
 
 import logging
 
-from engine.errors import MessageIllegal
-from engine.message import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import (
     PROPERTY_REAL_TOPIC,
     PROPERTY_TIMER_DEL_UNIQKEY,
     TIMER_TOPIC,
     StoredMessage,
     java_hash,
 )
-from engine.options import StoreOptions
-from engine.store.message_store import MessageStore
-from engine.timers.delivery import Delivery, NotNow
-from engine.timers.messages import NEVER_WAITED, out_time_of
-from engine.timers.metrics import TimerMetrics
-from engine.timers.timer_log import DEFAULT, DELETE, MARK, ROLL, TimerLog, Unit
-from engine.timers.wheel import NONE, Slot, Wheel
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.timers.delivery import Delivery, NotNow
+from mqgateway.engine.timers.messages import NEVER_WAITED, out_time_of
+from mqgateway.engine.timers.metrics import TimerMetrics
+from mqgateway.engine.timers.timer_log import DEFAULT, DELETE, MARK, ROLL, TimerLog, Unit
+from mqgateway.engine.timers.wheel import NONE, Slot, Wheel
 
 log = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.disk import Disk
-from engine.errors import StoreError
-from engine.timers.checkpoint import TimerCheckpoint
-from engine.timers.metrics import TimerMetrics
-from engine.timers.timer_log import TimerLog
-from engine.timers.wheel import SLOTS, Wheel
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import StoreError
+from mqgateway.engine.timers.checkpoint import TimerCheckpoint
+from mqgateway.engine.timers.metrics import TimerMetrics
+from mqgateway.engine.timers.timer_log import TimerLog
+from mqgateway.engine.timers.wheel import SLOTS, Wheel
 
 WITHIN = (5, 60, 300, 900, 3600, 14400, 28800, 86400)
 """Seconds by which pending timers are told apart. Standard: `TimerMetrics.timerDist`."""

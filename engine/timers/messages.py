@@ -18,8 +18,8 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from typing import NamedTuple, Self
 
-from engine.errors import MessageIllegal
-from engine.message import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import (
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
     PROPERTY_TIMER_DELAY_MS,

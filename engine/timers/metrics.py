@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import TableFile
-from engine.lenient_json import dumps
-from engine.worker import Worker
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.worker import Worker
 
 
 class TimerMetrics:

@@ -14,14 +14,14 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from engine.message import TIMER_TOPIC
-from engine.steps import Steps
-from engine.store.message_store import MessageStore
-from engine.timers.checkpoint import Stable, TimerCheckpoint
-from engine.timers.delivery import Delivery
-from engine.timers.enqueue import BLANK_SLOTS
-from engine.timers.timer_log import DELETE, TimerLog, Unit
-from engine.timers.wheel import Slot, Wheel
+from mqgateway.engine.message import TIMER_TOPIC
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint
+from mqgateway.engine.timers.delivery import Delivery
+from mqgateway.engine.timers.enqueue import BLANK_SLOTS
+from mqgateway.engine.timers.timer_log import DELETE, TimerLog, Unit
+from mqgateway.engine.timers.wheel import Slot, Wheel
 
 log = logging.getLogger(__name__)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import logging
 
-from engine.disk import Disk, File
-from engine.store.message_store import MessageStore
-from engine.timers.checkpoint import Stable, TimerCheckpoint
-from engine.timers.metrics import TimerMetrics
-from engine.timers.timer_log import TimerLog
-from engine.timers.wheel import Wheel
-from engine.worker import Worker
+from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint
+from mqgateway.engine.timers.metrics import TimerMetrics
+from mqgateway.engine.timers.timer_log import TimerLog
+from mqgateway.engine.timers.wheel import Wheel
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from engine.disk import Disk
-from engine.store.file_queue import FilePool, FileQueue, clear_tail
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.store.file_queue import FilePool, FileQueue, clear_tail
 
 UNIT = struct.Struct(">iqiqiqiiq")
 UNIT_SIZE = UNIT.size

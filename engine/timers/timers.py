@@ -20,25 +20,25 @@ from collections.abc import Callable
 from random import random
 from typing import Any
 
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.errors import MessageIllegal
-from engine.message import PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC, Message
-from engine.options import StoreOptions
-from engine.steps import Steps, run
-from engine.store.message_store import MessageStore, PutStatus
-from engine.timers.checkpoint import Stable, TimerCheckpoint, Told
-from engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
-from engine.timers.dequeue import Dequeue
-from engine.timers.enqueue import BLANK_SLOTS, Enqueue
-from engine.timers.messages import has_timer, put_aside, requested_time, slot_time
-from engine.timers.metrics import TimerMetrics
-from engine.timers.recovery import Recovery
-from engine.timers.stability import Stability
-from engine.timers.timer_log import TimerLog
-from engine.timers.wheel import SLOTS, Wheel
-from engine.worker import Worker
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC, Message
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.steps import Steps, run
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, Told
+from mqgateway.engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
+from mqgateway.engine.timers.dequeue import Dequeue
+from mqgateway.engine.timers.enqueue import BLANK_SLOTS, Enqueue
+from mqgateway.engine.timers.messages import has_timer, put_aside, requested_time, slot_time
+from mqgateway.engine.timers.metrics import TimerMetrics
+from mqgateway.engine.timers.recovery import Recovery
+from mqgateway.engine.timers.stability import Stability
+from mqgateway.engine.timers.timer_log import TimerLog
+from mqgateway.engine.timers.wheel import SLOTS, Wheel
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.disk import Disk, File
-from engine.errors import CorruptFile
+from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.errors import CorruptFile
 
 SLOT = struct.Struct(">qqqii")
 SLOT_SIZE = SLOT.size

@@ -11,8 +11,8 @@
 Standard: `TransactionalMessageServiceImpl`, `TransactionalMessageBridge`.
 """
 
-from engine.transactions.counts import TransactionCounts
-from engine.transactions.half import HalfMessage, as_committed
-from engine.transactions.open import CheckBack, TransactionLog
+from mqgateway.engine.transactions.counts import TransactionCounts
+from mqgateway.engine.transactions.half import HalfMessage, as_committed
+from mqgateway.engine.transactions.open import CheckBack, TransactionLog
 
 __all__ = ["CheckBack", "HalfMessage", "TransactionCounts", "TransactionLog", "as_committed"]

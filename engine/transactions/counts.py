@@ -7,12 +7,12 @@ import json
 import logging
 from typing import Any
 
-from engine.clock import Clock
-from engine.data_version import DataVersion
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import TableFile
-from engine.worker import Worker
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message, StoredMessage
-from engine.offsets import ConsumerOffsets
-from engine.steps import Steps
-from engine.store.message_store import MessageStore, PutStatus
-from engine.transactions.half import HALF_QUEUE, HalfMessage
-from engine.transactions.open import ATTEMPTS_MAX, GROUP
-from engine.transactions.ops import listed
-from engine.transactions.settled import Settled
+from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message, StoredMessage
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.transactions.half import HALF_QUEUE, HalfMessage
+from mqgateway.engine.transactions.open import ATTEMPTS_MAX, GROUP
+from mqgateway.engine.transactions.ops import listed
+from mqgateway.engine.transactions.settled import Settled
 
 log = logging.getLogger(__name__)
 

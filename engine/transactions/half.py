@@ -13,8 +13,8 @@ Standard: `TransactionalMessageBridge`, `EndTransactionProcessor.endMessageTrans
 import re
 from enum import Enum, auto
 
-from engine.errors import MessageIllegal
-from engine.message import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import (
     PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_REAL_QUEUE_ID,
@@ -30,8 +30,8 @@ from engine.message import (
     SysFlag,
     format_properties,
 )
-from engine.store.message_store import PutResult
-from engine.store.record import encode, record_size, sys_flag_for, topic_field
+from mqgateway.engine.store.message_store import PutResult
+from mqgateway.engine.store.record import encode, record_size, sys_flag_for, topic_field
 
 HALF_QUEUE = 0
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -27,8 +27,8 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from engine.clock import Clock
-from engine.message import (
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
@@ -37,12 +37,12 @@ from engine.message import (
     StoredMessage,
     UniqueKeys,
 )
-from engine.offsets import UNKNOWN, ConsumerOffsets
-from engine.options import BrokerOptions, FlushDiskType, StoreOptions
-from engine.store.message_store import MessageStore, PutResult, PutStatus
-from engine.topics import PERM_READ, PERM_WRITE, TopicTable
-from engine.transactions.counts import TransactionCounts
-from engine.transactions.half import (
+from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.topics import PERM_READ, PERM_WRITE, TopicTable
+from mqgateway.engine.transactions.counts import TransactionCounts
+from mqgateway.engine.transactions.half import (
     HALF_QUEUE,
     Due,
     HalfMessage,
@@ -52,8 +52,8 @@ from engine.transactions.half import (
     question_record,
     renewed,
 )
-from engine.transactions.ops import first_body, listed, op_message, size_of
-from engine.transactions.settled import Recent, Settled
+from mqgateway.engine.transactions.ops import first_body, listed, op_message, size_of
+from mqgateway.engine.transactions.settled import Recent, Settled
 
 log = logging.getLogger(__name__)
 

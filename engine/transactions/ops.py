@@ -6,7 +6,7 @@ Standard: `TransactionalMessageServiceImpl.getOpMessage`, `TransactionalMessageU
 
 from collections.abc import Sequence
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
@@ -14,7 +14,7 @@ from engine.message import (
     Message,
     StoredMessage,
 )
-from engine.transactions.half import HALF_QUEUE
+from mqgateway.engine.transactions.half import HALF_QUEUE
 
 OP_TAG = "d"
 SEPARATOR = ","

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.disk import Disk
-from engine.errors import StoreUnavailable
-from engine.options import StoreOptions
-from engine.upkeep.findings import Findings, Part, Progress
-from engine.upkeep.index_check import IndexCheck
-from engine.upkeep.layout import RESTORE, Layout, find_files, hold
-from engine.upkeep.queue_check import QueueCheck
-from engine.upkeep.table_check import (
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.index_check import IndexCheck
+from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold
+from mqgateway.engine.upkeep.queue_check import QueueCheck
+from mqgateway.engine.upkeep.table_check import (
     check_checkpoint,
     check_offsets,
     check_queue_table,
@@ -30,7 +30,7 @@ from engine.upkeep.table_check import (
     read_checkpoint,
     topics_of,
 )
-from engine.upkeep.walk import Walk, fields_of, keys_of
+from mqgateway.engine.upkeep.walk import Walk, fields_of, keys_of
 
 _NAMES_MAX = 10
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import struct
 
-from engine.store.file_queue import FileQueue
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import place, read
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import place, read
 
 HEAD = struct.Struct(">hqqh")
 HEAD_SIZE = HEAD.size

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from engine.message import SysFlag
-from engine.store.index_file import ENTRY, ENTRY_SIZE, HEADER, HEADER_SIZE, SECONDS_MAX, KeyHashes
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import REBUILD, Layout
-from engine.upkeep.walk import Fields, Keys
+from mqgateway.engine.message import SysFlag
+from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, HEADER, HEADER_SIZE, SECONDS_MAX, KeyHashes
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import REBUILD, Layout
+from mqgateway.engine.upkeep.walk import Fields, Keys
 
 _SCAN = 16384
 

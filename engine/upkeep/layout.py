@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from engine.disk import Disk, File
-from engine.errors import StoreUnavailable
-from engine.options import StoreOptions
-from engine.store.file_queue import FilePool, FileQueue, file_name
-from engine.store.index_file import ENTRY_SIZE, HEADER_SIZE
-from engine.upkeep.findings import Findings, Part
+from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
+from mqgateway.engine.store.index_file import ENTRY_SIZE, HEADER_SIZE
+from mqgateway.engine.upkeep.findings import Findings, Part
 
 REBUILD = "mqgateway store rebuild makes it anew from the log"
 RESTORE = "restore the file from a copy or a replica"

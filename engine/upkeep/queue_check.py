@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_INNER_MULTI_DISPATCH,
     PROPERTY_INNER_MULTI_QUEUE_OFFSET,
     SCHEDULE_TOPIC,
@@ -18,16 +18,16 @@ from engine.message import (
     parse_properties,
     tags_code,
 )
-from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED
-from engine.store.consume_queue import UNIT, UNIT_SIZE
-from engine.store.dispatch import delivery_time, enters_queue, inner_batch, parse_delay_levels
-from engine.store.file_queue import FileQueue
-from engine.store.unit_queue import PLACE
-from engine.upkeep.ext_check import ADDRESS_MAX, ExtCheck
-from engine.upkeep.findings import Findings, Part, Progress
-from engine.upkeep.layout import REBUILD, Layout, find_files, read
-from engine.upkeep.unit_check import Known, UnitCheck
-from engine.upkeep.walk import Fields
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED
+from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
+from mqgateway.engine.store.dispatch import delivery_time, enters_queue, inner_batch, parse_delay_levels
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.unit_queue import PLACE
+from mqgateway.engine.upkeep.ext_check import ADDRESS_MAX, ExtCheck
+from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.layout import REBUILD, Layout, find_files, read
+from mqgateway.engine.upkeep.unit_check import Known, UnitCheck
+from mqgateway.engine.upkeep.walk import Fields
 
 PIECE_MAX = 3276
 PIECE_MIN = 16

@@ -19,23 +19,23 @@ import contextlib
 from collections import Counter
 from dataclasses import dataclass, field
 
-from engine.disk import Disk
-from engine.errors import MessageIllegal
-from engine.message import StoredMessage, SysFlag, is_light, is_system_topic
-from engine.options import StoreOptions
-from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
-from engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
-from engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
-from engine.store.file_queue import FilePool
-from engine.store.index_file import Index
-from engine.store.light import has_light_queues
-from engine.store.record import HEAD_SIZE, decode
-from engine.store.unit_queue import BLANK_PLACE, PLACE
-from engine.upkeep.findings import Findings, Part, Progress
-from engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
-from engine.upkeep.queue_check import last_number
-from engine.upkeep.table_check import check_tables, topics_of
-from engine.upkeep.walk import Walk
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import StoredMessage, SysFlag, is_light, is_system_topic
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
+from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
+from mqgateway.engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.light import has_light_queues
+from mqgateway.engine.store.record import HEAD_SIZE, decode
+from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
+from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
+from mqgateway.engine.upkeep.queue_check import last_number
+from mqgateway.engine.upkeep.table_check import check_tables, topics_of
+from mqgateway.engine.upkeep.walk import Walk
 
 ASIDE = ".rebuilding"
 REPLACED = ".replaced"

@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from engine.disk import Disk
-from engine.errors import StoreUnavailable
-from engine.options import StoreOptions
-from engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE
-from engine.store.consume_queue import UNIT, UNIT_SIZE
-from engine.store.file_queue import FileQueue
-from engine.store.index_file import HEADER, HEADER_SIZE
-from engine.store.record import HEAD_SIZE, STORE_TIME_HEAD_SIZE, store_timestamp
-from engine.store.unit_queue import BLANK_PLACE
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import Layout, find_files, read
-from engine.upkeep.queue_check import last_number, place_at
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE
+from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.index_file import HEADER, HEADER_SIZE
+from mqgateway.engine.store.record import HEAD_SIZE, STORE_TIME_HEAD_SIZE, store_timestamp
+from mqgateway.engine.store.unit_queue import BLANK_PLACE
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import Layout, find_files, read
+from mqgateway.engine.upkeep.queue_check import last_number, place_at
 
 _SCAN_BYTES = 1 << 20
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from engine.lenient_json import JsonError, loads
-from engine.store.checkpoint import FIELDS, FILE_SIZE
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import Layout
+from mqgateway.engine.lenient_json import JsonError, loads
+from mqgateway.engine.store.checkpoint import FIELDS, FILE_SIZE
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import Layout
 
 TABLES = {
     "topics.json": ("topicConfigTable",),

@@ -10,10 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 
-from engine.store.file_queue import FileQueue
-from engine.store.unit_queue import BLANK_PLACE, PLACE
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import REBUILD, place, read
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import REBUILD, place, read
 
 _SCAN = 1 << 18
 

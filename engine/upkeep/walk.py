@@ -13,17 +13,17 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
 from zlib import crc32
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_CRC32,
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
     SysFlag,
 )
-from engine.store.file_queue import FileQueue
-from engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, examine
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import RESTORE, place
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, examine
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import RESTORE, place
 
 CHUNK = 4 << 20
 _ZEROS = bytes(CHUNK)

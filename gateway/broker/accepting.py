@@ -5,12 +5,12 @@ Standard: `AbstractSendMessageProcessor.msgCheck`.
 
 from datetime import datetime
 
-from engine.message import RETRY_PREFIX, SEND_FORBIDDEN_TOPICS, validate_topic
-from engine.topics import TopicConfig
-from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, UNIT_FLAG, UNIT_SUB_FLAG, Broker
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import SendMessageRequestHeader
-from gateway.remoting.call import Call, RequestError
+from mqgateway.engine.message import RETRY_PREFIX, SEND_FORBIDDEN_TOPICS, validate_topic
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, UNIT_FLAG, UNIT_SUB_FLAG, Broker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import SendMessageRequestHeader
+from mqgateway.gateway.remoting.call import Call, RequestError
 
 
 def checked_topic(broker: Broker, call: Call, header: SendMessageRequestHeader) -> TopicConfig:

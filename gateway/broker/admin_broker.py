@@ -6,16 +6,16 @@
 
 import math
 
-from engine.configuration import ChangeForbidden
-from engine.errors import ConfigError
-from engine.message import SCHEDULE_TOPIC, is_light
-from engine.options import Setting, load_properties
-from gateway.broker.broker import Broker
-from gateway.broker.stats import Rate
-from gateway.codec.bodies import BrokerStatsData, BrokerStatsItem, KVTable
-from gateway.codec.codes import CURRENT_VERSION, ResponseCode, version_name
-from gateway.codec.headers import GetBrokerConfigResponseHeader, ViewBrokerStatsDataRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.configuration import ChangeForbidden
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.message import SCHEDULE_TOPIC, is_light
+from mqgateway.engine.options import Setting, load_properties
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.stats import Rate
+from mqgateway.gateway.codec.bodies import BrokerStatsData, BrokerStatsItem, KVTable
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, ResponseCode, version_name
+from mqgateway.gateway.codec.headers import GetBrokerConfigResponseHeader, ViewBrokerStatsDataRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 POOLS = ("send", "pull", "litePull", "query", "ack")
 """The standard's thread pools. There are none here and nothing waits in them; the keys are looked for."""

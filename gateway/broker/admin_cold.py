@@ -4,12 +4,12 @@
 Standard: `AdminBrokerProcessor`, `ColdDataCgCtrService`.
 """
 
-from engine import lenient_json
-from engine.errors import ConfigError
-from engine.options import load_properties
-from gateway.broker.broker import Broker
-from gateway.codec.codes import ResponseCode
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine import lenient_json
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import load_properties
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 READ_MODE = "READ_AHEAD_MODE"
 NORMAL, RANDOM = "0", "1"

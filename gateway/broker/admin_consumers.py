@@ -9,10 +9,10 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
-from engine.message import format_host, parse_offset_message_id
-from gateway.broker.broker import Broker
-from gateway.broker.clients import Client
-from gateway.codec.bodies import (
+from mqgateway.engine.message import format_host, parse_offset_message_id
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients import Client
+from mqgateway.gateway.codec.bodies import (
     Connection,
     ConsumerConnection,
     GetConsumerStatusBody,
@@ -22,9 +22,9 @@ from gateway.codec.bodies import (
     QuerySubscriptionResponseBody,
     TopicList,
 )
-from gateway.codec.codes import V3_1_8_SNAPSHOT, RequestCode, ResponseCode, version_name
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import V3_1_8_SNAPSHOT, RequestCode, ResponseCode, version_name
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
     GetConsumerConnectionListRequestHeader,
     GetConsumerRunningInfoRequestHeader,
@@ -33,8 +33,8 @@ from gateway.codec.headers import (
     QuerySubscriptionByConsumerRequestHeader,
     QueryTopicsByConsumerRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
-from gateway.remoting.exchange import RequestTimedOut
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.exchange import RequestTimedOut
 
 CLIENT_ANSWER_SECONDS = 10.0
 """How long a consumer may take to answer what is passed on to it. Standard: `Broker2Client.callClient`."""

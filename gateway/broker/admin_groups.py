@@ -9,20 +9,20 @@ from typing import Any
 
 import orjson
 
-from engine import lenient_json
-from engine.attributes import AttributeRefused
-from engine.errors import ConfigError
-from engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
-from engine.message import validate_group, validate_topic
-from gateway.broker.broker import Broker
-from gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import (
+from mqgateway.engine import lenient_json
+from mqgateway.engine.attributes import AttributeRefused
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
+from mqgateway.engine.message import validate_group, validate_topic
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import (
     DeleteSubscriptionGroupRequestHeader,
     GetSubscriptionGroupConfigRequestHeader,
     UpdateGroupForbiddenRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 def update_group(broker: Broker, call: Call) -> Reply:

@@ -5,13 +5,13 @@ Standard: `LiteManagerProcessor`.
 
 from twisted.internet.defer import Deferred
 
-from engine.groups import SubscriptionGroupConfig
-from engine.lite.names import light_queue
-from engine.lite.subscriptions import Subscriber
-from gateway.broker.broker import Broker
-from gateway.broker.lites import QUEUE_ID
-from gateway.broker.topic_queues import Found
-from gateway.codec.bodies.lite import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.subscriptions import Subscriber
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.lites import QUEUE_ID
+from mqgateway.gateway.broker.topic_queues import Found
+from mqgateway.gateway.codec.bodies.lite import (
     GetBrokerLiteInfoResponseBody,
     GetLiteClientInfoResponseBody,
     GetLiteGroupInfoResponseBody,
@@ -21,15 +21,15 @@ from gateway.codec.bodies.lite import (
     LiteSubscriber,
     LiteTopicOffset,
 )
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import (
     GetLiteClientInfoRequestHeader,
     GetLiteGroupInfoRequestHeader,
     GetLiteTopicInfoRequestHeader,
     GetParentTopicInfoRequestHeader,
     TriggerLiteDispatchRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 SHOWN_MAX = 10_000
 """Lite topics of a client that are shown."""

@@ -6,9 +6,9 @@ in the clients themselves. Standard: `AdminBrokerProcessor`, `Broker2Client.rese
 
 import logging
 
-from engine.message import format_host
-from gateway.broker.broker import Broker
-from gateway.codec.bodies import (
+from mqgateway.engine.message import format_host
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.bodies import (
     ConsumeStats,
     ConsumeStatsList,
     MessageQueue,
@@ -18,15 +18,15 @@ from gateway.codec.bodies import (
     ResetOffsetBody,
     ResetOffsetBodyForC,
 )
-from gateway.codec.codes import LanguageCode, RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     GetConsumeStatsInBrokerHeader,
     GetConsumeStatsRequestHeader,
     QueryCorrectionOffsetHeader,
     ResetOffsetRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 log = logging.getLogger(__name__)
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 from twisted.internet.defer import Deferred
 
-from engine import lenient_json
-from engine.errors import ConfigError
-from engine.mapping.mappings import TopicMapping
-from engine.mapping.pieces import MappingRefused
-from engine.topics import TopicConfig
-from gateway.broker.broker import Broker
-from gateway.broker.registration import once_known
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import CreateTopicRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine import lenient_json
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.mapping.mappings import TopicMapping
+from mqgateway.engine.mapping.pieces import MappingRefused
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.registration import once_known
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import CreateTopicRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 def update_static_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:

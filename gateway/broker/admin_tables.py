@@ -9,17 +9,17 @@ Standard: `AdminBrokerProcessor`, `TopicConfigManager.subTopicConfigTable`,
 
 from typing import TypeVar
 
-from engine import lenient_json
-from engine.data_version import DataVersion
-from gateway.broker.broker import Broker
-from gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
-from gateway.codec.headers import (
+from mqgateway.engine import lenient_json
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.headers import (
     GetAllSubscriptionGroupRequestHeader,
     GetAllSubscriptionGroupResponseHeader,
     GetAllTopicConfigRequestHeader,
     GetAllTopicConfigResponseHeader,
 )
-from gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.call import Call, Reply
 
 T = TypeVar("T")
 

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from twisted.internet.defer import Deferred
 
-from engine import lenient_json
-from engine.attributes import AttributeRefused, parse_changes
-from engine.errors import ConfigError
-from engine.message import SYSTEM_TOPICS
-from engine.pop import retry_topic
-from engine.topics import TopicConfig
-from gateway.broker.broker import Broker
-from gateway.broker.registration import once_known
-from gateway.codec.bodies import (
+from mqgateway.engine import lenient_json
+from mqgateway.engine.attributes import AttributeRefused, parse_changes
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.message import SYSTEM_TOPICS
+from mqgateway.engine.pop import retry_topic
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.registration import once_known
+from mqgateway.gateway.codec.bodies import (
     CreateTopicListRequestBody,
     GroupList,
     MessageQueue,
@@ -27,8 +27,8 @@ from gateway.codec.bodies import (
     TopicOffset,
     TopicStatsTable,
 )
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import (
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
     GetTopicConfigRequestHeader,
@@ -36,7 +36,7 @@ from gateway.codec.headers import (
     QueryConsumeTimeSpanRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 def update_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:

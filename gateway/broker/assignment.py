@@ -9,21 +9,21 @@ from collections.abc import Sequence
 
 from twisted.internet.defer import Deferred
 
-from engine import lenient_json
-from engine.assignment import STRATEGIES, Mode, java_order, pops_everything, shared
-from engine.message import RETRY_PREFIX
-from engine.options import RequestMode
-from gateway.broker.broker import Broker
-from gateway.broker.clients import BROADCASTING, CLUSTERING
-from gateway.codec.bodies import (
+from mqgateway.engine import lenient_json
+from mqgateway.engine.assignment import STRATEGIES, Mode, java_order, pops_everything, shared
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.options import RequestMode
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients import BROADCASTING, CLUSTERING
+from mqgateway.gateway.codec.bodies import (
     MessageQueue,
     MessageQueueAssignment,
     QueryAssignmentRequestBody,
     QueryAssignmentResponseBody,
     SetMessageRequestModeRequestBody,
 )
-from gateway.codec.codes import ResponseCode
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 log = logging.getLogger(__name__)
 

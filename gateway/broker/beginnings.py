@@ -9,15 +9,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.broadcasts import UNKNOWN, ClientKey, broadcast_group
-from engine.disk import total_memory
-from gateway.broker.clients import BROADCASTING, CONSUME_PASSIVELY
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import PullMessageRequestHeader
-from gateway.remoting.call import Peer
+from mqgateway.engine.broadcasts import UNKNOWN, ClientKey, broadcast_group
+from mqgateway.engine.disk import total_memory
+from mqgateway.gateway.broker.clients import BROADCASTING, CONSUME_PASSIVELY
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.gateway.remoting.call import Peer
 
 if TYPE_CHECKING:
-    from gateway.broker.broker import Broker
+    from mqgateway.gateway.broker.broker import Broker
 
 PROXY_FOR_BROADCAST = 1
 """Who sends a pull: a proxy for one of its broadcasting clients. Standard: `RequestSource`."""

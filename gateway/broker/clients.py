@@ -10,10 +10,10 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from engine.clock import Clock
-from engine.options import BrokerOptions
-from gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from gateway.remoting.call import Peer
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from mqgateway.gateway.remoting.call import Peer
 
 log = logging.getLogger(__name__)
 

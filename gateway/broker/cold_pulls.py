@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.store.message_store import GetResult
-from gateway.broker.clients import CONSUME_PASSIVELY
-from gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.engine.store.message_store import GetResult
+from mqgateway.gateway.broker.clients import CONSUME_PASSIVELY
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 
 if TYPE_CHECKING:
-    from gateway.broker.broker import Broker
+    from mqgateway.gateway.broker.broker import Broker
 
 HOLD_MILLIS = 3000
 """How long a pull of old data is put off."""

@@ -11,11 +11,11 @@ Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransfer
 
 from twisted.internet.defer import Deferred
 
-from engine.clock import Clock
-from engine.ha.replicas import Replicas
-from engine.message import PROPERTY_WAIT_STORE_MSG_OK
-from engine.options import BrokerOptions, FlushDiskType, StoreOptions
-from engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.ha.replicas import Replicas
+from mqgateway.engine.message import PROPERTY_WAIT_STORE_MSG_OK
+from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 
 
 class Durability:

@@ -9,10 +9,10 @@ the figures of the broker (request 28) and in its statistics. Standard: `BrokerF
 
 import logging
 
-from engine.clock import Clock
-from gateway.broker.stats import BrokerStats
-from gateway.codec.codes import ResponseCode
-from gateway.remoting.call import RequestError
+from mqgateway.engine.clock import Clock
+from mqgateway.gateway.broker.stats import BrokerStats
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import RequestError
 
 log = logging.getLogger(__name__)
 

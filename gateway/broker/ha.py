@@ -12,15 +12,15 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 
-from engine.options import BrokerRole
-from gateway.broker.broker import Broker
-from gateway.broker.ha_master import SlaveServer
-from gateway.broker.ha_slave import Ask, MasterClient
-from gateway.broker.longpoll import resume_all
-from gateway.broker.slave_tables import SlaveTables
-from gateway.codec.bodies import HARuntimeInfo
-from gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
-from gateway.remoting.loop import Reactor
+from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.ha_master import SlaveServer
+from mqgateway.gateway.broker.ha_slave import Ask, MasterClient
+from mqgateway.gateway.broker.longpoll import resume_all
+from mqgateway.gateway.broker.slave_tables import SlaveTables
+from mqgateway.gateway.codec.bodies import HARuntimeInfo
+from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
+from mqgateway.gateway.remoting.loop import Reactor
 
 log = logging.getLogger(__name__)
 

@@ -15,18 +15,18 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
-from engine.clock import Clock
-from engine.ha.escape import Sent
-from engine.message import PROPERTY_PRODUCER_GROUP, Message, format_properties, java_hash
-from engine.options import BrokerOptions
-from engine.pop.names import revive_topic
-from gateway.broker.broker import MASTER_ID, PERM_WRITE
-from gateway.codec.bodies import TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import GetRouteInfoRequestHeader
-from gateway.codec.headers.send import SendMessageRequestHeaderV2
-from gateway.remoting.exchange import RemotingError
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.ha.escape import Sent
+from mqgateway.engine.message import PROPERTY_PRODUCER_GROUP, Message, format_properties, java_hash
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.names import revive_topic
+from mqgateway.gateway.broker.broker import MASTER_ID, PERM_WRITE
+from mqgateway.gateway.codec.bodies import TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
+from mqgateway.gateway.codec.headers.send import SendMessageRequestHeaderV2
+from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.python.failure import Failure
 
-from engine.options import BrokerOptions
-from engine.pop.foreign import Ended, Found, Missing, Place
-from engine.store.record import decode
-from gateway.codec.bodies import TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import GetRouteInfoRequestHeader, PullMessageRequestHeader
-from gateway.remoting.exchange import RemotingError
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.foreign import Ended, Found, Missing, Place
+from mqgateway.engine.store.record import decode
+from mqgateway.gateway.codec.bodies import TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader, PullMessageRequestHeader
+from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 

@@ -17,26 +17,26 @@ from typing import Any
 from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
-from engine import lenient_json
-from engine.errors import ConfigError
-from engine.ha.adoption import taken_back
-from engine.ha.members import MASTER_ID, Change, MemberGroup
-from engine.ha.online import ComingOnline, Step, Task
-from gateway.broker.broker import Broker
-from gateway.broker.ha_services import SpecialServices
-from gateway.broker.longpoll import monotonic_millis
-from gateway.broker.slave_tables import places
-from gateway.codec.bodies import GetBrokerMemberGroupResponseBody, TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.engine import lenient_json
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.adoption import taken_back
+from mqgateway.engine.ha.members import MASTER_ID, Change, MemberGroup
+from mqgateway.engine.ha.online import ComingOnline, Step, Task
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.ha_services import SpecialServices
+from mqgateway.gateway.broker.longpoll import monotonic_millis
+from mqgateway.gateway.broker.slave_tables import places
+from mqgateway.gateway.codec.bodies import GetBrokerMemberGroupResponseBody, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     BrokerHeartbeatRequestHeader,
     ExchangeHAInfoRequestHeader,
     ExchangeHAInfoResponseHeader,
     GetBrokerMemberGroupRequestHeader,
     GetRouteInfoRequestHeader,
 )
-from gateway.remoting.exchange import RemotingError
+from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 

@@ -15,14 +15,14 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from engine.clock import Clock
-from engine.ha.feed import Feed
-from engine.ha.frames import StreamBroken, encode_header
-from engine.ha.replicas import Replicas
-from engine.options import StoreOptions
-from engine.store.message_store import Arrival, ColdRead, MessageStore
-from gateway.broker.longpoll import monotonic_millis
-from gateway.remoting.loop import ListeningPort, Reactor, Transport
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.ha.feed import Feed
+from mqgateway.engine.ha.frames import StreamBroken, encode_header
+from mqgateway.engine.ha.replicas import Replicas
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
+from mqgateway.gateway.broker.longpoll import monotonic_millis
+from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Transport
 
 log = logging.getLogger(__name__)
 

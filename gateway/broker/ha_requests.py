@@ -3,9 +3,9 @@
 Standard: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, `resetMasterFlushOffset`.
 """
 
-from gateway.broker.broker import Broker
-from gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
-from gateway.remoting.call import Call, Reply
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply
 
 
 def min_id_changed(broker: Broker, call: Call) -> Reply:

@@ -11,19 +11,19 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from engine.errors import EngineError
-from engine.ha.escape import Escape
-from engine.message import PROPERTY_REAL_TOPIC
-from engine.options import BrokerRole
-from engine.steps import Steps, run_for
-from engine.tail import messages_since
-from engine.transactions.escape import TransactionEscape
-from gateway.broker.broker import Broker
-from gateway.broker.longpoll import monotonic_millis
-from gateway.broker.pop_away import PopsAway
-from gateway.broker.slave_store import SlaveStore
-from gateway.broker.slave_tables import SlaveTables
-from gateway.broker.transactions import ask, is_reachable
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.ha.escape import Escape
+from mqgateway.engine.message import PROPERTY_REAL_TOPIC
+from mqgateway.engine.options import BrokerRole
+from mqgateway.engine.steps import Steps, run_for
+from mqgateway.engine.tail import messages_since
+from mqgateway.engine.transactions.escape import TransactionEscape
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.longpoll import monotonic_millis
+from mqgateway.gateway.broker.pop_away import PopsAway
+from mqgateway.gateway.broker.slave_store import SlaveStore
+from mqgateway.gateway.broker.slave_tables import SlaveTables
+from mqgateway.gateway.broker.transactions import ask, is_reachable
 
 log = logging.getLogger(__name__)
 

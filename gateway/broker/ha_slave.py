@@ -16,20 +16,20 @@ from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from engine.clock import Clock
-from engine.errors import StoreError
-from engine.ha.follow import Follow
-from engine.ha.frames import StreamBroken
-from engine.ha.place import Masters, Own, where_to_begin, why_not
-from engine.options import FlushDiskType, StoreOptions
-from engine.store.message_store import MessageStore, PutStatus
-from gateway.broker.longpoll import monotonic_millis
-from gateway.codec.bodies import KVTable
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import ViewMessageRequestHeader
-from gateway.remoting.link import endpoint_for
-from gateway.remoting.loop import Reactor, Transport
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.errors import StoreError
+from mqgateway.engine.ha.follow import Follow
+from mqgateway.engine.ha.frames import StreamBroken
+from mqgateway.engine.ha.place import Masters, Own, where_to_begin, why_not
+from mqgateway.engine.options import FlushDiskType, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.gateway.broker.longpoll import monotonic_millis
+from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import ViewMessageRequestHeader
+from mqgateway.gateway.remoting.link import endpoint_for
+from mqgateway.gateway.remoting.loop import Reactor, Transport
 
 log = logging.getLogger(__name__)
 

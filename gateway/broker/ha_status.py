@@ -3,9 +3,9 @@
 Standard: `AdminBrokerProcessor.getBrokerHaStatus`.
 """
 
-from gateway.broker.broker import Broker
-from gateway.codec.codes import ResponseCode
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 def ha_status(broker: Broker, call: Call) -> Reply:

@@ -4,21 +4,21 @@ Request functions over the tables of `clients.py`. Standard: `ClientManageProces
 `ConsumerManageProcessor.getConsumerListByGroup`.
 """
 
-from engine.errors import FilterError
-from engine.filters import compile_expression, is_tag_type
-from engine.groups import SubscriptionGroupConfig
-from engine.message import RETRY_PREFIX
-from gateway.broker.broker import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
-from gateway.broker.clients import CONSUME_ACTIVELY, Client, TooManyClients
-from gateway.codec.bodies import (
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import compile_expression, is_tag_type
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.gateway.broker.broker import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
+from mqgateway.gateway.broker.clients import CONSUME_ACTIVELY, Client, TooManyClients
+from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     ConsumerData,
     GetConsumerListByGroupResponseBody,
     HeartbeatData,
 )
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 def heart_beat(broker: Broker, call: Call) -> Reply:

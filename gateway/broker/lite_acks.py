@@ -4,17 +4,17 @@ The requests are those of POP, with the name of a lite topic; `pop_acks` hands t
 `AckMessageProcessor.ackLite`, `ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForLite`.
 """
 
-from engine.lite.names import light_queue
-from engine.pop import ORDER_REVIVE_QUEUE, OrderKey, Receipt
-from gateway.broker.broker import Broker
-from gateway.broker.lites import QUEUE_ID
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import (
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, OrderKey, Receipt
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.lites import QUEUE_ID
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
 )
-from gateway.remoting.call import Reply, RequestError
+from mqgateway.gateway.remoting.call import Reply, RequestError
 
 
 def ack_lite(broker: Broker, header: AckMessageRequestHeader) -> Reply:

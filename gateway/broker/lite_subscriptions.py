@@ -8,14 +8,14 @@ from functools import partial
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from engine.errors import EngineError
-from engine.lite.names import light_queue
-from engine.lite.subscriptions import NotForWildcards, QuotaExceeded, Start, Subscriber
-from gateway.broker.broker import Broker
-from gateway.broker.topic_queues import Found
-from gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody
-from gateway.codec.codes import ResponseCode
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.subscriptions import NotForWildcards, QuotaExceeded, Start, Subscriber
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.topic_queues import Found
+from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 PARTIAL_ADD, PARTIAL_REMOVE = "PARTIAL_ADD", "PARTIAL_REMOVE"
 COMPLETE_ADD, COMPLETE_REMOVE = "COMPLETE_ADD", "COMPLETE_REMOVE"

@@ -11,26 +11,26 @@ import logging
 import random
 from collections.abc import Iterable
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.groups import GroupTable
-from engine.lite.events import Events
-from engine.lite.lifetimes import Lifetimes
-from engine.lite.names import LITE_PREFIX, home, split_name
-from engine.lite.rules import Rules
-from engine.lite.subscriptions import Start, Subscriber, Subscriptions
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions
-from engine.pop import OrderKey, Orders
-from engine.store.message_store import Arrival, MessageStore
-from engine.topics import TopicTable
-from gateway.broker.pop_holds import ANY_QUEUE, PopHolds
-from gateway.broker.topic_queues import Found, TopicQueues
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import NotifyUnsubscribeLiteRequestHeader
-from gateway.remoting.call import Peer
-from gateway.remoting.exchange import RemotingError
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.groups import GroupTable
+from mqgateway.engine.lite.events import Events
+from mqgateway.engine.lite.lifetimes import Lifetimes
+from mqgateway.engine.lite.names import LITE_PREFIX, home, split_name
+from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.subscriptions import Start, Subscriber, Subscriptions
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop import OrderKey, Orders
+from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.topics import TopicTable
+from mqgateway.gateway.broker.pop_holds import ANY_QUEUE, PopHolds
+from mqgateway.gateway.broker.topic_queues import Found, TopicQueues
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import NotifyUnsubscribeLiteRequestHeader
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 

@@ -14,18 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.options import BrokerOptions
-from gateway.codec.bodies.assignment import (
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.codec.bodies.assignment import (
     LockBatchRequestBody,
     LockBatchResponseBody,
     UnlockBatchRequestBody,
 )
-from gateway.codec.bodies.message_queue import MessageQueue
-from gateway.codec.codes import ResponseCode
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 if TYPE_CHECKING:
-    from gateway.broker.broker import Broker
+    from mqgateway.gateway.broker.broker import Broker
 
 LOCK_LIFE_MILLIS = 60_000
 ORPHAN_LIFE_MILLIS = 30_000

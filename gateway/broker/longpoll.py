@@ -15,11 +15,11 @@ Standard: `PullRequestHoldService`, `PullRequest`.
 import logging
 from collections.abc import Callable, Iterable
 
-from engine.clock import Clock
-from engine.options import BrokerOptions
-from engine.store.message_store import Arrival
-from engine.store.results import Accept
-from gateway.remoting.call import Peer
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.store.message_store import Arrival
+from mqgateway.engine.store.results import Accept
+from mqgateway.gateway.remoting.call import Peer
 
 log = logging.getLogger(__name__)
 

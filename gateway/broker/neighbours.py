@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
-from engine.clock import Clock
-from engine.options import BrokerOptions
-from gateway.broker.broker import MASTER_ID
-from gateway.codec.bodies import ClusterInfo
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.call import RequestError
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.broker import MASTER_ID
+from mqgateway.gateway.codec.bodies import ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import RequestError
 
 log = logging.getLogger(__name__)
 

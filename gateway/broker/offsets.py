@@ -4,17 +4,17 @@ and 43 GET_ALL_CONSUMER_OFFSET.
 Standard: `ConsumerManageProcessor`, `AdminBrokerProcessor.cloneGroupOffset` and `getAllConsumerOffset`.
 """
 
-from engine import lenient_json
-from gateway.broker.beginnings import begins_fresh
-from gateway.broker.broker import Broker
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import (
+from mqgateway.engine import lenient_json
+from mqgateway.gateway.broker.beginnings import begins_fresh
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import (
     CloneGroupOffsetRequestHeader,
     QueryConsumerOffsetRequestHeader,
     QueryConsumerOffsetResponseHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 def query_offset(broker: Broker, call: Call) -> Reply:

@@ -12,38 +12,38 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from engine.assignment import RequestModes
-from engine.broadcasts import BroadcastOffsets
-from engine.clock import Clock
-from engine.cold_reads import ColdReads
-from engine.compaction import Compaction
-from engine.configuration import Configuration
-from engine.delays import DelayLevels, DelaySchedule
-from engine.disk import Disk
-from engine.filters import ConsumerFilters
-from engine.groups import GroupTable
-from engine.laggards import Laggards
-from engine.mapping.mappings import Mappings
-from engine.message import UniqueKeys, pack_host
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions, BrokerRole, OptionSet, StoreOptions
-from engine.store.message_store import Arrival, MessageStore
-from engine.timers.timers import Timers
-from engine.topics import TopicTable
-from engine.transactions import TransactionCounts, TransactionLog
-from engine.worker import Worker
-from gateway.broker.broker import PERM_WRITE, Broker
-from gateway.broker.clients import ClientTable
-from gateway.broker.durable import Durability
-from gateway.broker.flow_control import FlowControl
-from gateway.broker.lites import Lites
-from gateway.broker.locks import QueueLocks
-from gateway.broker.longpoll import PullHolds, resume_all
-from gateway.broker.neighbours import Neighbours
-from gateway.broker.pops import Pops
-from gateway.broker.slave_store import SlaveStore
-from gateway.broker.stats import BrokerStats
-from gateway.broker.topic_queues import Ask, TopicQueues
+from mqgateway.engine.assignment import RequestModes
+from mqgateway.engine.broadcasts import BroadcastOffsets
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.cold_reads import ColdReads
+from mqgateway.engine.compaction import Compaction
+from mqgateway.engine.configuration import Configuration
+from mqgateway.engine.delays import DelayLevels, DelaySchedule
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.filters import ConsumerFilters
+from mqgateway.engine.groups import GroupTable
+from mqgateway.engine.laggards import Laggards
+from mqgateway.engine.mapping.mappings import Mappings
+from mqgateway.engine.message import UniqueKeys, pack_host
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions, BrokerRole, OptionSet, StoreOptions
+from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.topics import TopicTable
+from mqgateway.engine.transactions import TransactionCounts, TransactionLog
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.broker import PERM_WRITE, Broker
+from mqgateway.gateway.broker.clients import ClientTable
+from mqgateway.gateway.broker.durable import Durability
+from mqgateway.gateway.broker.flow_control import FlowControl
+from mqgateway.gateway.broker.lites import Lites
+from mqgateway.gateway.broker.locks import QueueLocks
+from mqgateway.gateway.broker.longpoll import PullHolds, resume_all
+from mqgateway.gateway.broker.neighbours import Neighbours
+from mqgateway.gateway.broker.pops import Pops
+from mqgateway.gateway.broker.slave_store import SlaveStore
+from mqgateway.gateway.broker.stats import BrokerStats
+from mqgateway.gateway.broker.topic_queues import Ask, TopicQueues
 
 
 def build_broker(

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from engine.groups import SubscriptionGroupConfig
-from engine.pop import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.pop import (
     MESSAGES_MAX,
     ORDER_REVIVE_QUEUE,
     CheckPoint,
@@ -27,16 +27,23 @@ from engine.pop import (
     order_count_info,
     start_offset_info,
 )
-from engine.store.message_store import ColdRead, GetStatus, PutResult, PutStatus
-from engine.topics import TopicConfig
-from gateway.broker.broker import Broker
-from gateway.broker.longpoll import Wanted
-from gateway.broker.pop_away import PopsAway, Taking
-from gateway.broker.pop_checks import check_broker, checked_group, checked_topic, time_left, wait, wanted_by
-from gateway.broker.pop_reading import Found, as_given_out, places, read
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import PopMessageRequestHeader, PopMessageResponseHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.store.message_store import ColdRead, GetStatus, PutResult, PutStatus
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.longpoll import Wanted
+from mqgateway.gateway.broker.pop_away import PopsAway, Taking
+from mqgateway.gateway.broker.pop_checks import (
+    check_broker,
+    checked_group,
+    checked_topic,
+    time_left,
+    wait,
+    wanted_by,
+)
+from mqgateway.gateway.broker.pop_reading import Found, as_given_out, places, read
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import PopMessageRequestHeader, PopMessageResponseHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 COLD_ROUNDS = 8
 """How often messages that are not in memory are brought there for one pop before it waits for the disk."""

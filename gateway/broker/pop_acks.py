@@ -9,21 +9,21 @@ that comes too late changes nothing, and is answered as any other. Standard: `Ac
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 from twisted.python.failure import Failure
 
-from engine.message import validate_group
-from engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt, real_topic
-from engine.pop.names import MESSAGES_MAX
-from engine.store.message_store import PutResult, PutStatus
-from gateway.broker.broker import Broker
-from gateway.broker.lite_acks import ack_lite, change_lite
-from gateway.broker.pop_checks import known_topic, no_queue
-from gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import (
+from mqgateway.engine.message import validate_group
+from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt, real_topic
+from mqgateway.engine.pop.names import MESSAGES_MAX
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.lite_acks import ack_lite, change_lite
+from mqgateway.gateway.broker.pop_checks import known_topic, no_queue
+from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 BITS_MAX = 16384
 """Characters of the bits that stand for the messages of one pop."""

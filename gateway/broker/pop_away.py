@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
-from engine.ha.escape import Escape
-from engine.message import Message
-from engine.pop import Ack, CheckPoint, PopLog
-from engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.ha.escape import Escape
+from mqgateway.engine.message import Message
+from mqgateway.engine.pop import Ack, CheckPoint, PopLog
+from mqgateway.engine.store.message_store import PutResult, PutStatus
 
 NOT_THERE = PutResult(PutStatus.PUT_TO_REMOTE_BROKER_FAIL, remark="no other broker has stored it")
 Place = tuple[str, str, int]

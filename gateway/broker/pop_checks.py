@@ -8,15 +8,15 @@ from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
-from engine.errors import FilterError
-from engine.filters import compile_expression, compile_subscription, is_tag_type
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.broker.broker import FAQ, PERM_READ, Broker
-from gateway.broker.longpoll import Wanted, monotonic_millis
-from gateway.broker.pop_holds import ANY_QUEUE, HeldPop, PopHolds
-from gateway.codec.codes import ResponseCode
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import compile_expression, compile_subscription, is_tag_type
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.broker import FAQ, PERM_READ, Broker
+from mqgateway.gateway.broker.longpoll import Wanted, monotonic_millis
+from mqgateway.gateway.broker.pop_holds import ANY_QUEUE, HeldPop, PopHolds
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 ANSWER_EARLY_MILLIS = 50
 """How long before its time is up one that waits is answered. Standard: `PopRequest.isTimeout`."""

@@ -14,10 +14,10 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from engine.pop import retry_topic
-from engine.store.message_store import Arrival
-from gateway.broker.longpoll import SLOT_MILLIS, Wanted
-from gateway.remoting.call import Peer
+from mqgateway.engine.pop import retry_topic
+from mqgateway.engine.store.message_store import Arrival
+from mqgateway.gateway.broker.longpoll import SLOT_MILLIS, Wanted
+from mqgateway.gateway.remoting.call import Peer
 
 log = logging.getLogger(__name__)
 

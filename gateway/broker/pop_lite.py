@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from engine.offsets import UNKNOWN
-from engine.pop import MESSAGES_MAX, ORDER_REVIVE_QUEUE, Order, OrderKey, message_count_info
-from engine.store.message_store import GetResult, GetStatus
-from gateway.broker.beginnings import begins_fresh
-from gateway.broker.broker import FAQ, PERM_READ, Broker
-from gateway.broker.lites import QUEUE_ID
-from gateway.broker.pop_checks import check_broker, time_left, wait
-from gateway.broker.pop_holds import ANY_QUEUE
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import PopLiteMessageRequestHeader, PopLiteMessageResponseHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.offsets import UNKNOWN
+from mqgateway.engine.pop import MESSAGES_MAX, ORDER_REVIVE_QUEUE, Order, OrderKey, message_count_info
+from mqgateway.engine.store.message_store import GetResult, GetStatus
+from mqgateway.gateway.broker.beginnings import begins_fresh
+from mqgateway.gateway.broker.broker import FAQ, PERM_READ, Broker
+from mqgateway.gateway.broker.lites import QUEUE_ID
+from mqgateway.gateway.broker.pop_checks import check_broker, time_left, wait
+from mqgateway.gateway.broker.pop_holds import ANY_QUEUE
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import PopLiteMessageRequestHeader, PopLiteMessageResponseHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 TOO_LATE_MILLIS = 500
 """How long after its time is up a request is not looked at any more."""

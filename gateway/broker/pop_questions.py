@@ -9,15 +9,22 @@ from functools import partial
 
 from twisted.internet.defer import Deferred
 
-from engine.pop import OrderKey, retry_topic
-from engine.store.message_store import ColdRead, GetStatus
-from engine.topics import TopicConfig
-from gateway.broker.broker import Broker
-from gateway.broker.longpoll import Wanted
-from gateway.broker.pop_checks import check_broker, checked_group, checked_topic, time_left, wait, wanted_by
-from gateway.broker.pop_holds import ANY_QUEUE
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import (
+from mqgateway.engine.pop import OrderKey, retry_topic
+from mqgateway.engine.store.message_store import ColdRead, GetStatus
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.longpoll import Wanted
+from mqgateway.gateway.broker.pop_checks import (
+    check_broker,
+    checked_group,
+    checked_topic,
+    time_left,
+    wait,
+    wanted_by,
+)
+from mqgateway.gateway.broker.pop_holds import ANY_QUEUE
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import (
     NotificationRequestHeader,
     NotificationResponseHeader,
     PeekMessageRequestHeader,
@@ -25,7 +32,7 @@ from gateway.codec.headers import (
     PollingInfoResponseHeader,
     PopMessageResponseHeader,
 )
-from gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.call import Call, Reply
 
 COLD_ROUNDS = 8
 MISPLACED = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY)

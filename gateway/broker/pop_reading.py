@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.groups import SubscriptionGroupConfig
-from engine.message import PROPERTY_POP_CK, RETRY_PREFIX, format_properties
-from engine.offsets import UNKNOWN
-from engine.pop import OrderKey, Receipt, kind_of, retry_topic
-from engine.store.message_store import GetResult, GetStatus
-from engine.store.record import decode, encode, record_size, sys_flag_for, topic_field
-from engine.topics import TopicConfig
-from gateway.broker.beginnings import begins_fresh
-from gateway.broker.broker import Broker
-from gateway.broker.longpoll import Wanted
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import PopMessageRequestHeader
-from gateway.remoting.call import RequestError
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.message import PROPERTY_POP_CK, RETRY_PREFIX, format_properties
+from mqgateway.engine.offsets import UNKNOWN
+from mqgateway.engine.pop import OrderKey, Receipt, kind_of, retry_topic
+from mqgateway.engine.store.message_store import GetResult, GetStatus
+from mqgateway.engine.store.record import decode, encode, record_size, sys_flag_for, topic_field
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.beginnings import begins_fresh
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.longpoll import Wanted
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import PopMessageRequestHeader
+from mqgateway.gateway.remoting.call import RequestError
 
 MIN_MODE = 0
 """A new group begins at the oldest message. Standard: `ConsumeInitMode`."""

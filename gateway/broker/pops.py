@@ -11,19 +11,19 @@ from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.groups import GroupTable
-from engine.offsets import UNKNOWN, ConsumerOffsets
-from engine.options import BrokerOptions
-from engine.pop import Ack, CheckPoint, OrderKey, Orders, PopLog
-from engine.steps import Steps, run
-from engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
-from engine.timers.timers import Timers
-from engine.topics import TopicTable
-from engine.worker import Worker
-from gateway.broker.pop_away import PopsAway
-from gateway.broker.pop_holds import ANY_QUEUE, PopHolds
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.groups import GroupTable
+from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders, PopLog
+from mqgateway.engine.steps import Steps, run
+from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.topics import TopicTable
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.pop_away import PopsAway
+from mqgateway.gateway.broker.pop_holds import ANY_QUEUE, PopHolds
 
 CLEAN_MILLIS = 60_000
 

@@ -14,30 +14,30 @@ from functools import partial
 
 from twisted.internet.defer import Deferred
 
-from engine.broadcasts import UNKNOWN, ClientKey
-from engine.errors import FilterError
-from engine.filters import (
+from mqgateway.engine.broadcasts import UNKNOWN, ClientKey
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import (
     ALL,
     Expression,
     compile_expression,
     compile_subscription,
     is_tag_type,
 )
-from engine.groups import SubscriptionGroupConfig
-from engine.lite.names import light_queue
-from engine.message import RETRY_PREFIX, is_system_group
-from engine.store.message_store import ColdRead, GetResult, GetStatus
-from engine.store.results import Accept
-from engine.topics import TopicConfig
-from gateway.broker.beginnings import broadcast_beginning, broadcast_reader, note_broadcast
-from gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
-from gateway.broker.clients import BROADCASTING
-from gateway.broker.cold_pulls import HOLD_MILLIS, count_cold, must_wait
-from gateway.broker.longpoll import HeldPull, Wanted, monotonic_millis
-from gateway.codec.bodies.heartbeat import SubscriptionData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import PullMessageRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.message import RETRY_PREFIX, is_system_group
+from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
+from mqgateway.engine.store.results import Accept
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.beginnings import broadcast_beginning, broadcast_reader, note_broadcast
+from mqgateway.gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
+from mqgateway.gateway.broker.clients import BROADCASTING
+from mqgateway.gateway.broker.cold_pulls import HOLD_MILLIS, count_cold, must_wait
+from mqgateway.gateway.broker.longpoll import HeldPull, Wanted, monotonic_millis
+from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 LITE_PULL = int(RequestCode.LITE_PULL_MESSAGE)
 COLD_ROUNDS = 8

@@ -6,12 +6,12 @@
 Standard: `QueryMessageProcessor`, `AdminBrokerProcessor`.
 """
 
-from engine.lite.names import light_queue
-from gateway.broker.broker import Broker
-from gateway.codec.bodies.consuming import ConsumeQueueData, QueryConsumeQueueResponseBody
-from gateway.codec.codes import ResponseCode
-from gateway.codec.fields import BoundaryType
-from gateway.codec.headers import (
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.bodies.consuming import ConsumeQueueData, QueryConsumeQueueResponseBody
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.fields import BoundaryType
+from mqgateway.gateway.codec.headers import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
     GetMaxOffsetRequestHeader,
@@ -25,7 +25,7 @@ from gateway.codec.headers import (
     SearchOffsetResponseHeader,
     ViewMessageRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 """The field by which a client older than 5.5 says that it asks for a unique key."""

@@ -18,22 +18,22 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.python.failure import Failure
 
-from engine.mapping.mappings import Mappings
-from engine.options import BrokerOptions
-from engine.topics import TopicConfig, TopicTable
-from gateway.broker.broker import PERM_READ, PERM_WRITE, Broker
-from gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.engine.mapping.mappings import Mappings
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.topics import TopicConfig, TopicTable
+from mqgateway.gateway.broker.broker import PERM_READ, PERM_WRITE, Broker
+from mqgateway.gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     QueryDataVersionRequestHeader,
     QueryDataVersionResponseHeader,
     RegisterBrokerRequestHeader,
     RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
-from gateway.remoting.call import Reply
-from gateway.remoting.loop import Clockwork, Timer
+from mqgateway.gateway.remoting.call import Reply
+from mqgateway.gateway.remoting.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from random import random
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_MSG_REGION,
     PROPERTY_PUSH_REPLY_TIME,
     PROPERTY_REPLY_TO_CLIENT,
@@ -24,13 +24,13 @@ from engine.message import (
     parse_properties,
     unpack_host,
 )
-from engine.store.message_store import PutStatus
-from gateway.broker.accepting import checked_topic
-from gateway.broker.broker import Broker
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
-from gateway.remoting.call import Call, Reply
+from mqgateway.engine.store.message_store import PutStatus
+from mqgateway.gateway.broker.accepting import checked_topic
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ Standard: `BrokerController.registerProcessor`.
 
 from __future__ import annotations
 
-from gateway.broker import (
+from mqgateway.gateway.broker import (
     admin_broker,
     admin_cold,
     admin_consumers,
@@ -36,9 +36,9 @@ from gateway.broker import (
     timers,
     transactions,
 )
-from gateway.broker.statics import static
-from gateway.codec.codes import RequestCode
-from gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.broker.statics import static
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 SEND = static(send.send_message, static_messages.send, chooses=True)
 PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)

@@ -14,9 +14,9 @@ from random import random
 
 from twisted.internet.defer import Deferred
 
-from engine.errors import MessageIllegal
-from engine.lite.names import light_queue
-from engine.message import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_CLUSTER,
     PROPERTY_DELAY_TIME_LEVEL,
@@ -40,15 +40,15 @@ from engine.message import (
     SysFlag,
     parse_properties,
 )
-from engine.store.message_store import PutResult, PutStatus
-from engine.timers.messages import TIMED, RecallHandle
-from engine.topics import TopicConfig
-from gateway.broker.accepting import checked_topic
-from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, Broker
-from gateway.broker.flow_control import OVERLOAD
-from gateway.codec.codes import V3_4_9, ResponseCode
-from gateway.codec.headers import SendMessageRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.timers.messages import TIMED, RecallHandle
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.accepting import checked_topic
+from mqgateway.gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, Broker
+from mqgateway.gateway.broker.flow_control import OVERLOAD
+from mqgateway.gateway.codec.codes import V3_4_9, ResponseCode
+from mqgateway.gateway.codec.headers import SendMessageRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 _PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
 SENT: dict[PutStatus, int] = {

@@ -9,8 +9,8 @@ Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
 
 from random import randrange
 
-from engine.groups import SubscriptionGroupConfig
-from engine.message import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_ORIGIN_MESSAGE_ID,
@@ -21,11 +21,11 @@ from engine.message import (
     Message,
     StoredMessage,
 )
-from engine.store.message_store import PutStatus
-from gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
-from gateway.codec.codes import V3_4_9, ResponseCode
-from gateway.codec.headers import ConsumerSendMsgBackRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.store.message_store import PutStatus
+from mqgateway.gateway.broker.broker import FAQ, PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
+from mqgateway.gateway.codec.codes import V3_4_9, ResponseCode
+from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 DLQ_QUEUES = 1
 FIRST_LEVEL = 3

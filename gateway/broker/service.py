@@ -14,38 +14,45 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 from twisted.internet.task import LoopingCall
 
-from engine import broadcasts, cold_reads, laggards
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.ha.escape import Escape
-from engine.message import SCHEDULE_TOPIC
-from engine.options import BrokerOptions, BrokerRole, OptionSet, RemotingOptions, StoreOptions, TlsOptions
-from engine.pop.foreign import ForeignMessages
-from engine.topics import TopicConfig
-from engine.worker import Worker
-from gateway.broker import slave_tables, static_cleaning
-from gateway.broker.broker import Broker
-from gateway.broker.ha import Replication
-from gateway.broker.ha_escape import EscapeSender
-from gateway.broker.ha_foreign import ForeignReader
-from gateway.broker.ha_group import Membership
-from gateway.broker.ha_services import SpecialServices
-from gateway.broker.longpoll import monotonic_millis, resume_all
-from gateway.broker.parts import build_broker
-from gateway.broker.registration import Registration
-from gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
-from gateway.broker.slave_requests import SLAVE_REQUESTS
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
-from gateway.remoting.call import Peer
-from gateway.remoting.client import RemotingClient
-from gateway.remoting.dispatch import Dispatcher, Hook
-from gateway.remoting.exchange import RemotingError
-from gateway.remoting.loop import Reactor, Timer
-from gateway.remoting.server import RemotingServer
-from gateway.remoting.threads import ThreadWorker
-from gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.engine import broadcasts, cold_reads, laggards
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.ha.escape import Escape
+from mqgateway.engine.message import SCHEDULE_TOPIC
+from mqgateway.engine.options import (
+    BrokerOptions,
+    BrokerRole,
+    OptionSet,
+    RemotingOptions,
+    StoreOptions,
+    TlsOptions,
+)
+from mqgateway.engine.pop.foreign import ForeignMessages
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker import slave_tables, static_cleaning
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.ha import Replication
+from mqgateway.gateway.broker.ha_escape import EscapeSender
+from mqgateway.gateway.broker.ha_foreign import ForeignReader
+from mqgateway.gateway.broker.ha_group import Membership
+from mqgateway.gateway.broker.ha_services import SpecialServices
+from mqgateway.gateway.broker.longpoll import monotonic_millis, resume_all
+from mqgateway.gateway.broker.parts import build_broker
+from mqgateway.gateway.broker.registration import Registration
+from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
+from mqgateway.gateway.broker.slave_requests import SLAVE_REQUESTS
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
+from mqgateway.gateway.remoting.exchange import RemotingError
+from mqgateway.gateway.remoting.loop import Reactor, Timer
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.threads import ThreadWorker
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 
 log = logging.getLogger(__name__)
 

@@ -13,14 +13,14 @@ Standard: `SendMessageProcessor.rejectRequest`, `PullMessageProcessor.rejectRequ
 
 from twisted.internet.defer import Deferred
 
-from engine.store.message_store import GetStatus
-from gateway.broker import pop, pop_acks, pull
-from gateway.broker.broker import MASTER_ID, Broker
-from gateway.broker.slave_store import REFUSAL
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import PullMessageRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
-from gateway.remoting.dispatch import RequestFunction
+from mqgateway.engine.store.message_store import GetStatus
+from mqgateway.gateway.broker import pop, pop_acks, pull
+from mqgateway.gateway.broker.broker import MASTER_ID, Broker
+from mqgateway.gateway.broker.slave_store import REFUSAL
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 REJECTED = "[REJECTREQUEST]system busy, start flow control for a while"
 SUGGESTED, NEXT = "suggestWhichBrokerId", "nextBeginOffset"

@@ -6,9 +6,9 @@ another broker while the slave acts, by `engine.ha.escape`; at any other time it
 
 from __future__ import annotations
 
-from engine.ha.escape import Escape
-from engine.message import Message
-from engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.ha.escape import Escape
+from mqgateway.engine.message import Message
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 
 REFUSAL = "a slave writes nothing of its own"
 

@@ -16,17 +16,17 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, inlineCallbacks
 
-from engine import lenient_json, members
-from engine.data_version import DataVersion
-from engine.errors import ConfigError
-from engine.ha.adoption import OffsetAdoption, Place
-from engine.offsets import SEPARATOR
-from engine.timers.checkpoint import Told
-from gateway.broker.broker import Broker
-from gateway.broker.longpoll import monotonic_millis
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.exchange import RemotingError
+from mqgateway.engine import lenient_json, members
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.adoption import OffsetAdoption, Place
+from mqgateway.engine.offsets import SEPARATOR
+from mqgateway.engine.timers.checkpoint import Told
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.longpoll import monotonic_millis
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 

@@ -14,22 +14,22 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, inlineCallbacks
 
-from engine import lenient_json, members
-from engine.errors import ConfigError
-from engine.mapping.mappings import TopicMapping
-from engine.mapping.pieces import Piece
-from gateway.broker.broker import Broker
-from gateway.codec.bodies import MessageQueue, TopicOffset, TopicRouteData, TopicStatsTable
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.errors import HeaderError
-from gateway.codec.headers import (
+from mqgateway.engine import lenient_json, members
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.mapping.mappings import TopicMapping
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicOffset, TopicRouteData, TopicStatsTable
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.errors import HeaderError
+from mqgateway.gateway.codec.headers import (
     GetRouteInfoRequestHeader,
     GetTopicConfigRequestHeader,
     GetTopicStatsInfoRequestHeader,
 )
-from gateway.remoting.call import RequestError
-from gateway.remoting.exchange import RemotingError
+from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from engine.mapping.pieces import Piece
-from gateway.broker.broker import MASTER_ID, Broker
-from gateway.broker.statics import Place, changed, forwarded, refused, then
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
-from gateway.remoting.call import Call, Reply
-from gateway.remoting.dispatch import RequestFunction
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.broker.broker import MASTER_ID, Broker
+from mqgateway.gateway.broker.statics import Place, changed, forwarded, refused, then
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
+from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 FOUND = int(ResponseCode.SUCCESS)
 NOT_FOUND = int(ResponseCode.PULL_NOT_FOUND)

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, inlineCallbacks, succeed
 
-from engine.mapping.pieces import Piece
-from gateway.broker.broker import Broker
-from gateway.broker.statics import Place, changed, forwarded, refused
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import BoundaryType, Header
-from gateway.codec.headers import (
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.statics import Place, changed, forwarded, refused
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import BoundaryType, Header
+from mqgateway.gateway.codec.headers import (
     GetEarliestMsgStoretimeResponseHeader,
     GetMaxOffsetRequestHeader,
     GetMaxOffsetResponseHeader,
@@ -26,8 +26,8 @@ from gateway.codec.headers import (
     SearchOffsetResponseHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from gateway.remoting.call import Call, Reply, RequestError
-from gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 H = TypeVar("H", bound=Header)
 

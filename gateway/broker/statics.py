@@ -16,12 +16,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from engine.mapping.pieces import Piece, piece_after, piece_at
-from gateway.broker.broker import Broker
-from gateway.codec.codes import ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.call import Call, Reply, RequestError
-from gateway.remoting.dispatch import RequestFunction
+from mqgateway.engine.mapping.pieces import Piece, piece_after, piece_at
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 NOT_HERE = "does not exit in request process of current broker {broker}"  # as the standard spells it
 """What is said of a queue that another broker leads."""

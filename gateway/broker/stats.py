@@ -10,8 +10,8 @@ Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 from collections.abc import Callable
 from datetime import date, datetime
 
-from engine.message import is_system_topic
-from engine.options import BrokerOptions
+from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.options import BrokerOptions
 
 TOPIC_PUT_NUMS = "TOPIC_PUT_NUMS"
 TOPIC_PUT_SIZE = "TOPIC_PUT_SIZE"

@@ -10,8 +10,8 @@ import re
 
 from twisted.internet.defer import Deferred
 
-from engine.errors import MessageIllegal
-from engine.message import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import (
     PROPERTY_MSG_REGION,
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_TAGS,
@@ -20,13 +20,13 @@ from engine.message import (
     PROPERTY_UNIQ_KEY,
     Message,
 )
-from engine.options import BrokerRole, Setting
-from engine.store.message_store import PutStatus
-from engine.timers.messages import RECALL_TAG, RecallHandle
-from gateway.broker.broker import PERM_WRITE, Broker
-from gateway.codec.codes import ResponseCode
-from gateway.codec.headers import RecallMessageRequestHeader, RecallMessageResponseHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.options import BrokerRole, Setting
+from mqgateway.engine.store.message_store import PutStatus
+from mqgateway.engine.timers.messages import RECALL_TAG, RecallHandle
+from mqgateway.gateway.broker.broker import PERM_WRITE, Broker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import RecallMessageRequestHeader, RecallMessageResponseHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 STORED = frozenset(
     {

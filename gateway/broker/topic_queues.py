@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
-from engine.message import RETRY_PREFIX
-from engine.options import BrokerOptions
-from engine.topics import TopicTable
-from gateway.broker.broker import PERM_READ
-from gateway.codec.bodies import MessageQueue, TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import GetRouteInfoRequestHeader
-from gateway.remoting.exchange import RemotingError
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.topics import TopicTable
+from mqgateway.gateway.broker.broker import PERM_READ
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
+from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 

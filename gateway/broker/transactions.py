@@ -14,24 +14,24 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.errors import MessageIllegal
-from engine.message import TRANS_HALF_TOPIC, SysFlag, parse_offset_message_id
-from engine.options import BrokerRole
-from engine.store.message_store import PutResult, PutStatus
-from engine.transactions import CheckBack, HalfMessage, as_committed
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import TRANS_HALF_TOPIC, SysFlag, parse_offset_message_id
+from mqgateway.engine.options import BrokerRole
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.transactions import CheckBack, HalfMessage, as_committed
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     CheckTransactionStateRequestHeader,
     EndTransactionRequestHeader,
     ResumeCheckHalfMessageRequestHeader,
 )
-from gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
 
 if TYPE_CHECKING:
-    from gateway.broker.broker import Broker
-    from gateway.broker.clients import ClientTable
-    from gateway.remoting.call import Peer
+    from mqgateway.gateway.broker.broker import Broker
+    from mqgateway.gateway.broker.clients import ClientTable
+    from mqgateway.gateway.remoting.call import Peer
 
 log = logging.getLogger(__name__)
 

@@ -55,8 +55,8 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _setting(pair: str) -> tuple[str, Any]:
-    from engine.options.option import BadValue, options_of, snake_case
-    from gateway.client.options import LitePullOptions, ProducerOptions, PushOptions
+    from mqgateway.engine.options.option import BadValue, options_of, snake_case
+    from mqgateway.gateway.client.options import LitePullOptions, ProducerOptions, PushOptions
 
     name, separator, text = pair.partition("=")
     attribute = snake_case(name)
@@ -75,7 +75,7 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        from gateway.client.errors import ClientError
+        from mqgateway.gateway.client.errors import ClientError
 
         try:
             return command(*args, **kwargs)

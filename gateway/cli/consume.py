@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import client_flags, settings, told
 
 if TYPE_CHECKING:
-    from gateway.client.listening import Context
-    from gateway.client.message import ReceivedMessage
+    from mqgateway.gateway.client.listening import Context
+    from mqgateway.gateway.client.message import ReceivedMessage
 
 BODY_MAX = 500
 """Bytes of a body that a line shows."""
@@ -62,7 +62,7 @@ BEGINNINGS = {
 @told
 def consume(**given: Any) -> None:
     """Consume TOPIC as a member of a group, and print the messages."""
-    from gateway.client import PushConsumer, Sql
+    from mqgateway.gateway.client import PushConsumer, Sql
 
     chosen = settings(given) | {"consume_from_where": BEGINNINGS[given["begin"]]}
     if given["time"]:

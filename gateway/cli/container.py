@@ -17,16 +17,16 @@ from typing import Any
 
 import click
 
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from engine.errors import EngineError
-from engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
-from engine.options.container import ContainerOptions
-from gateway.cli.environment import from_environment, unknown_variables
-from gateway.cli.logs import start_logging
-from gateway.cli.service_flags import FILE, common_options, fail, process_start, report
-from gateway.cli.settings import from_file, from_flags, from_pairs, from_tls_file, listing, stop_for
-from gateway.cli.summary import default_advertise, local_addresses
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.logs import start_logging
+from mqgateway.gateway.cli.service_flags import FILE, common_options, fail, process_start, report
+from mqgateway.gateway.cli.settings import from_file, from_flags, from_pairs, from_tls_file, listing, stop_for
+from mqgateway.gateway.cli.summary import default_advertise, local_addresses
 
 DEFAULT_PORT = 10811
 IMPORTANT = (
@@ -118,9 +118,9 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output, level = given["output"], given["log_level"]
     start_logging(output, level)
-    from gateway.cli.run import run
-    from gateway.container.children import launcher
-    from gateway.container.service import ContainerService
+    from mqgateway.gateway.cli.run import run
+    from mqgateway.gateway.container.children import launcher
+    from mqgateway.gateway.container.service import ContainerService
 
     def make(reactor: Any) -> ContainerService:
         return ContainerService(
@@ -156,7 +156,7 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
 
 def child_command() -> list[str]:
     """How a broker's process is started, but for its file."""
-    return [sys.executable, "-P", "-m", "gateway.cli.container_broker"]
+    return [sys.executable, "-P", "-m", "mqgateway.gateway.cli.container_broker"]
 
 
 def child_environment(environment: Any) -> dict[str, str]:

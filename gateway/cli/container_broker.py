@@ -19,18 +19,18 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.stdio import StandardIO
 from twisted.python.failure import Failure
 
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from engine.errors import ConfigError, EngineError
-from engine.options import Problem, Setting
-from gateway.broker.service import BrokerService
-from gateway.cli.logs import start_logging
-from gateway.cli.run import run
-from gateway.cli.settings import BrokerSettings, from_file
-from gateway.container.children import Lines, Message, line_of
-from gateway.container.container import LOGGING, NAME_SERVERS
-from gateway.container.plan import settings_of_broker
-from gateway.remoting.loop import Reactor
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.errors import ConfigError, EngineError
+from mqgateway.engine.options import Problem, Setting
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.cli.logs import start_logging
+from mqgateway.gateway.cli.run import run
+from mqgateway.gateway.cli.settings import BrokerSettings, from_file
+from mqgateway.gateway.container.children import Lines, Message, line_of
+from mqgateway.gateway.container.container import LOGGING, NAME_SERVERS
+from mqgateway.gateway.container.plan import settings_of_broker
+from mqgateway.gateway.remoting.loop import Reactor
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from typing import Any, BinaryIO
 import orjson
 from construct import ConstructError, Container
 
-from engine import lenient_json
-from engine.message import format_host, parse_properties
-from engine.store import schema
-from engine.timers import schema as timers
-from gateway.codec.command import decode_command
-from gateway.codec.errors import CodecError
+from mqgateway.engine import lenient_json
+from mqgateway.engine.message import format_host, parse_properties
+from mqgateway.engine.store import schema
+from mqgateway.engine.timers import schema as timers
+from mqgateway.gateway.codec.command import decode_command
+from mqgateway.gateway.codec.errors import CodecError
 
 FRAME_MAX = 16 * 1024 * 1024
 INDEX_SLOTS = 5_000_000

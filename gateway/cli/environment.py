@@ -12,8 +12,8 @@ import logging
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.options import OptionSet, Problem, Setting, TlsOptions, snake_case
-from engine.options.option import closest
+from mqgateway.engine.options import OptionSet, Problem, Setting, TlsOptions, snake_case
+from mqgateway.engine.options.option import closest
 
 log = logging.getLogger(__name__)
 

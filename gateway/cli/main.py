@@ -15,17 +15,17 @@ from typing import Any
 
 import click
 
-from engine.errors import EngineError
-from engine.options import Problem
-from gateway.cli.consume import consume
-from gateway.cli.container import container_options, run_container
-from gateway.cli.environment import from_environment, unknown_variables
-from gateway.cli.logs import LogFormat, start_logging
-from gateway.cli.perf import perf
-from gateway.cli.pipeline import pipeline
-from gateway.cli.send import send
-from gateway.cli.service_flags import FILE, HELP, common_options, fail, process_start, report
-from gateway.cli.settings import (
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.options import Problem
+from mqgateway.gateway.cli.consume import consume
+from mqgateway.gateway.cli.container import container_options, run_container
+from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.logs import LogFormat, start_logging
+from mqgateway.gateway.cli.perf import perf
+from mqgateway.gateway.cli.pipeline import pipeline
+from mqgateway.gateway.cli.send import send
+from mqgateway.gateway.cli.service_flags import FILE, HELP, common_options, fail, process_start, report
+from mqgateway.gateway.cli.settings import (
     BrokerSettings,
     NamesrvSettings,
     from_file,
@@ -35,8 +35,8 @@ from gateway.cli.settings import (
     listing,
     stop_for,
 )
-from gateway.cli.store import store
-from gateway.cli.tail import tail
+from mqgateway.gateway.cli.store import store
+from mqgateway.gateway.cli.tail import tail
 
 IMPORTANT = (
     "brokerClusterName",
@@ -58,8 +58,8 @@ def run_services(
     """Run what the settings describe until a signal ends it."""
     began = process_start()
     start_logging(output, log_level)
-    from gateway.cli.run import run
-    from gateway.cli.services import Both
+    from mqgateway.gateway.cli.run import run
+    from mqgateway.gateway.cli.services import Both
 
     def started(service: Any) -> None:
         summary = service.summary()
@@ -257,7 +257,7 @@ def dump(path: str, kind: str | None, offset: int, limit: int, output: str, as_j
     Kinds: commitlog, consumequeue, batchconsumequeue, consumequeue_ext, index, checkpoint, table (a JSON
     file), timerwheel, timerlog, timercheck, text, frame.
     """
-    from gateway.cli.dump import DumpError, dump_file
+    from mqgateway.gateway.cli.dump import DumpError, dump_file
 
     try:
         for line in dump_file(path, kind, offset, limit, "json" if as_json else output):

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.clock import Clock, SystemClock
-from gateway.cli.client_flags import client_flags, settings, told
-from gateway.cli.perf_latency import Latencies
+from mqgateway.engine.clock import Clock, SystemClock
+from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.perf_latency import Latencies
 
 if TYPE_CHECKING:
-    from gateway.client.listening import Context
-    from gateway.client.message import ReceivedMessage
+    from mqgateway.gateway.client.listening import Context
+    from mqgateway.gateway.client.message import ReceivedMessage
 
 EXAMPLES = """\b
 Examples:
@@ -61,7 +61,7 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
 @told
 def produce(**given: Any) -> None:
     """Send to TOPIC as fast as it goes."""
-    from gateway.client import Producer
+    from mqgateway.gateway.client import Producer
 
     meter = Meter(SystemClock(), given["messages"], given["seconds"])
     with Producer(given["group"], **settings(given)) as producer, meter.shown("sent"):
@@ -85,8 +85,8 @@ def produce(**given: Any) -> None:
 @told
 def consume(**given: Any) -> None:
     """Consume TOPIC as fast as it goes."""
-    from gateway.cli.consume import BEGINNINGS
-    from gateway.client import PushConsumer
+    from mqgateway.gateway.cli.consume import BEGINNINGS
+    from mqgateway.gateway.client import PushConsumer
 
     clock = SystemClock()
     meter = Meter(clock, given["messages"], given["seconds"])
@@ -120,7 +120,7 @@ class _Line:
     to. Were they begun in another, what is measured were mostly the switching of threads."""
 
     def __init__(self, producer: Any, given: dict[str, Any], meter: Meter) -> None:
-        from gateway.client import Message
+        from mqgateway.gateway.client import Message
 
         self._message = Message
         self._producer = producer

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from pipeline.jobs.report import Report
+    from mqgateway.pipeline.jobs.report import Report
 
 NEEDS_SPARK = "error: pyspark is not installed here: pip install 'mqgateway[spark]' (and Java 17)"
 
@@ -57,7 +57,7 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
     @functools.wraps(job)
     def run(**given: Any) -> None:
         try:
-            from pipeline.jobs.session import new_session
+            from mqgateway.pipeline.jobs.session import new_session
         except ModuleNotFoundError as error:
             click.echo(f"{NEEDS_SPARK}: {error}", err=True)
             raise SystemExit(1) from None
@@ -92,7 +92,11 @@ def pairs_of(pairs: Sequence[str], flag: str) -> dict[str, str]:
 def brief(error: BaseException) -> str:
     """The lines of an error that say what happened: Spark's hold Python's, with our own at the end."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    ours = [line for line in lines if line.startswith(("pipeline.errors.", "gateway.client.errors."))]
+    ours = [
+        line
+        for line in lines
+        if line.startswith(("mqgateway.pipeline.errors.", "mqgateway.gateway.client.errors."))
+    ]
     return ours[-1].partition(": ")[2] if ours else "\n".join(lines[:3])
 
 
@@ -119,7 +123,7 @@ def archive(session: Any, **given: Any) -> Report:
 
     Run it again and it goes on where it stopped.
     """
-    from pipeline.jobs.archive import archive as run
+    from mqgateway.pipeline.jobs.archive import archive as run
 
     topic = {"topicPattern" if given["pattern"] else "topic": given["topic"]}
     options = {"nameServer": given["namesrv"], **topic, **pairs_of(given["pairs"], "--option")}
@@ -144,7 +148,7 @@ def archive(session: Any, **given: Any) -> Report:
 @reported
 def replay(session: Any, **given: Any) -> Report:
     """Send what `archive` wrote below SOURCE to TOPIC, each queue in its order."""
-    from pipeline.jobs.replay import replay as run
+    from mqgateway.pipeline.jobs.replay import replay as run
 
     options = {
         "nameServer": given["namesrv"],
@@ -175,7 +179,7 @@ def orders(session: Any, **given: Any) -> Report:
 
     An example to begin with: an order is {"shop": "north", "amount": 12.5, "time": "2026-11-21T10:00:00Z"}.
     """
-    from pipeline.jobs.orders import count_orders
+    from mqgateway.pipeline.jobs.orders import count_orders
 
     options = {
         "nameServer": given["namesrv"],
@@ -201,7 +205,7 @@ def orders(session: Any, **given: Any) -> Report:
 @reported
 def traffic(session: Any, **given: Any) -> Report:
     """Count messages, bytes and lag of STORE, a broker's folder, without a broker."""
-    from pipeline.jobs.traffic import traffic as run
+    from mqgateway.pipeline.jobs.traffic import traffic as run
 
     return run(
         session,

@@ -15,8 +15,8 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import CannotListenError
 from twisted.python.failure import Failure
 
-from engine.errors import EngineError
-from gateway.remoting.loop import Reactor
+from mqgateway.engine.errors import EngineError
+from mqgateway.gateway.remoting.loop import Reactor
 
 
 class Service(Protocol):

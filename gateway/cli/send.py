@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import client_flags, settings, told
 
 if TYPE_CHECKING:
-    from gateway.client.message import Message, SendResult
+    from mqgateway.gateway.client.message import Message, SendResult
 
 WINDOW = 1000
 """Messages under way at once."""
@@ -46,7 +46,7 @@ Examples:
 @told
 def send(**given: Any) -> None:
     """Send messages to TOPIC: the BODIES given, or lines of a file or of standard input."""
-    from gateway.client import Producer
+    from mqgateway.gateway.client import Producer
 
     messages = _messages(given)
     with Producer(given["group"], **settings(given)) as producer:
@@ -71,7 +71,7 @@ def millis_of(text: str) -> int:
 
 
 def _messages(given: dict[str, Any]) -> Iterator[Message]:
-    from gateway.client import Message
+    from mqgateway.gateway.client import Message
 
     fields: dict[str, Any] = {
         "tags": given["tags"],
@@ -97,8 +97,8 @@ def _property(pair: str) -> tuple[str, str]:
 
 def _sent(producer: Any, messages: Iterable[Message], order: str | None) -> Iterator[SendResult | Exception]:
     """Results in the order of the messages; with an order, one is waited for before the next is sent."""
-    from gateway.client.errors import ClientError
-    from gateway.client.selectors import by_hash
+    from mqgateway.gateway.client.errors import ClientError
+    from mqgateway.gateway.client.selectors import by_hash
 
     how = {"selector": by_hash, "argument": order} if order else {}
     waiting: list[Any] = []

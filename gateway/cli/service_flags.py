@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from engine.clock import SystemClock
-from engine.options import Problem
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.options import Problem
 
 LOG_FORMATS = ("text", "json")
 FILE = click.Path(dir_okay=False)

@@ -4,14 +4,14 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from gateway.broker.service import BrokerService
-from gateway.cli.settings import BrokerSettings, NamesrvSettings
-from gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings
-from gateway.namesrv.service import NameServerService
-from gateway.remoting.loop import Reactor
-from gateway.remoting.tls import ServerTls
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
+from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings
+from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.remoting.tls import ServerTls
 
 
 class Both:

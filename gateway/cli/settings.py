@@ -9,9 +9,9 @@ import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.disk import RealDisk
-from engine.errors import ConfigError
-from engine.options import (
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import (
     BrokerOptions,
     BrokerRole,
     NamesrvOptions,
@@ -23,9 +23,9 @@ from engine.options import (
     TlsOptions,
     load_properties,
 )
-from gateway.cli.environment import tls_file
-from gateway.cli.sizes import assume_file_sizes
-from gateway.cli.summary import default_advertise, local_addresses
+from mqgateway.gateway.cli.environment import tls_file
+from mqgateway.gateway.cli.sizes import assume_file_sizes
+from mqgateway.gateway.cli.summary import default_advertise, local_addresses
 
 SLAVE_MEMORY_PERCENT_LESS = 10
 """By how much less of the memory a slave counts as fresh, so that readers go back to the master first."""

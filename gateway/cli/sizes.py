@@ -7,8 +7,8 @@ to open one store must agree on all. The standard refuses to start when a length
 
 from __future__ import annotations
 
-from engine.disk import Disk
-from engine.options import OptionSet
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import OptionSet
 
 LOG_SIZE = "mappedFileSizeCommitLog"
 QUEUE_SIZE = "mappedFileSizeConsumeQueue"

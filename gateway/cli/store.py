@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from engine.options import StoreOptions
-    from engine.upkeep.check import CheckReport
-    from engine.upkeep.findings import Findings
-    from engine.upkeep.rebuild import RebuildReport
-    from engine.upkeep.stats import StoreStats
+    from mqgateway.engine.options import StoreOptions
+    from mqgateway.engine.upkeep.check import CheckReport
+    from mqgateway.engine.upkeep.findings import Findings
+    from mqgateway.engine.upkeep.rebuild import RebuildReport
+    from mqgateway.engine.upkeep.stats import StoreStats
 
 Advance = Callable[[str, int, int], None]
 """Shows what is being done, how much of it is done, and all of it."""
@@ -85,8 +85,8 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
 
     Exit code 0: sound; 1: something is damaged, and each finding says what to do; 2: could not be checked.
     """
-    from engine.disk import ReadOnlyDisk
-    from engine.upkeep.check import check_store
+    from mqgateway.engine.disk import ReadOnlyDisk
+    from mqgateway.engine.upkeep.check import check_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
@@ -115,8 +115,8 @@ def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard
 
     Exit code 0: done; 1: done, but parts of the log could not be read; 2: not done, all is as it was.
     """
-    from engine.disk import RealDisk
-    from engine.upkeep.rebuild import rebuild_store
+    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.upkeep.rebuild import rebuild_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
@@ -136,8 +136,8 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
 
     Counted from the consume queues, so that it is quick. A broker may have the store open.
     """
-    from engine.disk import ReadOnlyDisk
-    from engine.upkeep.stats import count_store
+    from mqgateway.engine.disk import ReadOnlyDisk
+    from mqgateway.engine.upkeep.stats import count_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:
         figures = count_store(
@@ -154,8 +154,8 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
 
 def options_of(folder: str, config: str | None) -> StoreOptions:
     """The settings of a store in a folder. Raises `ConfigError` for a file that cannot be used."""
-    from engine.errors import ConfigError
-    from gateway.cli.settings import BrokerSettings, from_file
+    from mqgateway.engine.errors import ConfigError
+    from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 
     settings = BrokerSettings()
     wrong = [problem for problem in settings.options.apply(from_file(config)) if problem.severity == "error"]
@@ -177,7 +177,7 @@ def room_of(path: str) -> int:
 @contextmanager
 def errors_told(as_json: bool) -> Iterator[None]:
     """Turn what stops a command into one line on standard error and the exit code 2."""
-    from engine.errors import EngineError
+    from mqgateway.engine.errors import EngineError
 
     try:
         yield

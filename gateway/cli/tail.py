@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from gateway.cli.client_flags import client_flags, settings, told
-from gateway.cli.consume import print_message
+from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.consume import print_message
 
 READERS = "TOOLS_CONSUMER"
 """A group that every broker knows, for tools."""
@@ -33,7 +33,7 @@ Examples:
 @told
 def tail(**given: Any) -> None:
     """Print the newest messages of TOPIC."""
-    from gateway.client import LitePullConsumer, PullConsumer
+    from mqgateway.gateway.client import LitePullConsumer, PullConsumer
 
     chosen = settings(given)
     wanted = given["tags"] or "*"

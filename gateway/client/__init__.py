@@ -33,7 +33,7 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     loop          the thread that `blocking` and `aio` run the core in
 """
 
-from gateway.client.blocking import (
+from mqgateway.gateway.client.blocking import (
     Admin,
     LitePullConsumer,
     Producer,
@@ -42,7 +42,7 @@ from gateway.client.blocking import (
     TransactionListener,
     TransactionProducer,
 )
-from gateway.client.errors import (
+from mqgateway.gateway.client.errors import (
     BadArgument,
     BrokerError,
     ClientError,
@@ -55,8 +55,8 @@ from gateway.client.errors import (
     TooBusy,
     Unreachable,
 )
-from gateway.client.listening import Consumed, Context
-from gateway.client.message import (
+from mqgateway.gateway.client.listening import Consumed, Context
+from mqgateway.gateway.client.message import (
     Message,
     PullResult,
     PullStatus,
@@ -66,8 +66,8 @@ from gateway.client.message import (
     TransactionResult,
     TransactionState,
 )
-from gateway.client.subscriptions import Sql
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 __all__ = [
     "Admin",

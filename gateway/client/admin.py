@@ -16,21 +16,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.client import admin_groups as groups
-from gateway.client import admin_names as names
-from gateway.client import admin_topics as topics
-from gateway.client.admin_question import Question
-from gateway.client.asking import as_deferred
-from gateway.client.client import Client, Surroundings
-from gateway.client.errors import BrokerError, NoBroker, NotRunning
-from gateway.client.namespaces import with_namespace
-from gateway.client.options import ClientOptions, made
-from gateway.client.routes import MASTER
-from gateway.codec.bodies import BrokerData, MessageQueue
-from gateway.codec.codes import ResponseCode
-from gateway.codec.command import RemotingCommand
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import admin_groups as groups
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.admin_question import Question
+from mqgateway.gateway.client.asking import as_deferred
+from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.errors import BrokerError, NoBroker, NotRunning
+from mqgateway.gateway.client.namespaces import with_namespace
+from mqgateway.gateway.client.options import ClientOptions, made
+from mqgateway.gateway.client.routes import MASTER
+from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
 
 T = TypeVar("T")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from gateway.client.admin_question import Question, asks, json_of, nothing
-from gateway.client.errors import ClientError
-from gateway.codec.bodies import AclInfo, UserInfo
-from gateway.codec.bodies.body import Body
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.errors import BodyError
-from gateway.codec.headers import (
+from mqgateway.gateway.client.admin_question import Question, asks, json_of, nothing
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.bodies import AclInfo, UserInfo
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.errors import BodyError
+from mqgateway.gateway.codec.headers import (
     CreateAclRequestHeader,
     CreateUserRequestHeader,
     DeleteAclRequestHeader,

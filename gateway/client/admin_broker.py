@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.client.admin_question import (
+from mqgateway.gateway.client.admin_question import (
     Question,
     as_properties,
     asks,
@@ -17,11 +17,11 @@ from gateway.client.admin_question import (
     nothing,
     settings_of,
 )
-from gateway.client.asking import decode_body
-from gateway.codec.bodies import BrokerStatsData, KVTable
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import ViewBrokerStatsDataRequestHeader
+from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.codec.bodies import BrokerStatsData, KVTable
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import ViewBrokerStatsDataRequestHeader
 
 NORMAL_READS, RANDOM_READS = 0, 1
 """Whether the log is read ahead. Standard: `LibC.MADV_NORMAL`, `MADV_RANDOM`."""

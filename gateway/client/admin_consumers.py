@@ -5,9 +5,9 @@ Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 
 from __future__ import annotations
 
-from gateway.client.admin_question import Question, asks, body_of, field_of
-from gateway.client.asking import decode_body
-from gateway.codec.bodies import (
+from mqgateway.gateway.client.admin_question import Question, asks, body_of, field_of
+from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,
     ConsumerConnection,
     ConsumerRunningInfo,
@@ -18,9 +18,9 @@ from gateway.codec.bodies import (
     ProducerInfo,
     ProducerTableInfo,
 )
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
     GetAllProducerInfoRequestHeader,
     GetConsumerConnectionListRequestHeader,

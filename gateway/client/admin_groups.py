@@ -8,13 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from engine.errors import ConfigError
-from engine.groups import SubscriptionGroupConfig
-from engine.lenient_json import dumps
-from gateway.client.admin_question import Question, asks, body_of, field_of, json_of, nothing, topics_of
-from gateway.client.asking import decode_body
-from gateway.client.errors import ClientError
-from gateway.codec.bodies import (
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.gateway.client.admin_question import (
+    Question,
+    asks,
+    body_of,
+    field_of,
+    json_of,
+    nothing,
+    topics_of,
+)
+from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.bodies import (
     ConsumerOffsetSerializeWrapper,
     ConsumeStats,
     ConsumeStatsList,
@@ -29,9 +37,9 @@ from gateway.codec.bodies import (
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
 )
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     CloneGroupOffsetRequestHeader,
     DeleteSubscriptionGroupRequestHeader,
     GetConsumeStatsInBrokerHeader,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from gateway.client.admin_question import Question, asks, body_of, nothing
-from gateway.codec.bodies import (
+from mqgateway.gateway.client.admin_question import Question, asks, body_of, nothing
+from mqgateway.gateway.codec.bodies import (
     GetBrokerLiteInfoResponseBody,
     GetLiteClientInfoResponseBody,
     GetLiteGroupInfoResponseBody,
     GetLiteTopicInfoResponseBody,
     GetParentTopicInfoResponseBody,
 )
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     GetLiteClientInfoRequestHeader,
     GetLiteGroupInfoRequestHeader,
     GetLiteTopicInfoRequestHeader,

@@ -4,14 +4,14 @@ physical. Standard: `MQAdminImpl`, `DefaultMQAdminExtImpl`.
 
 from __future__ import annotations
 
-from gateway.client.admin_question import Question, asks, body_of, field_of, nothing
-from gateway.client.message import ReceivedMessage
-from gateway.client.reading import read_messages
-from gateway.codec.bodies import MessageQueue, QueryConsumeQueueResponseBody
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import BoundaryType
-from gateway.codec.headers import (
+from mqgateway.gateway.client.admin_question import Question, asks, body_of, field_of, nothing
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.reading import read_messages
+from mqgateway.gateway.codec.bodies import MessageQueue, QueryConsumeQueueResponseBody
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import BoundaryType
+from mqgateway.gateway.codec.headers import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
     GetMaxOffsetRequestHeader,

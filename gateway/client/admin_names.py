@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gateway.client.admin_question import (
+from mqgateway.gateway.client.admin_question import (
     Question,
     as_properties,
     asks,
@@ -18,8 +18,8 @@ from gateway.client.admin_question import (
     settings_of,
     topics_of,
 )
-from gateway.client.asking import decode_body
-from gateway.codec.bodies import (
+from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.codec.bodies import (
     BrokerMemberGroup,
     ClusterInfo,
     GetBrokerMemberGroupResponseBody,
@@ -27,9 +27,9 @@ from gateway.codec.bodies import (
     QueueData,
     TopicRouteData,
 )
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     AddWritePermOfBrokerRequestHeader,
     AddWritePermOfBrokerResponseHeader,
     DeleteKVConfigRequestHeader,

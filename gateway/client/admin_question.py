@@ -13,16 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from engine import lenient_json
-from engine.errors import ConfigError
-from engine.options import load_properties
-from gateway.client.asking import decode_body, decode_header
-from gateway.client.errors import ClientError
-from gateway.codec.bodies import TopicList
-from gateway.codec.bodies.body import Body
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import Header
+from mqgateway.engine import lenient_json
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import load_properties
+from mqgateway.gateway.client.asking import decode_body, decode_header
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.bodies import TopicList
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Body)

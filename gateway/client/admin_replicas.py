@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from engine import lenient_json
-from gateway.client.admin_question import Question, as_properties, asks, body_of, nothing, settings_of
-from gateway.client.asking import decode_body, decode_header
-from gateway.codec.bodies import (
+from mqgateway.engine import lenient_json
+from mqgateway.gateway.client.admin_question import (
+    Question,
+    as_properties,
+    asks,
+    body_of,
+    nothing,
+    settings_of,
+)
+from mqgateway.gateway.client.asking import decode_body, decode_header
+from mqgateway.gateway.codec.bodies import (
     BrokerReplicasInfo,
     ElectMasterResponseBody,
     EpochEntryCache,
     HARuntimeInfo,
     ReplicasInfo,
 )
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     AddBrokerRequestHeader,
     CleanControllerBrokerDataRequestHeader,
     ElectMasterRequestHeader,

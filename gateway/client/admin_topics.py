@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine.errors import ConfigError
-from engine.lenient_json import dumps
-from engine.message import DEFAULT_TOPIC
-from engine.topics import TopicConfig
-from gateway.client.admin_question import Question, asks, body_of, json_of, nothing, topics_of
-from gateway.client.asking import decode_body
-from gateway.client.errors import ClientError
-from gateway.codec.bodies import (
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.message import DEFAULT_TOPIC
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client.admin_question import Question, asks, body_of, json_of, nothing, topics_of
+from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.bodies import (
     CreateTopicListRequestBody,
     GroupList,
     QueryConsumeTimeSpanBody,
@@ -20,9 +20,9 @@ from gateway.codec.bodies import (
     TopicConfigSerializeWrapper,
     TopicStatsTable,
 )
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     CreateTopicListRequestHeader,
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,

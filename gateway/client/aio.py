@@ -23,16 +23,16 @@ from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from twisted.internet.defer import Deferred, execute
 
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.client import admin, lite_pull, producer, pull, push, transactions
-from gateway.client.admin_question import Question
-from gateway.client.allocation import Strategy
-from gateway.client.consumer import QueuesChanged
-from gateway.client.errors import NotRunning
-from gateway.client.listening import Context, Outcome
-from gateway.client.loop import Loop
-from gateway.client.message import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, transactions
+from mqgateway.gateway.client.admin_question import Question
+from mqgateway.gateway.client.allocation import Strategy
+from mqgateway.gateway.client.consumer import QueuesChanged
+from mqgateway.gateway.client.errors import NotRunning
+from mqgateway.gateway.client.listening import Context, Outcome
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.message import (
     Message,
     PullResult,
     ReceivedMessage,
@@ -40,9 +40,9 @@ from gateway.client.message import (
     TransactionResult,
     TransactionState,
 )
-from gateway.client.selectors import Selector
-from gateway.client.subscriptions import Sql
-from gateway.codec.bodies import BrokerData, MessageQueue
+from mqgateway.gateway.client.selectors import Selector
+from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue
 
 __all__ = [
     "Admin",

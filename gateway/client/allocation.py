@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import md5
 from typing import Protocol, TypeVar
 
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 Queues = Sequence[MessageQueue]
 T = TypeVar("T")

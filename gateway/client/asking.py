@@ -12,16 +12,16 @@ from typing import Any, ParamSpec, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
-from gateway.client.options import ClientOptions
-from gateway.client.signing import Credentials
-from gateway.codec.bodies.body import Body
-from gateway.codec.codes import LanguageCode, ResponseCode, SerializeType
-from gateway.codec.command import RemotingCommand
-from gateway.codec.errors import BodyError, CodecError, HeaderError
-from gateway.codec.fields import Header
-from gateway.remoting.client import RemotingClient
-from gateway.remoting.exchange import PeerGone, RemotingError, RequestTimedOut, TooManyInFlight
+from mqgateway.gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
+from mqgateway.gateway.client.options import ClientOptions
+from mqgateway.gateway.client.signing import Credentials
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.codes import LanguageCode, ResponseCode, SerializeType
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.errors import BodyError, CodecError, HeaderError
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.exchange import PeerGone, RemotingError, RequestTimedOut, TooManyInFlight
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,14 +8,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_UNIQ_KEY,
     RETRY_PREFIX,
     format_properties,
 )
-from gateway.client.errors import BadArgument
-from gateway.client.message import Message
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.message import Message
 
 _ELEMENT = struct.Struct(">iiiii")
 _PROPERTIES_LENGTH = struct.Struct(">h")

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from engine.message import parse_offset_message_id
-from gateway.client.asking import Asking, decode_body, decode_header
-from gateway.client.errors import BadArgument, BrokerError, NoBroker
-from gateway.client.message import ReceivedMessage
-from gateway.client.reading import read_messages
-from gateway.client.routes import MASTER, Place
-from gateway.codec.bodies import (
+from mqgateway.engine.message import parse_offset_message_id
+from mqgateway.gateway.client.asking import Asking, decode_body, decode_header
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoBroker
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.reading import read_messages
+from mqgateway.gateway.client.routes import MASTER, Place
+from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     GetConsumerListByGroupResponseBody,
     HeartbeatData,
@@ -29,8 +29,8 @@ from gateway.codec.bodies import (
     SubscriptionData,
     UnlockBatchRequestBody,
 )
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
     ConsumerSendMsgBackRequestHeader,
     GetConsumerListByGroupRequestHeader,
     GetEarliestMsgStoretimeRequestHeader,

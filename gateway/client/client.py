@@ -19,28 +19,28 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.options import RemotingOptions, TlsOptions
-from engine.worker import Worker
-from gateway.client import served
-from gateway.client.asking import Asking, as_deferred
-from gateway.client.calls import Calls
-from gateway.client.errors import BadArgument, ClientError, NoBroker
-from gateway.client.identity import MessageIds, own_ip
-from gateway.client.identity import client_id as made_up_id
-from gateway.client.members import ConsumerMember, ProducerMember
-from gateway.client.name_servers import NameServers
-from gateway.client.options import ClientOptions, name_servers_of
-from gateway.client.rebalance import INTERVAL_SECONDS, INTERVAL_SECONDS_MIN
-from gateway.client.requests import Requests
-from gateway.client.routes import MASTER, Member, Place, RouteTable, as_new_topic
-from gateway.client.schedule import Schedule
-from gateway.codec.bodies import HeartbeatData, MessageQueue, ProducerData, TopicRouteData
-from gateway.remoting.client import RemotingClient
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.loop import Reactor
-from gateway.remoting.tls import ClientTls
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.client import served
+from mqgateway.gateway.client.asking import Asking, as_deferred
+from mqgateway.gateway.client.calls import Calls
+from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker
+from mqgateway.gateway.client.identity import MessageIds, own_ip
+from mqgateway.gateway.client.identity import client_id as made_up_id
+from mqgateway.gateway.client.members import ConsumerMember, ProducerMember
+from mqgateway.gateway.client.name_servers import NameServers
+from mqgateway.gateway.client.options import ClientOptions, name_servers_of
+from mqgateway.gateway.client.rebalance import INTERVAL_SECONDS, INTERVAL_SECONDS_MIN
+from mqgateway.gateway.client.requests import Requests
+from mqgateway.gateway.client.routes import MASTER, Member, Place, RouteTable, as_new_topic
+from mqgateway.gateway.client.schedule import Schedule
+from mqgateway.gateway.codec.bodies import HeartbeatData, MessageQueue, ProducerData, TopicRouteData
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.remoting.tls import ClientTls
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from typing import cast
 import lz4.frame
 import zstandard
 
-from engine.message import SysFlag
-from gateway.client.errors import ClientError
+from mqgateway.engine.message import SysFlag
+from mqgateway.gateway.client.errors import ClientError
 
 BODY_MAX = 256 * 1024**2
 """Bytes of a body that has been made whole."""

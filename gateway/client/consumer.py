@@ -13,22 +13,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from engine.message import RETRY_PREFIX
-from gateway.client.allocation import Averagely, Strategy
-from gateway.client.client import Client, Surroundings, together
-from gateway.client.errors import BadArgument, BrokerError, ClientError, NotRunning
-from gateway.client.message import ReceivedMessage
-from gateway.client.namespaces import with_namespace, without_namespace
-from gateway.client.offsets import NONE, ConsumedOffsets, LocalOffsets
-from gateway.client.options import ConsumeFrom, ConsumerOptions, MessageModel, shown
-from gateway.client.process_queue import ProcessQueue
-from gateway.client.pulling import Puller
-from gateway.client.rebalance import LOCK_RETRY_SECONDS, changes, share
-from gateway.client.routes import queues_to_read
-from gateway.client.running import TICK_SECONDS, ConsumerStats
-from gateway.client.sending import check_group, check_topic
-from gateway.client.subscriptions import Sql, subscription
-from gateway.codec.bodies import (
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.gateway.client.allocation import Averagely, Strategy
+from mqgateway.gateway.client.client import Client, Surroundings, together
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NotRunning
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
+from mqgateway.gateway.client.offsets import NONE, ConsumedOffsets, LocalOffsets
+from mqgateway.gateway.client.options import ConsumeFrom, ConsumerOptions, MessageModel, shown
+from mqgateway.gateway.client.process_queue import ProcessQueue
+from mqgateway.gateway.client.pulling import Puller
+from mqgateway.gateway.client.rebalance import LOCK_RETRY_SECONDS, changes, share
+from mqgateway.gateway.client.routes import queues_to_read
+from mqgateway.gateway.client.running import TICK_SECONDS, ConsumerStats
+from mqgateway.gateway.client.sending import check_group, check_topic
+from mqgateway.gateway.client.subscriptions import Sql, subscription
+from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,
     ConsumerData,
     ConsumerRunningInfo,
@@ -36,10 +36,10 @@ from gateway.codec.bodies import (
     SubscriptionData,
     TopicRouteData,
 )
-from gateway.codec.codes import CURRENT_VERSION
+from mqgateway.gateway.codec.codes import CURRENT_VERSION
 
 if TYPE_CHECKING:
-    from gateway.client.trace import Tracer
+    from mqgateway.gateway.client.trace import Tracer
 
 log = logging.getLogger(__name__)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from engine.message import PROPERTY_CONSUME_START_TIMESTAMP
-from gateway.client.consumer import GroupConsumer
-from gateway.client.listening import Consumed, Context, Listener, Slots, listened
-from gateway.client.message import ReceivedMessage
-from gateway.client.options import PushOptions
-from gateway.client.process_queue import ProcessQueue
-from gateway.client.returning import Returns
-from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
+from mqgateway.engine.message import PROPERTY_CONSUME_START_TIMESTAMP
+from mqgateway.gateway.client.consumer import GroupConsumer
+from mqgateway.gateway.client.listening import Consumed, Context, Listener, Slots, listened
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.options import PushOptions
+from mqgateway.gateway.client.process_queue import ProcessQueue
+from mqgateway.gateway.client.returning import Returns
+from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
 
 log = logging.getLogger(__name__)
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.clock import Clock, SystemClock
-from engine.disk import Disk, RealDisk
-from engine.worker import Worker
-from gateway.client.admin import Admin
-from gateway.client.client import Client, Surroundings
-from gateway.client.lite_pull import LitePullConsumer
-from gateway.client.message import Message
-from gateway.client.producer import Producer
-from gateway.client.pull import PullConsumer
-from gateway.client.push import PushConsumer
-from gateway.client.transactions import TransactionProducer
-from gateway.remoting.loop import Reactor
+from mqgateway.engine.clock import Clock, SystemClock
+from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.client.admin import Admin
+from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.lite_pull import LitePullConsumer
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.client.pull import PullConsumer
+from mqgateway.gateway.client.push import PushConsumer
+from mqgateway.gateway.client.transactions import TransactionProducer
+from mqgateway.gateway.remoting.loop import Reactor
 
 __all__ = [
     "Admin",

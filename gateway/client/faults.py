@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gateway.client.publishing import PublishInfo
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.publishing import PublishInfo
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 GRADES = ((15_000, 30_000), (5_000, 10_000), (3_000, 6_000), (1_800, 5_000), (550, 2_000), (100, 0), (50, 0))
 """Latency from which on, and the time that a broker is then avoided; in ms."""

@@ -13,8 +13,8 @@ import random
 import socket
 from ipaddress import ip_address
 
-from engine.message import UniqueKeys
-from gateway.client.options import ClientOptions
+from mqgateway.engine.message import UniqueKeys
+from mqgateway.gateway.client.options import ClientOptions
 
 DEFAULT_INSTANCE = "DEFAULT"
 LOOPBACK = "127.0.0.1"

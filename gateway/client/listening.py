@@ -12,8 +12,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
-from gateway.client.message import ReceivedMessage
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 
 class Consumed(StrEnum):

@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from gateway.client.allocation import Strategy
-from gateway.client.asking import as_deferred
-from gateway.client.client import Client, Surroundings
-from gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
-from gateway.client.errors import BadArgument, BrokerError, ClientError, NoRoute
-from gateway.client.message import PullStatus, ReceivedMessage
-from gateway.client.namespaces import with_namespace, without_namespace
-from gateway.client.offsets import NONE
-from gateway.client.options import LitePullOptions, made
-from gateway.client.process_queue import MEBIBYTE, ProcessQueue
-from gateway.client.routes import queues_to_read
-from gateway.client.subscriptions import Sql, subscription
-from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue, SubscriptionData
-from gateway.codec.codes import ResponseCode
+from mqgateway.gateway.client.allocation import Strategy
+from mqgateway.gateway.client.asking import as_deferred
+from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NoRoute
+from mqgateway.gateway.client.message import PullStatus, ReceivedMessage
+from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
+from mqgateway.gateway.client.offsets import NONE
+from mqgateway.gateway.client.options import LitePullOptions, made
+from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
+from mqgateway.gateway.client.routes import queues_to_read
+from mqgateway.gateway.client.subscriptions import Sql, subscription
+from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue, SubscriptionData
+from mqgateway.gateway.codec.codes import ResponseCode
 
 log = logging.getLogger(__name__)
 

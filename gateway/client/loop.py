@@ -21,11 +21,11 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 from twisted.internet.defer import Deferred, execute, maybeDeferred
 from twisted.python.failure import Failure
 
-from engine.clock import Clock, SystemClock
-from engine.disk import Disk, RealDisk
-from engine.worker import Worker
-from gateway.client.errors import ClientError
-from gateway.remoting.loop import Reactor
+from mqgateway.engine.clock import Clock, SystemClock
+from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.remoting.loop import Reactor
 
 log = logging.getLogger(__name__)
 

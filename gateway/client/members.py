@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol
 
-from gateway.client.message import ReceivedMessage
-from gateway.codec.bodies import (
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,
     ConsumerData,
     ConsumerRunningInfo,
     MessageQueue,
     TopicRouteData,
 )
-from gateway.codec.headers import CheckTransactionStateRequestHeader
+from mqgateway.gateway.codec.headers import CheckTransactionStateRequestHeader
 
 
 class ProducerMember(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from engine.message import (
+from mqgateway.engine.message import (
     KEY_SEPARATOR,
     NAME_VALUE_SEPARATOR,
     PROPERTY_CLUSTER,
@@ -31,8 +31,8 @@ from engine.message import (
     format_host,
     offset_message_id,
 )
-from gateway.client.errors import BadArgument
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 PROPERTY_CORRELATION_ID = "CORRELATION_ID"
 PROPERTY_TTL = "TTL"

@@ -10,13 +10,13 @@ import logging
 from collections.abc import Sequence
 from random import Random
 
-from gateway.client.asking import Asking, decode_body
-from gateway.client.errors import BadArgument, BrokerError, Unreachable
-from gateway.codec.bodies import TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import Header
-from gateway.codec.headers import GetRouteInfoRequestHeader
+from mqgateway.gateway.client.asking import Asking, decode_body
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, Unreachable
+from mqgateway.gateway.codec.bodies import TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ and groups have none. Standard: `NamespaceUtil`.
 
 from __future__ import annotations
 
-from engine.message import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_GROUP_PREFIX, is_system_topic
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_GROUP_PREFIX, is_system_topic
 
 SEPARATOR = "%"
 

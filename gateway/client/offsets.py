@@ -11,14 +11,14 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import TableFile
-from engine.worker import Worker
-from gateway.client.errors import ClientError
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.bodies.body import Body
-from gateway.codec.errors import BodyError
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.errors import BodyError
 
 NONE = -1
 """Of a queue that has no offset."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from engine.message import DEFAULT_TOPIC, TRACE_TOPIC
-from engine.options.option import BadValue, format_value, option, options_of
-from engine.options.option_set import Options
-from gateway.client.compression import Compression
-from gateway.client.errors import BadArgument
-from gateway.codec.codes import SerializeType
+from mqgateway.engine.message import DEFAULT_TOPIC, TRACE_TOPIC
+from mqgateway.engine.options.option import BadValue, format_value, option, options_of
+from mqgateway.engine.options.option_set import Options
+from mqgateway.gateway.client.compression import Compression
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.codec.codes import SerializeType
 
 T = TypeVar("T", bound="ClientOptions")
 

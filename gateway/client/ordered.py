@@ -10,14 +10,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from gateway.client.consumer import GroupConsumer
-from gateway.client.consuming import directly, heard
-from gateway.client.listening import Consumed, Context, Listener, Slots
-from gateway.client.message import ReceivedMessage
-from gateway.client.options import PushOptions
-from gateway.client.process_queue import ProcessQueue
-from gateway.client.returning import Returns
-from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
+from mqgateway.gateway.client.consumer import GroupConsumer
+from mqgateway.gateway.client.consuming import directly, heard
+from mqgateway.gateway.client.listening import Consumed, Context, Listener, Slots
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.options import PushOptions
+from mqgateway.gateway.client.process_queue import ProcessQueue
+from mqgateway.gateway.client.returning import Returns
+from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
 
 log = logging.getLogger(__name__)
 

@@ -12,25 +12,25 @@ from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from gateway.client.asking import decode_header
-from gateway.client.client import Client
-from gateway.client.consumer import (
+from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.consumer import (
     BROKER_FLOW_CONTROL_MILLIS,
     FIRST_SECONDS,
     FLOW_CONTROL_MILLIS,
     PAUSED_MILLIS,
     GroupConsumer,
 )
-from gateway.client.errors import BrokerError, ClientError
-from gateway.client.listening import Consumed, Context, Slots
-from gateway.client.message import ReceivedMessage
-from gateway.client.options import ConsumeFrom, PushOptions
-from gateway.client.process_queue import PULL_IDLE_MILLIS
-from gateway.client.reading import read_messages
-from gateway.client.receipts import given, pause, stamp
-from gateway.codec.bodies import MessageQueue, PopProcessQueueInfo, SubscriptionData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import (
+from mqgateway.gateway.client.errors import BrokerError, ClientError
+from mqgateway.gateway.client.listening import Consumed, Context, Slots
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.options import ConsumeFrom, PushOptions
+from mqgateway.gateway.client.process_queue import PULL_IDLE_MILLIS
+from mqgateway.gateway.client.reading import read_messages
+from mqgateway.gateway.client.receipts import given, pause, stamp
+from mqgateway.gateway.codec.bodies import MessageQueue, PopProcessQueueInfo, SubscriptionData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     PopMessageRequestHeader,

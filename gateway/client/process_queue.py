@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gateway.client.message import ReceivedMessage
-from gateway.codec.bodies import ProcessQueueInfo
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.codec.bodies import ProcessQueueInfo
 
 PULL_IDLE_MILLIS = 120_000
 """A queue that was not pulled for so long has lost its way, and is begun anew."""

@@ -14,11 +14,11 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.message import DLQ_PREFIX, RETRY_PREFIX
-from gateway.client.asking import as_deferred, decode_header
-from gateway.client.batches import split_by_size
-from gateway.client.client import Client, Surroundings
-from gateway.client.errors import (
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client.asking import as_deferred, decode_header
+from mqgateway.gateway.client.batches import split_by_size
+from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.errors import (
     BadArgument,
     BrokerError,
     ClientError,
@@ -29,14 +29,14 @@ from gateway.client.errors import (
     TooBusy,
     Unreachable,
 )
-from gateway.client.faults import FaultTable
-from gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
-from gateway.client.namespaces import with_namespace, without_namespace
-from gateway.client.options import ProducerOptions, made
-from gateway.client.publishing import PublishInfo
-from gateway.client.routes import MASTER, queues_to_send
-from gateway.client.selectors import Selector
-from gateway.client.sending import (
+from mqgateway.gateway.client.faults import FaultTable
+from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
+from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
+from mqgateway.gateway.client.options import ProducerOptions, made
+from mqgateway.gateway.client.publishing import PublishInfo
+from mqgateway.gateway.client.routes import MASTER, queues_to_send
+from mqgateway.gateway.client.selectors import Selector
+from mqgateway.gateway.client.sending import (
     RETRIABLE,
     Prepared,
     check_group,
@@ -46,9 +46,9 @@ from gateway.client.sending import (
     prepare,
     prepare_batch,
 )
-from gateway.codec.bodies import MessageQueue, TopicRouteData
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     CheckTransactionStateRequestHeader,
     GetMaxOffsetRequestHeader,
     RecallMessageRequestHeader,
@@ -56,7 +56,7 @@ from gateway.codec.headers import (
 )
 
 if TYPE_CHECKING:
-    from gateway.client.trace import Tracer
+    from mqgateway.gateway.client.trace import Tracer
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Producer:
         self._is_running = False
         self._tracer: Tracer | None = None
         if self.options.enable_trace:
-            from gateway.client.trace import Tracer  # which sends with a producer itself
+            from mqgateway.gateway.client.trace import Tracer  # which sends with a producer itself
 
             self._tracer = Tracer(self.client, self.options, surroundings, group)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 Condition = Callable[[MessageQueue], bool]
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.client.asking import as_deferred
-from gateway.client.client import Client, Surroundings
-from gateway.client.consumer import GroupConsumer
-from gateway.client.errors import BadArgument, NoRoute
-from gateway.client.message import PullResult, ReceivedMessage
-from gateway.client.namespaces import with_namespace
-from gateway.client.options import PullOptions, made
-from gateway.client.process_queue import ProcessQueue
-from gateway.client.routes import queues_to_read
-from gateway.client.subscriptions import Sql, subscription
-from gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
+from mqgateway.gateway.client.asking import as_deferred
+from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.consumer import GroupConsumer
+from mqgateway.gateway.client.errors import BadArgument, NoRoute
+from mqgateway.gateway.client.message import PullResult, ReceivedMessage
+from mqgateway.gateway.client.namespaces import with_namespace
+from mqgateway.gateway.client.options import PullOptions, made
+from mqgateway.gateway.client.process_queue import ProcessQueue
+from mqgateway.gateway.client.routes import queues_to_read
+from mqgateway.gateway.client.subscriptions import Sql, subscription
+from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
 
 
 class PullConsumer(GroupConsumer):

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gateway.client.asking import decode_header
-from gateway.client.client import Client
-from gateway.client.errors import BrokerError
-from gateway.client.message import PullResult, PullStatus
-from gateway.client.reading import read_messages, wanted
-from gateway.client.routes import MASTER
-from gateway.codec.bodies import MessageQueue, SubscriptionData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
+from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.errors import BrokerError
+from mqgateway.gateway.client.message import PullResult, PullStatus
+from mqgateway.gateway.client.reading import read_messages, wanted
+from mqgateway.gateway.client.routes import MASTER
+from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
 
 COMMIT, SUSPEND, SUBSCRIPTION, LITE = 1, 2, 4, 16
 BYTES_MAX = 2**31 - 1

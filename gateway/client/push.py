@@ -11,12 +11,12 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from engine.message import RETRY_PREFIX
-from engine.pop.names import retry_topic
-from gateway.client.allocation import Strategy
-from gateway.client.asking import as_deferred
-from gateway.client.client import Client, Surroundings
-from gateway.client.consumer import (
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.pop.names import retry_topic
+from mqgateway.gateway.client.allocation import Strategy
+from mqgateway.gateway.client.asking import as_deferred
+from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.consumer import (
     BROKER_FLOW_CONTROL_MILLIS,
     FIRST_SECONDS,
     FLOW_CONTROL_MILLIS,
@@ -25,19 +25,19 @@ from gateway.client.consumer import (
     QueuesChanged,
     checked_time,
 )
-from gateway.client.consuming import Concurrent
-from gateway.client.errors import BadArgument, BrokerError, ClientError
-from gateway.client.listening import Listener
-from gateway.client.message import PullResult, PullStatus, ReceivedMessage
-from gateway.client.options import PushOptions, made
-from gateway.client.ordered import Ordered
-from gateway.client.popping import Popping
-from gateway.client.process_queue import MEBIBYTE, ProcessQueue
-from gateway.client.returning import Returns
-from gateway.client.subscriptions import Sql
-from gateway.client.trace import Tracer
-from gateway.codec.bodies import ConsumeMessageDirectlyResult, ConsumerRunningInfo, MessageQueue
-from gateway.codec.codes import ResponseCode
+from mqgateway.gateway.client.consuming import Concurrent
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError
+from mqgateway.gateway.client.listening import Listener
+from mqgateway.gateway.client.message import PullResult, PullStatus, ReceivedMessage
+from mqgateway.gateway.client.options import PushOptions, made
+from mqgateway.gateway.client.ordered import Ordered
+from mqgateway.gateway.client.popping import Popping
+from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
+from mqgateway.gateway.client.returning import Returns
+from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.client.trace import Tracer
+from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, ConsumerRunningInfo, MessageQueue
+from mqgateway.gateway.codec.codes import ResponseCode
 
 log = logging.getLogger(__name__)
 

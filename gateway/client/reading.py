@@ -11,17 +11,17 @@ import logging
 import struct
 from collections.abc import Collection, Iterator
 
-from engine.errors import MessageIllegal
-from engine.message import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import (
     PROPERTY_MAX_OFFSET,
     PROPERTY_MIN_OFFSET,
     SysFlag,
     parse_properties,
 )
-from engine.store.record import Invalid, decode, examine, split_batch
-from gateway.client.compression import decompress
-from gateway.client.errors import ClientError
-from gateway.client.message import ReceivedMessage
+from mqgateway.engine.store.record import Invalid, decode, examine, split_batch
+from mqgateway.gateway.client.compression import decompress
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.message import ReceivedMessage
 
 log = logging.getLogger(__name__)
 

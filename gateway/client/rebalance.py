@@ -10,9 +10,9 @@ import logging
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from gateway.client.allocation import Strategy
-from gateway.client.process_queue import ProcessQueue
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.allocation import Strategy
+from mqgateway.gateway.client.process_queue import ProcessQueue
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 log = logging.getLogger(__name__)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from engine.message import PROPERTY_FIRST_POP_TIME, PROPERTY_POP_CK
-from engine.pop.names import kind_of, real_topic
-from engine.pop.receipts import Receipt
-from gateway.client.message import ReceivedMessage
-from gateway.codec.headers import PopMessageResponseHeader
+from mqgateway.engine.message import PROPERTY_FIRST_POP_TIME, PROPERTY_POP_CK
+from mqgateway.engine.pop.names import kind_of, real_topic
+from mqgateway.engine.pop.receipts import Receipt
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.codec.headers import PopMessageResponseHeader
 
 DELAY_SECONDS = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """After which a message comes again that was refused once, twice, ..."""

@@ -12,12 +12,12 @@ import uuid
 
 from twisted.internet.defer import Deferred
 
-from engine.message import PROPERTY_REPLY_TO_CLIENT, StoredMessage, pack_host, parse_properties
-from gateway.client.compression import decompress
-from gateway.client.errors import ClientError, ReplyTimedOut
-from gateway.client.message import PROPERTY_CORRELATION_ID, PROPERTY_TTL, Message, ReceivedMessage
-from gateway.client.schedule import Schedule
-from gateway.codec.headers import ReplyMessageRequestHeader
+from mqgateway.engine.message import PROPERTY_REPLY_TO_CLIENT, StoredMessage, pack_host, parse_properties
+from mqgateway.gateway.client.compression import decompress
+from mqgateway.gateway.client.errors import ClientError, ReplyTimedOut
+from mqgateway.gateway.client.message import PROPERTY_CORRELATION_ID, PROPERTY_TTL, Message, ReceivedMessage
+from mqgateway.gateway.client.schedule import Schedule
+from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_MAX_RECONSUME_TIMES,
     PROPERTY_ORIGIN_MESSAGE_ID,
@@ -17,12 +17,12 @@ from engine.message import (
     PROPERTY_TRANSACTION_PREPARED,
     RETRY_PREFIX,
 )
-from gateway.client.client import Surroundings
-from gateway.client.consumer import GroupConsumer
-from gateway.client.errors import ClientError
-from gateway.client.message import Message, ReceivedMessage
-from gateway.client.namespaces import with_namespace
-from gateway.client.producer import Producer
+from mqgateway.gateway.client.client import Surroundings
+from mqgateway.gateway.client.consumer import GroupConsumer
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.client.namespaces import with_namespace
+from mqgateway.gateway.client.producer import Producer
 
 log = logging.getLogger(__name__)
 

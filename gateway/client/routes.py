@@ -13,7 +13,7 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from gateway.codec.bodies import MessageQueue, TopicRouteData
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 
 MASTER = 0
 """Broker id of a master."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from gateway.codec.bodies import ConsumeStatus
+from mqgateway.gateway.codec.bodies import ConsumeStatus
 
 TICK_SECONDS = 10.0
 MINUTE_MILLIS = 60_000

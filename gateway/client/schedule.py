@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from gateway.remoting.loop import Clockwork, Timer
+from mqgateway.gateway.remoting.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from random import choice
 from typing import Any
 
-from engine.message import java_hash
-from gateway.client.errors import BadArgument
-from gateway.client.message import Message
-from gateway.codec.bodies import MessageQueue
+from mqgateway.engine.message import java_hash
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 Selector = Callable[[Sequence[MessageQueue], Message, Any], MessageQueue]
 

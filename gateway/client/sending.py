@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_INNER_MULTI_DISPATCH,
     PROPERTY_INSTANCE_ID,
     PROPERTY_MAX_RECONSUME_TIMES,
@@ -26,18 +26,18 @@ from engine.message import (
     validate_group,
     validate_topic,
 )
-from gateway.client.asking import decode_header
-from gateway.client.batches import check_batch
-from gateway.client.compression import compress
-from gateway.client.errors import BadArgument, BrokerError
-from gateway.client.identity import MessageIds
-from gateway.client.message import REPLY_TYPE, Message, SendResult, SendStatus
-from gateway.client.namespaces import with_namespace, without_namespace
-from gateway.client.options import ProducerOptions
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import SendMessageRequestHeaderV2, SendMessageResponseHeader
+from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.batches import check_batch
+from mqgateway.gateway.client.compression import compress
+from mqgateway.gateway.client.errors import BadArgument, BrokerError
+from mqgateway.gateway.client.identity import MessageIds
+from mqgateway.gateway.client.message import REPLY_TYPE, Message, SendResult, SendStatus
+from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
+from mqgateway.gateway.client.options import ProducerOptions
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2, SendMessageResponseHeader
 
 STATUS = {
     ResponseCode.SUCCESS: SendStatus.SEND_OK,

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
-from engine.message import PROPERTY_PRODUCER_GROUP
-from gateway.client.errors import ClientError
-from gateway.client.reading import read_messages
-from gateway.codec.bodies import GetConsumerStatusBody, ResetOffsetBody
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import (
+from mqgateway.engine.message import PROPERTY_PRODUCER_GROUP
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.reading import read_messages
+from mqgateway.gateway.codec.bodies import GetConsumerStatusBody, ResetOffsetBody
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
     CheckTransactionStateRequestHeader,
     ConsumeMessageDirectlyResultRequestHeader,
     GetConsumerRunningInfoRequestHeader,
@@ -37,11 +37,11 @@ from gateway.codec.headers import (
     ReplyMessageRequestHeader,
     ResetOffsetRequestHeader,
 )
-from gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
-from gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 if TYPE_CHECKING:
-    from gateway.client.client import Client
+    from mqgateway.gateway.client.client import Client
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field
 
-from gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.command import RemotingCommand
 
 ACCESS_KEY = "AccessKey"
 SECURITY_TOKEN = "SecurityToken"

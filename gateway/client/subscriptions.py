@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.errors import FilterError
-from engine.filters.tags import ALL, SQL92_TYPE, TAG_TYPE, compile_subscription
-from gateway.client.errors import BadArgument
-from gateway.codec.bodies import SubscriptionData
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters.tags import ALL, SQL92_TYPE, TAG_TYPE, compile_subscription
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.codec.bodies import SubscriptionData
 
 
 @dataclass(frozen=True, slots=True)

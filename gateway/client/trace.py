@@ -15,19 +15,19 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from engine.message import (
+from mqgateway.engine.message import (
     KEY_SEPARATOR,
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_MSG_REGION,
     PROPERTY_TRACE_SWITCH,
     PROPERTY_TRANSACTION_PREPARED,
 )
-from gateway.client.client import Client, Surroundings, together
-from gateway.client.errors import ClientError
-from gateway.client.listening import Consumed
-from gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
-from gateway.client.options import ClientOptions
-from gateway.client.producer import Producer
+from mqgateway.gateway.client.client import Client, Surroundings, together
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.listening import Consumed
+from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
+from mqgateway.gateway.client.options import ClientOptions
+from mqgateway.gateway.client.producer import Producer
 
 log = logging.getLogger(__name__)
 

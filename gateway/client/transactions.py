@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
-from engine.message import (
+from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_TRANSACTION_ID,
@@ -21,10 +21,10 @@ from engine.message import (
     SysFlag,
     parse_offset_message_id,
 )
-from gateway.client.asking import as_deferred
-from gateway.client.client import Client, Surroundings
-from gateway.client.errors import ClientError
-from gateway.client.message import (
+from mqgateway.gateway.client.asking import as_deferred
+from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.message import (
     Message,
     ReceivedMessage,
     SendResult,
@@ -32,11 +32,11 @@ from gateway.client.message import (
     TransactionResult,
     TransactionState,
 )
-from gateway.client.namespaces import with_namespace, without_namespace
-from gateway.client.producer import Producer
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import CheckTransactionStateRequestHeader, EndTransactionRequestHeader
+from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import CheckTransactionStateRequestHeader, EndTransactionRequestHeader
 
 log = logging.getLogger(__name__)
 

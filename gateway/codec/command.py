@@ -16,9 +16,9 @@ from typing import Any, Self
 
 import orjson
 
-from gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
-from gateway.codec.errors import CodecError
-from gateway.codec.fields import Header
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.fields import Header
 
 RESPONSE_FLAG = 1
 ONEWAY_FLAG = 2

@@ -24,7 +24,7 @@ from enum import StrEnum
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, dataclass_transform, get_args
 
-from gateway.codec.errors import HeaderError
+from mqgateway.gateway.codec.errors import HeaderError
 
 _SHOWN_VALUE_MAX = 100  # characters of a bad value that go into a remark
 

@@ -11,7 +11,7 @@ length field decoder that counts the length word itself into the limit.
 
 import struct
 
-from gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import CodecError
 
 FRAME_LIMIT = 16 * 1024 * 1024
 """Bytes a frame may have, length word included. Standard property: `com.rocketmq.remoting.frameMaxLength`."""

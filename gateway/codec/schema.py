@@ -38,9 +38,9 @@ from construct import (
     this,
 )
 
-from gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType, version_name
-from gateway.codec.command import ONEWAY_FLAG, RESPONSE_FLAG
-from gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType, version_name
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RESPONSE_FLAG
+from mqgateway.gateway.codec.errors import CodecError
 
 _SHOWN_BODY_MAX = 256  # bytes of a body that a dump shows
 

@@ -13,15 +13,15 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList, fail, gatherResults, succeed
 
-from engine.clock import Clock
-from engine.configuration import Configuration
-from engine.disk import Disk
-from engine.errors import EngineError
-from engine.options import OptionSet, Setting, format_value
-from engine.options.container import ContainerOptions
-from gateway.container.children import Child, Launch, Message
-from gateway.container.plan import CONNECTION, BrokerIdentity, Plan, Refusal, plan_of
-from gateway.container.supervision import Act, Charge, End, State, Supervision
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.configuration import Configuration
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.options import OptionSet, Setting, format_value
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.container.children import Child, Launch, Message
+from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, Plan, Refusal, plan_of
+from mqgateway.gateway.container.supervision import Act, Charge, End, State, Supervision
 
 log = logging.getLogger(__name__)
 

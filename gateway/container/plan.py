@@ -8,9 +8,9 @@ import os.path
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.options import (
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import (
     BrokerOptions,
     BrokerRole,
     OptionSet,

@@ -11,20 +11,20 @@ import logging
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from engine.configuration import ChangeForbidden
-from engine.errors import ConfigError
-from engine.options import Setting, load_properties
-from gateway.codec.bodies import KVTable
-from gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode, version_name
-from gateway.codec.headers import (
+from mqgateway.engine.configuration import ChangeForbidden
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import Setting, load_properties
+from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode, version_name
+from mqgateway.gateway.codec.headers import (
     AddBrokerRequestHeader,
     GetBrokerConfigResponseHeader,
     RemoveBrokerRequestHeader,
 )
-from gateway.container.container import Container
-from gateway.container.plan import BrokerIdentity, Refusal
-from gateway.remoting.call import Call, Reply, RequestError
-from gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.container.container import Container
+from mqgateway.gateway.container.plan import BrokerIdentity, Refusal
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 log = logging.getLogger(__name__)
 

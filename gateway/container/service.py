@@ -12,17 +12,17 @@ from typing import Any
 from twisted.internet.defer import Deferred, FirstError, maybeDeferred
 from twisted.python.failure import Failure
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.options import OptionSet, RemotingOptions, TlsOptions
-from engine.options.container import ContainerOptions
-from gateway.container.children import Launch, Message
-from gateway.container.container import Container
-from gateway.container.requests import REQUESTS, UNSUPPORTED
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.loop import Reactor, Timer
-from gateway.remoting.server import RemotingServer
-from gateway.remoting.tls import ServerTls
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.container.children import Launch, Message
+from mqgateway.gateway.container.container import Container
+from mqgateway.gateway.container.requests import REQUESTS, UNSUPPORTED
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.loop import Reactor, Timer
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.tls import ServerTls
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
-from engine.clock import Clock
-from engine.options.container import ContainerOptions
-from gateway.container.plan import BrokerIdentity, Plan, Refusal
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.container.plan import BrokerIdentity, Plan, Refusal
 
 DOUBLINGS_MAX = 30
 """Beyond as many the wait is the longest one in any case."""

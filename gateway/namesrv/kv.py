@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 
-from engine.disk import Disk
-from engine.errors import ConfigError, EngineError
-from engine.jsonfile import load_table, save_table
-from engine.options import NamesrvOptions
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError, EngineError
+from mqgateway.engine.jsonfile import load_table, save_table
+from mqgateway.engine.options import NamesrvOptions
 
 log = logging.getLogger(__name__)
 

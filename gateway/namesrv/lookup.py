@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.codec.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
-from gateway.namesrv.registration import MASTER_ID, PERM_WRITE, BrokerKey
-from gateway.namesrv.routes import RouteTables
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
+from mqgateway.gateway.namesrv.registration import MASTER_ID, PERM_WRITE, BrokerKey
+from mqgateway.gateway.namesrv.routes import RouteTables
 
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 """Brokers ask for the route of this and their name to learn of their group as it is, acting master aside."""

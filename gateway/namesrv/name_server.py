@@ -10,14 +10,14 @@ import logging
 import os.path
 from collections.abc import Callable, Sequence
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.errors import ConfigError
-from engine.jsonfile import write_table
-from engine.options import NamesrvOptions, OptionSet, Setting
-from gateway.namesrv.kv import KvConfig
-from gateway.namesrv.registration import Leaving, Notice
-from gateway.namesrv.routes import RouteTables
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import write_table
+from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
+from mqgateway.gateway.namesrv.kv import KvConfig
+from mqgateway.gateway.namesrv.registration import Leaving, Notice
+from mqgateway.gateway.namesrv.routes import RouteTables
 
 log = logging.getLogger(__name__)
 

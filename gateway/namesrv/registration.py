@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from engine.data_version import DataVersion
-from gateway.codec.bodies import Body, QueueData
-from gateway.codec.errors import BodyError
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.gateway.codec.bodies import Body, QueueData
+from mqgateway.gateway.codec.errors import BodyError
 
 MASTER_ID = 0
 PERM_READ = 4

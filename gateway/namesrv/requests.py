@@ -12,12 +12,12 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine import lenient_json
-from engine.data_version import DataVersion
-from engine.errors import ConfigError
-from engine.options import load_properties
-from gateway.codec import headers
-from gateway.codec.bodies import (
+from mqgateway.engine import lenient_json
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import load_properties
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.bodies import (
     BrokerMemberGroup,
     GetBrokerMemberGroupResponseBody,
     KVTable,
@@ -25,11 +25,11 @@ from gateway.codec.bodies import (
     TopicList,
     TopicRouteData,
 )
-from gateway.codec.codes import V4_9_4, ResponseCode
-from gateway.namesrv import lookup
-from gateway.namesrv.kv import ORDER_TOPIC_CONFIG, KvFull
-from gateway.namesrv.name_server import NameServer
-from gateway.namesrv.registration import (
+from mqgateway.gateway.codec.codes import V4_9_4, ResponseCode
+from mqgateway.gateway.namesrv import lookup
+from mqgateway.gateway.namesrv.kv import ORDER_TOPIC_CONFIG, KvFull
+from mqgateway.gateway.namesrv.name_server import NameServer
+from mqgateway.gateway.namesrv.registration import (
     PERM_READ,
     PERM_WRITE,
     BrokerKey,
@@ -38,7 +38,7 @@ from gateway.namesrv.registration import (
     Registered,
     Registration,
 )
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 log = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import replace
 from typing import Any
 
-from engine.data_version import DataVersion
-from engine.options import NamesrvOptions
-from gateway.codec.bodies import BrokerData, QueueData
-from gateway.namesrv.registration import (
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.options import NamesrvOptions
+from mqgateway.gateway.codec.bodies import BrokerData, QueueData
+from mqgateway.gateway.namesrv.registration import (
     DEFAULT_HEARTBEAT_TIMEOUT,
     MASTER_ID,
     NAME_LENGTH_MAX,

@@ -15,21 +15,21 @@ from typing import cast
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import LoopingCall
 
-from engine.clock import Clock
-from engine.disk import Disk
-from engine.options import NamesrvOptions, OptionSet, RemotingOptions
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
-from gateway.namesrv import requests
-from gateway.namesrv.name_server import NameServer
-from gateway.namesrv.registration import Notice
-from gateway.remoting.call import Peer
-from gateway.remoting.client import RemotingClient
-from gateway.remoting.dispatch import Dispatcher, Hook, RequestFunction
-from gateway.remoting.loop import ListeningPort, Reactor
-from gateway.remoting.server import RemotingServer
-from gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
+from mqgateway.gateway.namesrv import requests
+from mqgateway.gateway.namesrv.name_server import NameServer
+from mqgateway.gateway.namesrv.registration import Notice
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, RequestFunction
+from mqgateway.gateway.remoting.loop import ListeningPort, Reactor
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 
 log = logging.getLogger(__name__)
 

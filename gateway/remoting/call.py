@@ -13,9 +13,9 @@ from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
-from gateway.codec.codes import ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import Header
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
 
 
 class Peer(Protocol):

@@ -17,16 +17,16 @@ from twisted.internet.defer import Deferred, DeferredList, fail
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
-from engine.clock import Clock
-from engine.options import RemotingOptions
-from gateway.codec.codes import ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.exchange import PeerGone, RequestTimedOut
-from gateway.remoting.link import Link
-from gateway.remoting.loop import Reactor
-from gateway.remoting.protocol import Connection, client_terms
-from gateway.remoting.tls import ClientTls
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
+from mqgateway.gateway.remoting.link import Link
+from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.remoting.protocol import Connection, client_terms
+from mqgateway.gateway.remoting.tls import ClientTls
 
 log = logging.getLogger(__name__)
 

@@ -23,13 +23,13 @@ from mypy_extensions import mypyc_attr
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-import gateway.codec.headers  # noqa: F401  (fills the registry behind `request_header`)
-from engine.clock import Clock
-from gateway.codec.codes import V5_3_1, ResponseCode
-from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_response
-from gateway.codec.errors import HeaderError
-from gateway.codec.fields import Header, request_header
-from gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
+import mqgateway.gateway.codec.headers  # noqa: F401  (fills the registry behind `request_header`)
+from mqgateway.engine.clock import Clock
+from mqgateway.gateway.codec.codes import V5_3_1, ResponseCode
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_response
+from mqgateway.gateway.codec.errors import HeaderError
+from mqgateway.gateway.codec.fields import Header, request_header
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
 
 log = logging.getLogger(__name__)
 

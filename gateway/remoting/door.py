@@ -13,11 +13,11 @@ from collections.abc import Callable
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from gateway.codec.errors import CodecError
-from gateway.remoting.loop import Clockwork, Timer, Transport
-from gateway.remoting.protocol import Connection, format_address, host_and_port
-from gateway.remoting.proxy_header import Incomplete, read_proxy_header
-from gateway.remoting.tls import ServerTls
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
+from mqgateway.gateway.remoting.protocol import Connection, format_address, host_and_port
+from mqgateway.gateway.remoting.proxy_header import Incomplete, read_proxy_header
+from mqgateway.gateway.remoting.tls import ServerTls
 
 log = logging.getLogger(__name__)
 

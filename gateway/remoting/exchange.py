@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.command import RemotingCommand
 
 OPAQUE_LIMIT = 2**31
 """Opaque numbers are signed 32-bit on the wire; ours start again at 0 behind the largest."""

@@ -17,12 +17,12 @@ from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP
 from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
-from gateway.remoting.call import Peer
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.exchange import PeerGone
-from gateway.remoting.loop import Reactor
-from gateway.remoting.protocol import Connection, Terms
-from gateway.remoting.tls import ClientTls
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.exchange import PeerGone
+from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.remoting.protocol import Connection, Terms
+from mqgateway.gateway.remoting.tls import ClientTls
 
 log = logging.getLogger(__name__)
 

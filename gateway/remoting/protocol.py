@@ -26,21 +26,21 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from zope.interface import classImplements  # type: ignore[import-untyped, unused-ignore]
 
-from engine.message import pack_host
-from engine.options import RemotingOptions
-from gateway.codec.command import (
+from mqgateway.engine.message import pack_host
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.codec.command import (
     ONEWAY_FLAG,
     RESPONSE_FLAG,
     RemotingCommand,
     decode_command,
     encode_command,
 )
-from gateway.codec.errors import CodecError
-from gateway.codec.frame import FrameCutter
-from gateway.remoting.call import Peer, Reply
-from gateway.remoting.dispatch import Dispatcher, encode_reply
-from gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
-from gateway.remoting.loop import Clockwork, Timer, Transport
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.remoting.call import Peer, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher, encode_reply
+from mqgateway.gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
+from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ import struct
 from enum import Enum
 from typing import Final, NamedTuple
 
-from gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import CodecError
 
 V1_START = b"PROXY "
 V1_LINE_MAX = 107

@@ -19,14 +19,14 @@ from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.internet.protocol import Factory
 from twisted.internet.task import LoopingCall
 
-from engine.options import RemotingOptions
-from gateway.remoting.call import Peer
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.door import Doorway
-from gateway.remoting.loop import ListeningPort, Reactor, Timer
-from gateway.remoting.protocol import Connection, server_terms
-from gateway.remoting.tls import ServerTls
-from gateway.remoting.transport import listen
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.door import Doorway
+from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Timer
+from mqgateway.gateway.remoting.protocol import Connection, server_terms
+from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.transport import listen
 
 log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
 
-from engine.options import TlsOptions
+from mqgateway.engine.options import TlsOptions
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ With pytest the fixtures `rocketmq_server`, `rocketmq_topic` and `rocketmq_group
     plugin    the fixtures
 """
 
-from gateway.testing.faults import ANY, PULL, SEND, Fault
-from gateway.testing.server import Server, ServerError
+from mqgateway.gateway.testing.faults import ANY, PULL, SEND, Fault
+from mqgateway.gateway.testing.server import Server, ServerError
 
 __all__ = ["ANY", "PULL", "SEND", "Fault", "Server", "ServerError"]

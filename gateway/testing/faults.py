@@ -20,10 +20,10 @@ from typing import Any, Self
 
 from twisted.internet.defer import Deferred
 
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand, encode_response
-from gateway.remoting.call import Peer
-from gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_response
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.dispatch import Dispatcher
 
 SEND = (
     RequestCode.SEND_MESSAGE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.clock import Clock, SystemClock
+from mqgateway.engine.clock import Clock, SystemClock
 
 
 class MovingClock:

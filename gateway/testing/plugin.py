@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from gateway.testing.server import Server
+    from mqgateway.gateway.testing.server import Server
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def rocketmq_settings() -> dict[str, Any]:
 @pytest.fixture
 def rocketmq_server(rocketmq_settings: dict[str, Any]) -> Iterator[Server]:
     """A server that has just been started, in memory; stopped after the test."""
-    from gateway.testing.server import Server  # sessions that do not use it do not load it
+    from mqgateway.gateway.testing.server import Server  # sessions that do not use it do not load it
 
     with Server(**rocketmq_settings) as server:
         yield server

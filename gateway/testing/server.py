@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
-from engine.clock import Clock
-from engine.groups import SubscriptionGroupConfig
-from engine.message import DLQ_PREFIX
-from engine.options import (
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.message import DLQ_PREFIX
+from mqgateway.engine.options import (
     BrokerOptions,
     NamesrvOptions,
     OptionSet,
@@ -23,19 +23,19 @@ from engine.options import (
     TlsOptions,
     camel_case,
 )
-from engine.topics import TopicConfig
-from gateway.broker.broker import Broker
-from gateway.broker.service import BrokerService
-from gateway.client.loop import Loop
-from gateway.client.message import ReceivedMessage
-from gateway.client.reading import read_messages
-from gateway.client.schedule import Schedule
-from gateway.namesrv.lookup import find_route
-from gateway.namesrv.service import NameServerService
-from gateway.testing.faults import Codes, Fault, Faults
-from gateway.testing.mortal import MortalReactor
-from gateway.testing.moving import MovingClock
-from gateway.testing.storage import InFolder, InMemory, Storage
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.reading import read_messages
+from mqgateway.gateway.client.schedule import Schedule
+from mqgateway.gateway.namesrv.lookup import find_route
+from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.testing.faults import Codes, Fault, Faults
+from mqgateway.gateway.testing.mortal import MortalReactor
+from mqgateway.gateway.testing.moving import MovingClock
+from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
 T = TypeVar("T")
 

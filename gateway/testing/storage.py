@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from engine.disk import Disk, RealDisk
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import Worker
-from gateway.remoting.threads import ThreadedLoop, ThreadWorker
+from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.remoting.threads import ThreadedLoop, ThreadWorker
 
 ROOT = "/rocketmq"
 """The folder of a server in memory."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline import columns
-from pipeline.jobs.progress import Tell, follow, to_stderr
-from pipeline.jobs.report import Report
+from mqgateway.pipeline import columns
+from mqgateway.pipeline.jobs.progress import Tell, follow, to_stderr
+from mqgateway.pipeline.jobs.report import Report
 
 COLUMNS = (*columns.SOURCE, "tags", "keys", "messageId")
 CHECKPOINT = "_checkpoint"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.jobs.progress import Tell, follow, to_stderr
-from pipeline.jobs.report import Report
-from pipeline.options import of_servers
+from mqgateway.pipeline.jobs.progress import Tell, follow, to_stderr
+from mqgateway.pipeline.jobs.report import Report
+from mqgateway.pipeline.options import of_servers
 
 ORDER = "shop string, amount double, time timestamp"
 WATERMARK = "10 minutes"

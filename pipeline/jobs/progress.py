@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.clock import Clock, SystemClock
-from pipeline.jobs.report import Report, lag_of
+from mqgateway.engine.clock import Clock, SystemClock
+from mqgateway.pipeline.jobs.report import Report, lag_of
 
 POLL_SECONDS = 0.5
 

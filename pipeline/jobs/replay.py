@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.clock import Clock, SystemClock
-from pipeline.jobs.report import Report
+from mqgateway.engine.clock import Clock, SystemClock
+from mqgateway.pipeline.jobs.report import Report
 
 LEAD_MILLIS = 3_000
 """Time that the tasks are given to begin before the first message is due."""

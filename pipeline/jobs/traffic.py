@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from engine.clock import Clock, SystemClock
-from engine.disk import Disk, ReadOnlyDisk
-from engine.jsonfile import load_table
-from pipeline.files import log_folder
-from pipeline.jobs.picture import bars
-from pipeline.jobs.report import Report
+from mqgateway.engine.clock import Clock, SystemClock
+from mqgateway.engine.disk import Disk, ReadOnlyDisk
+from mqgateway.engine.jsonfile import load_table
+from mqgateway.pipeline.files import log_folder
+from mqgateway.pipeline.jobs.picture import bars
+from mqgateway.pipeline.jobs.report import Report
 
 STEPS = ("second", "minute", "hour", "day")
 TOPICS_MAX = 1000
@@ -109,7 +109,7 @@ def traffic(
 
 def write_picture(path: str, title: str, points: list[Any]) -> None:
     """Draw messages by time into a file."""
-    from engine.disk import RealDisk
+    from mqgateway.engine.disk import RealDisk
 
     drawing = bars(title, [(str(row["at"]), row["messages"]) for row in points]).encode()
     file = RealDisk().open(path, create=True)

@@ -4,8 +4,8 @@ import pytest
 
 from bench.echo import ENDLESS, answer
 from bench.micro import send_request
-from gateway.codec.codes import CURRENT_VERSION, RequestCode
-from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
 
 PORT = 1234
 

@@ -4,8 +4,8 @@ import asyncio
 from unittest.mock import Mock
 
 from bench.idle import IdleConnection, heartbeat
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import decode_command, encode_response
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import decode_command, encode_response
 
 
 def test_a_heartbeat_names_a_producer() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.assignment import (
+from mqgateway.engine.assignment import (
     STRATEGIES,
     Mode,
     RequestModes,
@@ -19,10 +19,10 @@ from engine.assignment import (
     pops_everything,
     shared,
 )
-from engine.errors import ConfigError
-from engine.jsonfile import load_table
-from engine.options import BrokerOptions, RequestMode
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import load_table
+from mqgateway.engine.options import BrokerOptions, RequestMode
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/config/messageRequestMode.json"
 POP_2 = Mode(RequestMode.POP, 2)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.attributes import (
+from mqgateway.engine.attributes import (
     GROUP_ATTRIBUTES,
     TOPIC_ATTRIBUTES,
     AttributeRefused,

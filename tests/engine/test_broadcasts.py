@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.broadcasts import UNKNOWN, BroadcastOffsets
-from engine.clock import ManualClock
-from engine.options import BrokerOptions
+from mqgateway.engine.broadcasts import UNKNOWN, BroadcastOffsets
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
 
 ONE, TWO = ("T", "G", "one"), ("T", "G", "two")
 ELSEWHERE = 1000

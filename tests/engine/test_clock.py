@@ -1,6 +1,6 @@
 """Clocks: the hand-moved one moves only by hand, the machine's moves by itself."""
 
-from engine.clock import ManualClock, SystemClock
+from mqgateway.engine.clock import ManualClock, SystemClock
 
 
 def test_the_manual_clock_moves_both_times_together() -> None:

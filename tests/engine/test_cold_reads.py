@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.cold_reads import HISTORY, LIFE_MILLIS, ColdReads
-from engine.options import BrokerOptions, StoreOptions
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.cold_reads import HISTORY, LIFE_MILLIS, ColdReads
+from mqgateway.engine.options import BrokerOptions, StoreOptions
 
 MEMORY = 1000
 

@@ -5,14 +5,14 @@ import random
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.compaction import Compaction
-from engine.errors import CorruptFile
-from engine.store.message_store import MessageStore
-from engine.store.record import decode
-from engine.store.results import GetStatus
-from engine.testing.crash_disk import CrashDisk, Operation
-from engine.worker import InlineWorker, MemoryWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.compaction import Compaction
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.store.results import GetStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.worker import InlineWorker, MemoryWorker
 from tests.engine.store.compacting import TOPIC, Bench, Queue, compaction_options
 from tests.engine.store.stores import HOST, message, records
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.configuration import ChangeForbidden, Configuration, changed_text
-from engine.errors import ConfigError
-from engine.jsonfile import write_table
-from engine.options import BrokerOptions, OptionSet, Setting, StoreOptions
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.configuration import ChangeForbidden, Configuration, changed_text
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import write_table
+from mqgateway.engine.options import BrokerOptions, OptionSet, Setting, StoreOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/conf/broker.conf"
 TEXT = """# our broker

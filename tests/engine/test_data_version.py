@@ -1,6 +1,6 @@
 """Versions of tables."""
 
-from engine.data_version import DataVersion
+from mqgateway.engine.data_version import DataVersion
 
 
 def test_a_change_raises_the_counter_and_notes_the_time() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.disk import PART_UNIT, Disk, ReadOnlyDisk, RealDisk, make_directories, total_memory
-from engine.testing.crash_disk import SECTOR, CrashDisk
+from mqgateway.engine.disk import PART_UNIT, Disk, ReadOnlyDisk, RealDisk, make_directories, total_memory
+from mqgateway.engine.testing.crash_disk import SECTOR, CrashDisk
 
 
 @pytest.fixture(params=["real", "memory"])

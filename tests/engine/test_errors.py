@@ -1,6 +1,6 @@
 """Errors say where."""
 
-from engine.errors import CorruptFile
+from mqgateway.engine.errors import CorruptFile
 
 
 def test_a_corrupt_file_names_path_and_offset() -> None:

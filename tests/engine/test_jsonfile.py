@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.jsonfile import TableFile, load_table, save_table, write_table
-from engine.lenient_json import dumps
-from engine.testing.crash_disk import CrashDisk, Operation
-from engine.worker import MemoryWorker
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import TableFile, load_table, save_table, write_table
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.worker import MemoryWorker
 
 PATH = "/store/config/consumerOffset.json"
 OLD = {"offsetTable": {"t@g": {0: 12}}}

@@ -6,11 +6,11 @@ import logging
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.groups import GroupTable
-from engine.laggards import Laggards
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.groups import GroupTable
+from mqgateway.engine.laggards import Laggards
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 
 class Watch:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.lenient_json import DEPTH_MAX, JsonError, ObjectKey, Prepared, dumps, loads
+from mqgateway.engine.lenient_json import DEPTH_MAX, JsonError, ObjectKey, Prepared, dumps, loads
 
 
 def test_bare_integer_keys_are_integers() -> None:

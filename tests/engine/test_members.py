@@ -1,7 +1,7 @@
 import pytest
 
-from engine.errors import ConfigError
-from engine.members import LONG_BITS, read, read_name, read_texts
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.members import LONG_BITS, read, read_name, read_texts
 
 
 def test_missing_and_null_members_have_their_defaults() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import (
+from mqgateway.engine.message import (
     StoredMessage,
     UniqueKeys,
     format_host,

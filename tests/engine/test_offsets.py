@@ -7,13 +7,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from engine.clock import ManualClock
-from engine.data_version import DataVersion
-from engine.jsonfile import load_table, write_table
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import MemoryWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.jsonfile import load_table, write_table
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import MemoryWorker
 
 PATH = "/store/config/consumerOffset.json"
 NOW = 1_700_000_000_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.steps import Steps, run, run_for
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.steps import Steps, run, run_for
 
 
 def count(done: list[int], most: int, clock: ManualClock | None = None) -> Steps[int]:

@@ -1,6 +1,6 @@
 """The messages that a log got since some place in it."""
 
-from engine.tail import messages_since
+from mqgateway.engine.tail import messages_since
 from tests.engine.store.stores import Bench, message
 
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from engine.attributes import AttributeRefused
-from engine.clock import ManualClock
-from engine.data_version import DataVersion
-from engine.errors import ConfigError
-from engine.jsonfile import load_table, save_table
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.topics import TopicConfig, TopicTable
-from engine.worker import MemoryWorker
+from mqgateway.engine.attributes import AttributeRefused
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import load_table, save_table
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.topics import TopicConfig, TopicTable
+from mqgateway.engine.worker import MemoryWorker
 
 PATH = "/store/config/topics.json"
 NOW = 1_700_000_000_000

@@ -1,6 +1,6 @@
 """Workers: values and exceptions reach `done`, in order, when performed."""
 
-from engine.worker import InlineWorker, MemoryWorker
+from mqgateway.engine.worker import InlineWorker, MemoryWorker
 
 
 def test_inline_work_is_done_at_once() -> None:

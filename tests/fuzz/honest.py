@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engine.lenient_json import loads
-from engine.message import StoredMessage
-from engine.store.message_store import GetStatus
-from gateway.codec import headers
-from gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.store.message_store import GetStatus
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
 from tests.fuzz.sizes import check_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 from tests.gateway.broker.helpers import pull_header, send_header, split_records, subscription

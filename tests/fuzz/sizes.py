@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.protocol import Connection
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 
 Size = tuple[str, int, int]

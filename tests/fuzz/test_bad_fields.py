@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from engine.lenient_json import dumps
-from gateway.broker.requests import REQUESTS
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.fields import Field, request_header
+from mqgateway.engine.lenient_json import dumps
+from mqgateway.gateway.broker.requests import REQUESTS
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.fields import Field, request_header
 from tests.fuzz.test_hostile_requests import VICTIM, good_fields
 from tests.gateway.broker.admin import AdminBroker
 from tests.gateway.broker.helpers import pull_header, send_header

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.codec import bodies, headers
-from gateway.codec.bodies import Body, HeartbeatData, LockBatchRequestBody, RegisterBrokerBody
-from gateway.codec.codes import SerializeType
-from gateway.codec.command import RemotingCommand, decode_command, encode_command
-from gateway.codec.errors import BodyError, CodecError, HeaderError
-from gateway.codec.fields import Header, camel_case
-from gateway.codec.frame import FrameCutter
+from mqgateway.gateway.codec import bodies, headers
+from mqgateway.gateway.codec.bodies import Body, HeartbeatData, LockBatchRequestBody, RegisterBrokerBody
+from mqgateway.gateway.codec.codes import SerializeType
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.errors import BodyError, CodecError, HeaderError
+from mqgateway.gateway.codec.fields import Header, camel_case
+from mqgateway.gateway.codec.frame import FrameCutter
 
 EXAMPLES = int(os.environ.get("MQGATEWAY_FUZZ_EXAMPLES", "300"))
 bounded = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])

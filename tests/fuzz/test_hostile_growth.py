@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from engine.mapping.pieces import Piece
-from gateway.codec import headers
-from gateway.codec.bodies import (
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.bodies import (
     ConsumerData,
     HeartbeatData,
     LockBatchRequestBody,
@@ -23,9 +23,9 @@ from gateway.codec.bodies import (
     ProducerData,
     SubscriptionData,
 )
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import Header
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
 from tests.fuzz.honest import GROUP, TOPIC, HonestClient, check
 from tests.fuzz.sizes import table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World

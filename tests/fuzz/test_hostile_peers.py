@@ -12,9 +12,9 @@ import struct
 
 import pytest
 
-from gateway.codec import headers
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from tests.fuzz.honest import GROUP, TOPIC, HonestClient, check
 from tests.fuzz.sizes import table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World

@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 
-from engine.options import BrokerOptions, NamesrvOptions, StoreOptions, options_of
-from gateway.broker.requests import REQUESTS as BROKER_REQUESTS
-from gateway.codec import bodies, headers
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.codec.fields import Field, camel_case, request_header
-from gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, StoreOptions, options_of
+from mqgateway.gateway.broker.requests import REQUESTS as BROKER_REQUESTS
+from mqgateway.gateway.codec import bodies, headers
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import Field, camel_case, request_header
+from mqgateway.gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
 from tests.fuzz.honest import HonestClient, check
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
 from tests.gateway.broker.helpers import batch_body, pull_header, send_header, split_records, subscription

@@ -15,17 +15,17 @@ from typing import Any
 from twisted.internet.address import IPv4Address
 from twisted.python import log as twisted_log
 
-from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import MemoryWorker
-from gateway.broker.broker import Broker
-from gateway.broker.service import BrokerService
-from gateway.cli.logs import MESSAGE_MAX, keep_to_one_line
-from gateway.codec.codes import CURRENT_VERSION, SerializeType
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.codec.fields import Header
-from gateway.namesrv.service import NameServerService
-from gateway.remoting.protocol import Connection
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import MemoryWorker
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.cli.logs import MESSAGE_MAX, keep_to_one_line
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, SerializeType
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.remoting.protocol import Connection
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net, Pair, Talker
 

@@ -1,8 +1,8 @@
 """Every request code of the version we claim is served, or refused with a reason, in plain sight."""
 
-from gateway.broker import requests as broker
-from gateway.codec.codes import RequestCode
-from gateway.namesrv import service as namesrv
+from mqgateway.gateway.broker import requests as broker
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.namesrv import service as namesrv
 
 
 def test_every_code_has_its_place_in_the_broker() -> None:

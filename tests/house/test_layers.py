@@ -6,52 +6,78 @@ import pytest
 
 from tests.house.source import PACKAGES, imported_modules, module_name, source_files
 
-NOUNS = ("engine.message", "engine.errors", "engine.options", "engine.clock", "engine.disk", "engine.worker")
+NOUNS = (
+    "mqgateway.engine.message",
+    "mqgateway.engine.errors",
+    "mqgateway.engine.options",
+    "mqgateway.engine.clock",
+    "mqgateway.engine.disk",
+    "mqgateway.engine.worker",
+)
 
 # place -> what it may import of our own (a name covers everything below it).
 LAYERS: dict[str, tuple[str, ...]] = {
-    "engine.store": ("engine.store", *NOUNS),
-    "engine.message": (),
-    "engine.errors": (),
-    "engine.clock": (),
-    "engine.options": ("engine.options", "engine.errors"),
+    "mqgateway.engine.store": ("mqgateway.engine.store", *NOUNS),
+    "mqgateway.engine.message": (),
+    "mqgateway.engine.errors": (),
+    "mqgateway.engine.clock": (),
+    "mqgateway.engine.options": ("mqgateway.engine.options", "mqgateway.engine.errors"),
     "engine": ("engine",),
-    "gateway.codec": ("gateway.codec", "engine.message", "engine.lenient_json"),
-    "gateway.remoting": (
-        "gateway.remoting",
-        "gateway.codec",
-        "engine.clock",
-        "engine.errors",
-        "engine.message",
-        "engine.options",
-        "engine.worker",
+    "mqgateway.gateway.codec": (
+        "mqgateway.gateway.codec",
+        "mqgateway.engine.message",
+        "mqgateway.engine.lenient_json",
     ),
-    "gateway.namesrv": ("gateway.namesrv", "gateway.remoting", "gateway.codec", "engine"),
-    "gateway.broker": ("gateway.broker", "gateway.remoting", "gateway.codec", "engine"),
-    "gateway.container": ("gateway.container", "gateway.remoting", "gateway.codec", "engine"),
-    "gateway.client": (
-        "gateway.client",
-        "gateway.remoting",
-        "gateway.codec",
-        "engine.filters.tags",
-        "engine.groups",
-        "engine.jsonfile",
-        "engine.lenient_json",
-        "engine.pop.names",
-        "engine.pop.receipts",
-        "engine.store.record",
-        "engine.topics",
+    "mqgateway.gateway.remoting": (
+        "mqgateway.gateway.remoting",
+        "mqgateway.gateway.codec",
+        "mqgateway.engine.clock",
+        "mqgateway.engine.errors",
+        "mqgateway.engine.message",
+        "mqgateway.engine.options",
+        "mqgateway.engine.worker",
+    ),
+    "mqgateway.gateway.namesrv": (
+        "mqgateway.gateway.namesrv",
+        "mqgateway.gateway.remoting",
+        "mqgateway.gateway.codec",
+        "engine",
+    ),
+    "mqgateway.gateway.broker": (
+        "mqgateway.gateway.broker",
+        "mqgateway.gateway.remoting",
+        "mqgateway.gateway.codec",
+        "engine",
+    ),
+    "mqgateway.gateway.container": (
+        "mqgateway.gateway.container",
+        "mqgateway.gateway.remoting",
+        "mqgateway.gateway.codec",
+        "engine",
+    ),
+    "mqgateway.gateway.client": (
+        "mqgateway.gateway.client",
+        "mqgateway.gateway.remoting",
+        "mqgateway.gateway.codec",
+        "mqgateway.engine.filters.tags",
+        "mqgateway.engine.groups",
+        "mqgateway.engine.jsonfile",
+        "mqgateway.engine.lenient_json",
+        "mqgateway.engine.pop.names",
+        "mqgateway.engine.pop.receipts",
+        "mqgateway.engine.store.record",
+        "mqgateway.engine.topics",
         *NOUNS,
     ),
-    "gateway.cli": ("gateway", "engine", "pipeline"),
-    "gateway.testing": ("gateway", "engine"),
+    "mqgateway.gateway.cli": ("gateway", "engine", "pipeline"),
+    "mqgateway.gateway.testing": ("gateway", "engine"),
     "gateway": ("gateway",),
-    "pipeline": ("pipeline", "gateway.client", "gateway.codec", "engine"),
+    "pipeline": ("pipeline", "mqgateway.gateway.client", "mqgateway.gateway.codec", "engine"),
 }
 
 # What the request areas of the broker share; beyond these they do not import one another.
 BROKER_SHARED = frozenset(
-    f"gateway.broker.{name}"
+    f"mqgateway.gateway.broker.{name}"
     for name in (
         "accepting",
         "beginnings",
@@ -78,7 +104,7 @@ BROKER_SHARED = frozenset(
     )
 )
 BROKER_TOP = tuple(
-    f"gateway.broker.{name}"
+    f"mqgateway.gateway.broker.{name}"
     for name in ("service", "requests", "broker", "ha", "ha_group", "ha_services", "slave_requests")
 )
 
@@ -117,7 +143,7 @@ def test_request_areas_do_not_import_one_another(path: Path) -> None:
     module = module_name(path)
     if module in BROKER_TOP:
         return
-    neighbours = {name for name in imported_modules(path) if name.startswith("gateway.broker.")}
+    neighbours = {name for name in imported_modules(path) if name.startswith("mqgateway.gateway.broker.")}
     wrong = neighbours - BROKER_SHARED - {module}
     assert not wrong, f"{module} may not import {sorted(wrong)}"
 

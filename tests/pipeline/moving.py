@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from engine.mapping.mappings import TopicMapping
-from engine.mapping.pieces import Piece
-from gateway.broker.service import BrokerService
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import Header
-from gateway.codec.headers import SendMessageRequestHeader
+from mqgateway.engine.mapping.mappings import TopicMapping
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster
 from tests.topics import topic_header

@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from engine.message import Message, SysFlag, format_properties, pack_host
-from engine.store.record import encode, record_size, sys_flag_for, topic_field
-from gateway.client.batches import encode_element
-from gateway.client.message import Message as ClientMessage
+from mqgateway.engine.message import Message, SysFlag, format_properties, pack_host
+from mqgateway.engine.store.record import encode, record_size, sys_flag_for, topic_field
+from mqgateway.gateway.client.batches import encode_element
+from mqgateway.gateway.client.message import Message as ClientMessage
 
 BORN, STORED = 1_700_000_000_000, 1_700_000_000_005
 

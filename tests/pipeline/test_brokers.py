@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.options import TlsOptions
-from gateway.client.errors import BrokerError, NoBroker, Unreachable
-from gateway.codec.codes import ResponseCode
-from pipeline.brokers import Brokers, Patience, client_settings, is_passing, new_producer_client
-from pipeline.options import SinkOptions, SourceOptions
-from pipeline.planning import Bounds
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.errors import BrokerError, NoBroker, Unreachable
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.pipeline.brokers import Brokers, Patience, client_settings, is_passing, new_producer_client
+from mqgateway.pipeline.options import SinkOptions, SourceOptions
+from mqgateway.pipeline.planning import Bounds
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import NAMESRV, Cluster, messages, queue_of
 from tests.gateway.client.facing import faced

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import format_properties, parse_properties
-from pipeline import columns
-from pipeline.columns import ALL, Numbers, Place, Texts, nullable, properties_json, same, texts
-from pipeline.errors import BadOption
-from pipeline.rows import Rows
+from mqgateway.engine.message import format_properties, parse_properties
+from mqgateway.pipeline import columns
+from mqgateway.pipeline.columns import ALL, Numbers, Place, Texts, nullable, properties_json, same, texts
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.rows import Rows
 from tests.pipeline.records import BORN, STORED, record
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from engine.options import TlsOptions
-from gateway.client.errors import Unreachable
-from pipeline.brokers import new_producer_client
-from pipeline.ending import Ending
-from pipeline.errors import SinkError
-from pipeline.verdicts import Places, Transaction, Verdict, places
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.errors import Unreachable
+from mqgateway.pipeline.brokers import new_producer_client
+from mqgateway.pipeline.ending import Ending
+from mqgateway.pipeline.errors import SinkError
+from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, places
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import requests_seen
 from tests.gateway.client.facing import faced

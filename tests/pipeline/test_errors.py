@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.errors import BadOption, DataLoss, PipelineError
+from mqgateway.pipeline.errors import BadOption, DataLoss, PipelineError
 
 
 def test_a_bad_option_names_itself_and_what_would_be_right() -> None:

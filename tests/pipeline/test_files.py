@@ -8,12 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.disk import ReadOnlyDisk
-from engine.store.record import blank
-from pipeline import files
-from pipeline.errors import BadOption, PipelineError
-from pipeline.files import Counts, Damage, Found, Selection, Split, add_found, log_folder, scan, splits
-from pipeline.rows import Rows
+from mqgateway.engine.disk import ReadOnlyDisk
+from mqgateway.engine.store.record import blank
+from mqgateway.pipeline import files
+from mqgateway.pipeline.errors import BadOption, PipelineError
+from mqgateway.pipeline.files import (
+    Counts,
+    Damage,
+    Found,
+    Selection,
+    Split,
+    add_found,
+    log_folder,
+    scan,
+    splits,
+)
+from mqgateway.pipeline.rows import Rows
 from tests.pipeline.records import batch, log, record
 
 DISK = ReadOnlyDisk()

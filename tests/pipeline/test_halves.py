@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from engine.message import SysFlag
-from gateway.client.message import SendResult, SendStatus
-from pipeline.errors import SinkError
-from pipeline.halves import is_left_over
-from pipeline.verdicts import Transaction, Verdict
+from mqgateway.engine.message import SysFlag
+from mqgateway.gateway.client.message import SendResult, SendStatus
+from mqgateway.pipeline.errors import SinkError
+from mqgateway.pipeline.halves import is_left_over
+from mqgateway.pipeline.verdicts import Transaction, Verdict
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster, queue_of, requests_seen
 from tests.gateway.client.facing import faced

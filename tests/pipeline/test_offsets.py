@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.errors import BadOption
-from pipeline.offsets import (
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.offsets import (
     EARLIEST_POSITION,
     LATEST_POSITION,
     PositionKind,

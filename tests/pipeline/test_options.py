@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.errors import BadOption
-from pipeline.options import (
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.options import (
     SinkOptions,
     SourceOptions,
     StoreReadOptions,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import BadOption, SinkError
-from pipeline.options import SinkOptions
-from pipeline.outgoing import as_message, as_millis, check_columns, check_transactional, goes_alone
+from mqgateway.pipeline.errors import BadOption, SinkError
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.outgoing import as_message, as_millis, check_columns, check_transactional, goes_alone
 
 
 def message(topic: str = "", /, **row: Any) -> Any:

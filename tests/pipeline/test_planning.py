@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.errors import DataLoss
-from pipeline.planning import Bounds, Range, carried, limited, ranges, resolved, shown, split
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.errors import DataLoss
+from mqgateway.pipeline.planning import Bounds, Range, carried, limited, ranges, resolved, shown, split
 
 A, B = MessageQueue("t", "a", 0), MessageQueue("t", "a", 1)
 SPANS = st.dictionaries(

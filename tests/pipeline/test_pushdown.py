@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.offsets import Offsets
-from pipeline.planning import Range
-from pipeline.pushdown import Narrowing
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.offsets import Offsets
+from mqgateway.pipeline.planning import Range
+from mqgateway.pipeline.pushdown import Narrowing
 
 QUEUES = [MessageQueue(topic, broker, number) for topic in "tu" for broker in "ab" for number in (0, 1)]
 

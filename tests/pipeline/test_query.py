@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.options import TlsOptions
-from gateway.client.message import Message
-from gateway.codec.bodies import MessageQueue
-from pipeline.brokers import Brokers
-from pipeline.errors import BadOption, DataLoss, PipelineError
-from pipeline.planning import Range
-from pipeline.pushdown import Narrowing
-from pipeline.query import Query
-from pipeline.request import read_request
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.brokers import Brokers
+from mqgateway.pipeline.errors import BadOption, DataLoss, PipelineError
+from mqgateway.pipeline.planning import Range
+from mqgateway.pipeline.pushdown import Narrowing
+from mqgateway.pipeline.query import Query
+from mqgateway.pipeline.request import read_request
 from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
 from tests.gateway.client.facing import faced
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from engine.options import TlsOptions
-from gateway.client.errors import ClientError
-from gateway.client.message import Message
-from pipeline.columns import Place
-from pipeline.errors import DataLoss
-from pipeline.options import SourceOptions
-from pipeline.planning import Range
-from pipeline.reading import RangeReader
-from pipeline.request import read_request
-from pipeline.rows import Rows
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.message import Message
+from mqgateway.pipeline.columns import Place
+from mqgateway.pipeline.errors import DataLoss
+from mqgateway.pipeline.options import SourceOptions
+from mqgateway.pipeline.planning import Range
+from mqgateway.pipeline.reading import RangeReader
+from mqgateway.pipeline.request import read_request
+from mqgateway.pipeline.rows import Rows
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
 from tests.gateway.client.facing import faced

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client.subscriptions import Sql
-from gateway.codec.bodies import MessageQueue
-from pipeline import columns
-from pipeline.errors import BadOption
-from pipeline.offsets import EARLIEST_POSITION, LATEST_POSITION, PositionKind, parse_position
-from pipeline.request import Request, needs_all_queues, read_request
+from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline import columns
+from mqgateway.pipeline.errors import BadOption
+from mqgateway.pipeline.offsets import EARLIEST_POSITION, LATEST_POSITION, PositionKind, parse_position
+from mqgateway.pipeline.request import Request, needs_all_queues, read_request
 
 
 def request(is_stream: bool = False, **given: str) -> Request:

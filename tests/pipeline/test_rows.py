@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import SysFlag, format_properties, unpack_host
-from engine.store.record import decode
-from pipeline.errors import PipelineError
-from pipeline.rows import Rows, stored_row
+from mqgateway.engine.message import SysFlag, format_properties, unpack_host
+from mqgateway.engine.store.record import decode
+from mqgateway.pipeline.errors import PipelineError
+from mqgateway.pipeline.rows import Rows, stored_row
 from tests.pipeline.records import BORN, STORED, batch, record
 
 PROPERTIES = st.dictionaries(

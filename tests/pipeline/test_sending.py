@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from engine.options import TlsOptions
-from gateway.client.message import SendResult, SendStatus
-from pipeline import sending
-from pipeline.errors import SinkError
-from pipeline.options import SinkOptions
-from pipeline.outgoing import SPARK_ID
-from pipeline.sending import TaskSender
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.message import SendResult, SendStatus
+from mqgateway.pipeline import sending
+from mqgateway.pipeline.errors import SinkError
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.outgoing import SPARK_ID
+from mqgateway.pipeline.sending import TaskSender
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
 from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
 from tests.gateway.client.facing import faced

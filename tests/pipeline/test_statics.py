@@ -7,23 +7,23 @@ from typing import Any
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.options import TlsOptions
-from gateway.client.errors import BrokerError, NoBroker
-from gateway.codec.bodies import MessageQueue, TopicRouteData
-from pipeline.brokers import Brokers
-from pipeline.columns import Place
-from pipeline.errors import SinkError
-from pipeline.offsets import as_tree
-from pipeline.options import SinkOptions
-from pipeline.planning import Range
-from pipeline.pushdown import Narrowing
-from pipeline.query import Query
-from pipeline.reading import RangeReader
-from pipeline.request import read_request
-from pipeline.rows import Rows
-from pipeline.sending import TaskSender
-from pipeline.statics import is_static, leader, static_queues
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client.errors import BrokerError, NoBroker
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
+from mqgateway.pipeline.brokers import Brokers
+from mqgateway.pipeline.columns import Place
+from mqgateway.pipeline.errors import SinkError
+from mqgateway.pipeline.offsets import as_tree
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.planning import Range
+from mqgateway.pipeline.pushdown import Narrowing
+from mqgateway.pipeline.query import Query
+from mqgateway.pipeline.reading import RangeReader
+from mqgateway.pipeline.request import read_request
+from mqgateway.pipeline.rows import Rows
+from mqgateway.pipeline.sending import TaskSender
+from mqgateway.pipeline.statics import is_static, leader, static_queues
 from tests.gateway.client.cluster import NAMESRV, queue_of, topics_asked_for
 from tests.gateway.client.facing import faced
 from tests.pipeline.moving import BLOCK, QUEUE, TOPIC, Moving

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import SinkError
-from pipeline.verdicts import Transaction, Verdict, Verdicts
+from mqgateway.pipeline.errors import SinkError
+from mqgateway.pipeline.verdicts import Transaction, Verdict, Verdicts
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import requests_seen
 from tests.gateway.client.facing import faced

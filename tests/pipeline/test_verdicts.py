@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.codec.bodies import MessageQueue
-from pipeline.errors import PipelineError
-from pipeline.verdicts import Half, Places, Transaction, Verdict, Verdicts, places
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.errors import PipelineError
+from mqgateway.pipeline.verdicts import Half, Places, Transaction, Verdict, Verdicts, places
 from tests.pipeline.memory_folder import MemoryFolder
 
 QUEUE = MessageQueue("T", "broker-a", 3)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.client.message import PullStatus
-from gateway.codec.bodies import MessageQueue
-from pipeline.errors import DataLoss, PipelineError
-from pipeline.planning import Range
-from pipeline.walk import STALLS_MAX, Answer, Walk
+from mqgateway.gateway.client.message import PullStatus
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.pipeline.errors import DataLoss, PipelineError
+from mqgateway.pipeline.planning import Range
+from mqgateway.pipeline.walk import STALLS_MAX, Answer, Walk
 
 QUEUE = MessageQueue("t", "a", 0)
 

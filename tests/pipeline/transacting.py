@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.options import TlsOptions
-from gateway.codec.codes import RequestCode
-from pipeline.halves import HalfSender
-from pipeline.options import SinkOptions
-from pipeline.transactions import Transactions
-from pipeline.verdicts import Places, Transaction, Verdict, Verdicts
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.pipeline.halves import HalfSender
+from mqgateway.pipeline.options import SinkOptions
+from mqgateway.pipeline.transactions import Transactions
+from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, Verdicts
 from tests.gateway.client.cluster import NAMESRV, Cluster
 from tests.pipeline.memory_folder import MemoryFolder
 

@@ -17,7 +17,7 @@ pop            many acknowledgements at once
 lite           lite topics
 """
 
-from gateway.codec.bodies.assignment import (
+from mqgateway.gateway.codec.bodies.assignment import (
     LockBatchRequestBody,
     LockBatchResponseBody,
     MessageQueueAssignment,
@@ -27,9 +27,9 @@ from gateway.codec.bodies.assignment import (
     SetMessageRequestModeRequestBody,
     UnlockBatchRequestBody,
 )
-from gateway.codec.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
-from gateway.codec.bodies.body import Body
-from gateway.codec.bodies.connections import (
+from mqgateway.gateway.codec.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.connections import (
     Connection,
     ConsumerConnection,
     GetConsumerListByGroupResponseBody,
@@ -38,7 +38,7 @@ from gateway.codec.bodies.connections import (
     ProducerInfo,
     ProducerTableInfo,
 )
-from gateway.codec.bodies.consuming import (
+from mqgateway.gateway.codec.bodies.consuming import (
     ConsumeMessageDirectlyResult,
     ConsumeQueueData,
     ConsumerRunningInfo,
@@ -49,14 +49,14 @@ from gateway.codec.bodies.consuming import (
     QueryConsumeQueueResponseBody,
     QuerySubscriptionResponseBody,
 )
-from gateway.codec.bodies.heartbeat import (
+from mqgateway.gateway.codec.bodies.heartbeat import (
     CheckClientRequestBody,
     ConsumerData,
     HeartbeatData,
     ProducerData,
     SubscriptionData,
 )
-from gateway.codec.bodies.lite import (
+from mqgateway.gateway.codec.bodies.lite import (
     GetBrokerLiteInfoResponseBody,
     GetLiteClientInfoResponseBody,
     GetLiteGroupInfoResponseBody,
@@ -70,8 +70,8 @@ from gateway.codec.bodies.lite import (
     LiteTopicOffset,
     OffsetOption,
 )
-from gateway.codec.bodies.message_queue import MessageQueue
-from gateway.codec.bodies.offsets import (
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.bodies.offsets import (
     ConsumerOffsetSerializeWrapper,
     GetConsumerStatusBody,
     MessageQueueForC,
@@ -79,9 +79,9 @@ from gateway.codec.bodies.offsets import (
     ResetOffsetBody,
     ResetOffsetBodyForC,
 )
-from gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
-from gateway.codec.bodies.registration import RegisterBrokerBody
-from gateway.codec.bodies.replicas import (
+from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
+from mqgateway.gateway.codec.bodies.registration import RegisterBrokerBody
+from mqgateway.gateway.codec.bodies.replicas import (
     BrokerReplicasInfo,
     ElectMasterResponseBody,
     EpochEntry,
@@ -93,7 +93,7 @@ from gateway.codec.bodies.replicas import (
     ReplicasInfo,
     SyncStateSet,
 )
-from gateway.codec.bodies.routes import (
+from mqgateway.gateway.codec.bodies.routes import (
     BrokerData,
     BrokerMemberGroup,
     ClusterInfo,
@@ -103,7 +103,7 @@ from gateway.codec.bodies.routes import (
     TopicList,
     TopicRouteData,
 )
-from gateway.codec.bodies.statistics import (
+from mqgateway.gateway.codec.bodies.statistics import (
     BrokerStatsData,
     BrokerStatsItem,
     ConsumeStats,
@@ -114,7 +114,7 @@ from gateway.codec.bodies.statistics import (
     TopicOffset,
     TopicStatsTable,
 )
-from gateway.codec.bodies.tables import (
+from mqgateway.gateway.codec.bodies.tables import (
     CreateTopicListRequestBody,
     SubscriptionGroupList,
     SubscriptionGroupWrapper,

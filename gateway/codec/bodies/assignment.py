@@ -6,8 +6,8 @@ Standard: `LockBatchRequestBody`, `LockBatchResponseBody`, `UnlockBatchRequestBo
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body, wired
-from gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body
 
 
 @dataclass(slots=True)

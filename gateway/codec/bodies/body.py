@@ -22,9 +22,9 @@ from typing import Any, NamedTuple, Self, Union, get_args, get_origin, get_type_
 
 import orjson
 
-from engine import lenient_json
-from gateway.codec.errors import BodyError
-from gateway.codec.fields import camel_case
+from mqgateway.engine import lenient_json
+from mqgateway.gateway.codec.errors import BodyError
+from mqgateway.gateway.codec.fields import camel_case
 
 
 class Body:

@@ -6,8 +6,8 @@ Standard: `Connection`, `ConsumerConnection`, `ProducerConnection`, `ProducerTab
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body, wired
-from gateway.codec.bodies.heartbeat import SubscriptionData
+from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ Times are ms since the epoch. Standard: `ConsumerRunningInfo`, `ConsumeMessageDi
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body, wired
-from gateway.codec.bodies.heartbeat import SubscriptionData
-from gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ CONSUME_FROM_FIRST_OFFSET or CONSUME_FROM_TIMESTAMP. Standard: `HeartbeatData` a
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.body import Body, wired
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ same names.
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ Standard: `MessageQueue`, `MessageQueueForC`.
 
 from dataclasses import dataclass
 
-from gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body
 
 
 @dataclass(frozen=True, slots=True, order=True)

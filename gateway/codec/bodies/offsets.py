@@ -7,8 +7,8 @@ Standard: `ResetOffsetBody`, `ResetOffsetBodyForC`, `GetConsumerStatusBody`, `Qu
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.codec.bodies.body import Body
-from gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import base64
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.body import Body, wired
 
 
 @dataclass(slots=True)

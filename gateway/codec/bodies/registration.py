@@ -16,11 +16,11 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from engine import lenient_json
-from gateway.codec.bodies.body import Body
-from gateway.codec.bodies.tables import TopicConfigAndMappingSerializeWrapper
-from gateway.codec.codes import V5_0_0
-from gateway.codec.errors import BodyError
+from mqgateway.engine import lenient_json
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.tables import TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.codes import V5_0_0
+from mqgateway.gateway.codec.errors import BodyError
 
 INFLATED_LIMIT = 256 * 1024 * 1024
 """Bytes a compressed body may have when inflated; about two million topics."""

@@ -6,8 +6,8 @@ Standard: `SyncStateSet`, `ElectMasterResponseBody`, `RoleChangeNotifyEntry`, `B
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body
-from gateway.codec.bodies.routes import BrokerMemberGroup
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.routes import BrokerMemberGroup
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ Standard: the classes of the same names.
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.codec.bodies.body import Body
-from gateway.codec.codes import V4_9_4
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.codes import V4_9_4
 
 
 @dataclass(slots=True)

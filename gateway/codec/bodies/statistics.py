@@ -6,8 +6,8 @@ Times are ms since the epoch. Standard: `TopicStatsTable`, `ConsumeStats`, `Cons
 
 from dataclasses import dataclass, field
 
-from gateway.codec.bodies.body import Body
-from gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
 @dataclass(slots=True)

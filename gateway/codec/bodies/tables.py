@@ -9,7 +9,7 @@ Standard: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@
 How a header is declared and what that makes is in `gateway.codec.fields`.
 """
 
-from gateway.codec.headers.admin import (
+from mqgateway.gateway.codec.headers.admin import (
     CheckRocksdbCqWriteProgressRequestHeader,
     CreateTopicListRequestHeader,
     CreateTopicRequestHeader,
@@ -41,7 +41,7 @@ from gateway.codec.headers.admin import (
     UpdateGroupForbiddenRequestHeader,
     ViewBrokerStatsDataRequestHeader,
 )
-from gateway.codec.headers.auth import (
+from mqgateway.gateway.codec.headers.auth import (
     CreateAclRequestHeader,
     CreateUserRequestHeader,
     DeleteAclRequestHeader,
@@ -53,7 +53,7 @@ from gateway.codec.headers.auth import (
     UpdateAclRequestHeader,
     UpdateUserRequestHeader,
 )
-from gateway.codec.headers.clients import (
+from mqgateway.gateway.codec.headers.clients import (
     ConsumeMessageDirectlyResultRequestHeader,
     GetAllProducerInfoRequestHeader,
     GetConsumerConnectionListRequestHeader,
@@ -69,7 +69,7 @@ from gateway.codec.headers.clients import (
     UnregisterClientRequestHeader,
     UnregisterClientResponseHeader,
 )
-from gateway.codec.headers.controller import (
+from mqgateway.gateway.codec.headers.controller import (
     AlterSyncStateSetRequestHeader,
     AlterSyncStateSetResponseHeader,
     ApplyBrokerIdRequestHeader,
@@ -95,7 +95,7 @@ from gateway.codec.headers.controller import (
     RegisterBrokerToControllerRequestHeader,
     RegisterBrokerToControllerResponseHeader,
 )
-from gateway.codec.headers.ha import (
+from mqgateway.gateway.codec.headers.ha import (
     AddBrokerRequestHeader,
     ExchangeHAInfoRequestHeader,
     ExchangeHAInfoResponseHeader,
@@ -103,7 +103,7 @@ from gateway.codec.headers.ha import (
     RemoveBrokerRequestHeader,
     ResetMasterFlushOffsetHeader,
 )
-from gateway.codec.headers.lite import (
+from mqgateway.gateway.codec.headers.lite import (
     GetLiteClientInfoRequestHeader,
     GetLiteGroupInfoRequestHeader,
     GetLiteTopicInfoRequestHeader,
@@ -114,7 +114,7 @@ from gateway.codec.headers.lite import (
     PopLiteMessageResponseHeader,
     TriggerLiteDispatchRequestHeader,
 )
-from gateway.codec.headers.namesrv import (
+from mqgateway.gateway.codec.headers.namesrv import (
     AddWritePermOfBrokerRequestHeader,
     AddWritePermOfBrokerResponseHeader,
     BrokerHeartbeatRequestHeader,
@@ -137,7 +137,7 @@ from gateway.codec.headers.namesrv import (
     WipeWritePermOfBrokerRequestHeader,
     WipeWritePermOfBrokerResponseHeader,
 )
-from gateway.codec.headers.offsets import (
+from mqgateway.gateway.codec.headers.offsets import (
     CloneGroupOffsetRequestHeader,
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
@@ -155,7 +155,7 @@ from gateway.codec.headers.offsets import (
     UpdateConsumerOffsetRequestHeader,
     UpdateConsumerOffsetResponseHeader,
 )
-from gateway.codec.headers.pop import (
+from mqgateway.gateway.codec.headers.pop import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
@@ -168,7 +168,7 @@ from gateway.codec.headers.pop import (
     PopMessageResponseHeader,
     StatisticsMessagesRequestHeader,
 )
-from gateway.codec.headers.pull import (
+from mqgateway.gateway.codec.headers.pull import (
     PullMessageRequestHeader,
     PullMessageResponseHeader,
     QueryMessageRequestHeader,
@@ -176,7 +176,7 @@ from gateway.codec.headers.pull import (
     ViewMessageRequestHeader,
     ViewMessageResponseHeader,
 )
-from gateway.codec.headers.send import (
+from mqgateway.gateway.codec.headers.send import (
     ConsumerSendMsgBackRequestHeader,
     RecallMessageRequestHeader,
     RecallMessageResponseHeader,
@@ -185,7 +185,7 @@ from gateway.codec.headers.send import (
     SendMessageRequestHeaderV2,
     SendMessageResponseHeader,
 )
-from gateway.codec.headers.transactions import (
+from mqgateway.gateway.codec.headers.transactions import (
     CheckTransactionStateRequestHeader,
     CheckTransactionStateResponseHeader,
     EndTransactionRequestHeader,

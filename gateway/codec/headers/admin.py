@@ -6,8 +6,8 @@ and mean everything, so who answers them decodes the header itself, when fields 
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Bool, Header, Int, Long, RpcRequestHeader, TopicRequestHeader
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Bool, Header, Int, Long, RpcRequestHeader, TopicRequestHeader
 
 
 class CreateTopicRequestHeader(

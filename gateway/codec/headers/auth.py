@@ -3,8 +3,8 @@
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Header
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Header
 
 
 class CreateUserRequestHeader(Header, code=RequestCode.AUTH_CREATE_USER):

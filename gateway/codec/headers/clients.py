@@ -3,8 +3,8 @@
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Bool, Header, Int, RpcRequestHeader, TopicRequestHeader, wire
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Bool, Header, Int, RpcRequestHeader, TopicRequestHeader, wire
 
 
 class HeartbeatRequestHeader(RpcRequestHeader, code=RequestCode.HEART_BEAT):

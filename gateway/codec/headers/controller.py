@@ -3,8 +3,8 @@
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Bool, Header, Int, Long
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Bool, Header, Int, Long
 
 
 class AlterSyncStateSetRequestHeader(Header, code=RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET):

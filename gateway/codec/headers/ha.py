@@ -3,8 +3,8 @@
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Header, Long
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Header, Long
 
 
 class NotifyMinBrokerIdChangeRequestHeader(Header, code=RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE):

@@ -3,8 +3,8 @@
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Header, Int, Long, RpcRequestHeader
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Header, Int, Long, RpcRequestHeader
 
 
 class PopLiteMessageRequestHeader(RpcRequestHeader, code=RequestCode.POP_LITE_MESSAGE):

@@ -3,8 +3,16 @@
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Bool, Boundary, Header, Int, Long, RpcRequestHeader, TopicRequestHeader
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import (
+    Bool,
+    Boundary,
+    Header,
+    Int,
+    Long,
+    RpcRequestHeader,
+    TopicRequestHeader,
+)
 
 
 class GetMaxOffsetRequestHeader(TopicRequestHeader, code=RequestCode.GET_MAX_OFFSET):

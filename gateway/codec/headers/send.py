@@ -6,8 +6,8 @@ what a message brings with it.
 Standard: the classes of the same names.
 """
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Bool, Header, Int, Long, RpcRequestHeader, TopicRequestHeader
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Bool, Header, Int, Long, RpcRequestHeader, TopicRequestHeader
 
 
 class SendMessageRequestHeader(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.filters.tree import (
+from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.filters.bloom import BloomFilter, murmur3_low
+from mqgateway.engine.filters.bloom import BloomFilter, murmur3_low
 
 ONE, OTHER = "groupA#orders", "é#ü0123456789abcdef0123"
 

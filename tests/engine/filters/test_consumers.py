@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.errors import ConfigError
-from engine.filters import ConsumerFilters, FilterData
-from engine.lenient_json import loads
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.filters import ConsumerFilters, FilterData
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/store/config/consumerFilter.json"
 DAY = 86_400_000

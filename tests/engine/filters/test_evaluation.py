@@ -4,9 +4,9 @@ from math import inf, isnan
 
 import pytest
 
-from engine.filters.evaluation import build, read_double, read_int, read_long
-from engine.filters.sql import NESTING_MAX, parse
-from engine.filters.tokens import ExpressionError
+from mqgateway.engine.filters.evaluation import build, read_double, read_int, read_long
+from mqgateway.engine.filters.sql import NESTING_MAX, parse
+from mqgateway.engine.filters.tokens import ExpressionError
 
 FAILS = "fails"
 GIVEN = {"n": "5", "real": "5.5", "s": "abc", "t": "true", "empty": "", "many": "3000000000"}

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from engine.errors import FilterError
-from engine.filters import compile_expression
-from engine.filters.expressions import LENGTH_MAX
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import compile_expression
+from mqgateway.engine.filters.expressions import LENGTH_MAX
 
 
 def test_only_what_is_true_matches() -> None:

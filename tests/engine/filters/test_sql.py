@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.filters.sql import NESTING_MAX, PARTS_MAX, parse
-from engine.filters.tokens import ExpressionError
-from engine.filters.tree import (
+from mqgateway.engine.filters.sql import NESTING_MAX, PARTS_MAX, parse
+from mqgateway.engine.filters.tokens import ExpressionError
+from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,

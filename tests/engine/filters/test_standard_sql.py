@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import FilterError
-from engine.filters import compile_expression
-from engine.filters.evaluation import build
-from engine.filters.sql import parse
-from engine.filters.tree import (
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import compile_expression
+from mqgateway.engine.filters.evaluation import build
+from mqgateway.engine.filters.sql import parse
+from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,

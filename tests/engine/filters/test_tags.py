@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import FilterError
-from engine.filters import SubscriptionData, compile_subscription, is_tag_type
-from engine.message import tags_code
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import SubscriptionData, compile_subscription, is_tag_type
+from mqgateway.engine.message import tags_code
 
 
 @pytest.mark.parametrize("expression", ["*", "", None])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.filters.tokens import END, ExpressionError, Token, next_token, place
+from mqgateway.engine.filters.tokens import END, ExpressionError, Token, next_token, place
 
 
 def words(source: str) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.filters.tree import Constant, Equal, Kind, Negated, Node, Property, Truth, is_boolean
+from mqgateway.engine.filters.tree import Constant, Equal, Kind, Negated, Node, Property, Truth, is_boolean
 
 NAME = Property("a")
 

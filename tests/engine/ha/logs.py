@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.options import StoreOptions
+from mqgateway.engine.options import StoreOptions
 
 FILE = 1000
 

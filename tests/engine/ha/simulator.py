@@ -17,19 +17,19 @@ import random
 from collections import deque
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.errors import StoreError
-from engine.ha.adoption import OffsetAdoption
-from engine.ha.feed import Feed
-from engine.ha.follow import Follow
-from engine.ha.frames import StreamBroken, encode_header
-from engine.ha.place import Masters, Own, where_to_begin, why_not
-from engine.ha.replicas import Replicas
-from engine.message import Message
-from engine.options import BrokerRole, FlushDiskType, StoreOptions
-from engine.store.message_store import MessageStore, PutStatus
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import MemoryWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.errors import StoreError
+from mqgateway.engine.ha.adoption import OffsetAdoption
+from mqgateway.engine.ha.feed import Feed
+from mqgateway.engine.ha.follow import Follow
+from mqgateway.engine.ha.frames import StreamBroken, encode_header
+from mqgateway.engine.ha.place import Masters, Own, where_to_begin, why_not
+from mqgateway.engine.ha.replicas import Replicas
+from mqgateway.engine.message import Message
+from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import MemoryWorker
 from tests.engine.store.stores import BORN, GIB, HOST, options
 
 NODES = 3

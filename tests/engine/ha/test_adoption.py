@@ -1,6 +1,6 @@
 """Whose consumer offset counts on a slave."""
 
-from engine.ha.adoption import OffsetAdoption, Place, taken_back
+from mqgateway.engine.ha.adoption import OffsetAdoption, Place, taken_back
 
 PLACE = ("g", "t", 0)
 

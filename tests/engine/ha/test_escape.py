@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.ha.escape import PAUSE_MILLIS, Escape, Sent, as_sent
-from engine.message import TIMER_TOPIC, TRANS_HALF_TOPIC, Message, SysFlag, pack_host
-from engine.store.message_store import PutStatus
+from mqgateway.engine.ha.escape import PAUSE_MILLIS, Escape, Sent, as_sent
+from mqgateway.engine.message import TIMER_TOPIC, TRANS_HALF_TOPIC, Message, SysFlag, pack_host
+from mqgateway.engine.store.message_store import PutStatus
 
 HOST = pack_host("127.0.0.1", 10911)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.ha.feed import Feed, Outgoing
-from engine.ha.frames import StreamBroken, encode_report
+from mqgateway.engine.ha.feed import Feed, Outgoing
+from mqgateway.engine.ha.frames import StreamBroken, encode_report
 from tests.engine.ha.logs import Ends, options
 
 

@@ -1,6 +1,6 @@
 """Bytes by the second."""
 
-from engine.ha.flow import Flow
+from mqgateway.engine.ha.flow import Flow
 
 
 def test_without_a_limit_there_is_always_room() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.ha.follow import Follow
-from engine.ha.frames import StreamBroken, encode_header, encode_report
+from mqgateway.engine.ha.follow import Follow
+from mqgateway.engine.ha.frames import StreamBroken, encode_header, encode_report
 from tests.engine.ha.logs import options
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.ha.frames import (
+from mqgateway.engine.ha.frames import (
     ReportCutter,
     StreamBroken,
     Transfer,

@@ -1,6 +1,6 @@
 """Who has the smallest id of a group, and when a slave does its master's work."""
 
-from engine.ha.members import QUIET_MILLIS, Change, MemberGroup
+from mqgateway.engine.ha.members import QUIET_MILLIS, Change, MemberGroup
 
 MASTER, SLAVE, OTHER = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
 

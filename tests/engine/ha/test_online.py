@@ -1,6 +1,6 @@
 """How a member of a group comes online: step by step, and what it does about those that are not there."""
 
-from engine.ha.online import ATTEMPTS_MAX, FOLLOWING_MILLIS, PAUSE_MILLIS, ComingOnline, Step, Task
+from mqgateway.engine.ha.online import ATTEMPTS_MAX, FOLLOWING_MILLIS, PAUSE_MILLIS, ComingOnline, Step, Task
 
 MASTER, FIRST, SECOND = "m:1", "s:1", "s:2"
 ASK, REGISTER = Step(Task.ASK_MEMBERS), Step(Task.REGISTER)

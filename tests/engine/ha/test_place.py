@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.ha.place import Masters, Own, where_to_begin, why_not
+from mqgateway.engine.ha.place import Masters, Own, where_to_begin, why_not
 
 OWN = Own(400, b"record", 500)
 

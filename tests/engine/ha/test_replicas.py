@@ -2,11 +2,11 @@
 
 import itertools
 
-from engine.ha.feed import Feed
-from engine.ha.frames import encode_report
-from engine.ha.replicas import Replicas
-from engine.options import BrokerRole
-from engine.store.message_store import PutStatus
+from mqgateway.engine.ha.feed import Feed
+from mqgateway.engine.ha.frames import encode_report
+from mqgateway.engine.ha.replicas import Replicas
+from mqgateway.engine.options import BrokerRole
+from mqgateway.engine.store.message_store import PutStatus
 from tests.engine.ha.logs import Ends, options
 
 

@@ -9,8 +9,8 @@ import os
 
 import pytest
 
-from engine.ha import follow, replicas
-from engine.ha.follow import Follow
+from mqgateway.engine.ha import follow, replicas
+from mqgateway.engine.ha.follow import Follow
 from tests.engine.ha.simulator import Simulation, Violation
 
 SEEDS = int(os.environ.get("MQGATEWAY_HA_SEEDS", "1"))

@@ -1,6 +1,6 @@
 """Who is told of messages in lite topics."""
 
-from engine.lite.subscriptions import Subscriber
+from mqgateway.engine.lite.subscriptions import Subscriber
 from tests.engine.lite.worlds import World, queue
 
 

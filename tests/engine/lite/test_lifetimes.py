@@ -1,7 +1,7 @@
 """Which lite topics there are, and which have come to their end."""
 
-from engine.lite.lifetimes import Lifetimes
-from engine.topics import TopicConfig
+from mqgateway.engine.lite.lifetimes import Lifetimes
+from mqgateway.engine.topics import TopicConfig
 from tests.engine.lite.worlds import World, queue
 from tests.engine.store.stores import Bench, message
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.lite.names import bucket, home, light_queue, split_name
+from mqgateway.engine.lite.names import bucket, home, light_queue, split_name
 
 
 def test_a_light_queue_names_parent_and_lite_topic() -> None:

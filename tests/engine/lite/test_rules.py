@@ -1,6 +1,6 @@
 """What attributes say about lite topics."""
 
-from engine.topics import TopicConfig
+from mqgateway.engine.topics import TopicConfig
 from tests.engine.lite.worlds import World
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.lite.subscriptions import FIRST, NotForWildcards, QuotaExceeded, Start, Subscriber
+from mqgateway.engine.lite.subscriptions import FIRST, NotForWildcards, QuotaExceeded, Start, Subscriber
 from tests.engine.lite.worlds import PARENT, World, queue
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.groups import GroupTable, SubscriptionGroupConfig
-from engine.lite.events import Events
-from engine.lite.names import light_queue
-from engine.lite.rules import Rules
-from engine.lite.subscriptions import Start, Subscriber, Subscriptions
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.topics import TopicConfig, TopicTable
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.groups import GroupTable, SubscriptionGroupConfig
+from mqgateway.engine.lite.events import Events
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.subscriptions import Start, Subscriber, Subscriptions
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.topics import TopicConfig, TopicTable
 
 PARENT = "chat"
 

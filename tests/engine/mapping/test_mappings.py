@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.errors import ConfigError
-from engine.jsonfile import load_table
-from engine.mapping.mappings import Mappings, TopicMapping
-from engine.mapping.pieces import MappingRefused, Piece
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import load_table
+from mqgateway.engine.mapping.mappings import Mappings, TopicMapping
+from mqgateway.engine.mapping.pieces import MappingRefused, Piece
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/config/topicQueueMapping.json"
 MAPPING = TopicMapping(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.mapping.pieces import MappingRefused, Piece, check, check_follows, piece_after, piece_at
+from mqgateway.engine.mapping.pieces import MappingRefused, Piece, check, check_follows, piece_after, piece_at
 
 FIRST = Piece(0, 2, "a", 0, 0, 100)
 SECOND = Piece(1, 5, "b", 1000, 0)

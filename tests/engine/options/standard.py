@@ -6,7 +6,7 @@ A default of `*` depends on the machine.
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.options import OptionSet
+from mqgateway.engine.options import OptionSet
 
 TYPES = {"int": int, "long": int, "boolean": bool, "double": float}
 

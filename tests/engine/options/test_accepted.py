@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, options_of
-from engine.options.option import BadValue, Option
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, options_of
+from mqgateway.engine.options.option import BadValue, Option
 
 CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, NamesrvOptions)
 ALL = [option for options_class in CLASSES for option in options_class.also_accepted]

@@ -1,6 +1,6 @@
 """Settings of a broker are the standard's."""
 
-from engine.options import BrokerOptions, OptionSet, Setting
+from mqgateway.engine.options import BrokerOptions, OptionSet, Setting
 from tests.engine.options.standard import differences
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.options import OptionSet, Setting, StoreOptions
-from engine.options.compaction import CompactionOptions
+from mqgateway.engine.options import OptionSet, Setting, StoreOptions
+from mqgateway.engine.options.compaction import CompactionOptions
 
 
 def test_the_defaults_are_the_standards() -> None:

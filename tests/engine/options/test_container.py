@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.options import OptionSet, Setting
-from engine.options.container import ContainerOptions
+from mqgateway.engine.options import OptionSet, Setting
+from mqgateway.engine.options.container import ContainerOptions
 
 STANDARD = {
     "rocketmqHome": "",

@@ -1,7 +1,7 @@
 """Settings of lite topics."""
 
-from engine.options import BrokerOptions, OptionSet, Setting
-from engine.options.lite import LiteOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, Setting
+from mqgateway.engine.options.lite import LiteOptions
 
 
 def test_the_defaults_are_the_standards() -> None:

@@ -1,6 +1,6 @@
 """Settings of a name server are the standard's."""
 
-from engine.options import NamesrvOptions, OptionSet, Setting
+from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from tests.engine.options.standard import differences
 
 

@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.options import BadValue, BrokerOptions, FlushDiskType, StoreOptions, TlsOptions
-from engine.options.option import INT_MAX, Option, accepted, camel_case, format_value, options_of, snake_case
+from mqgateway.engine.options import BadValue, BrokerOptions, FlushDiskType, StoreOptions, TlsOptions
+from mqgateway.engine.options.option import (
+    INT_MAX,
+    Option,
+    accepted,
+    camel_case,
+    format_value,
+    options_of,
+    snake_case,
+)
 
 
 def declared(attribute: str) -> Option:

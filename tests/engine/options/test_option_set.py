@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.options import (
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import (
     BrokerOptions,
     NamesrvOptions,
     OptionSet,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.options import BrokerOptions, OptionSet, Setting
-from engine.options.pop import PopOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, Setting
+from mqgateway.engine.options.pop import PopOptions
 
 
 @pytest.mark.parametrize(

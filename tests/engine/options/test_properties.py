@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import ConfigError
-from engine.options.properties import Setting, format_properties_text, load_properties
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options.properties import Setting, format_properties_text, load_properties
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

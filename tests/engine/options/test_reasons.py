@@ -1,6 +1,6 @@
 """Reasons are sentences, and all are given somewhere."""
 
-from engine.options import (
+from mqgateway.engine.options import (
     BrokerOptions,
     NamesrvOptions,
     RemotingOptions,

@@ -1,6 +1,6 @@
 """Settings of connections and of TLS are the standard's."""
 
-from engine.options import OptionSet, RemotingOptions, Setting, TlsMode, TlsOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, Setting, TlsMode, TlsOptions
 from tests.engine.options.standard import differences
 
 

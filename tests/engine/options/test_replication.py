@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.options import BrokerRole, OptionSet, Setting, StoreOptions
+from mqgateway.engine.options import BrokerRole, OptionSet, Setting, StoreOptions
 
 
 @pytest.mark.parametrize(

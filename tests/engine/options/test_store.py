@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.options import BrokerRole, FlushDiskType, OptionSet, Setting, StoreOptions
+from mqgateway.engine.options import BrokerRole, FlushDiskType, OptionSet, Setting, StoreOptions
 from tests.engine.options.standard import differences
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.options import OptionSet, Setting, StoreOptions
-from engine.options.timers import TimerOptions
+from mqgateway.engine.options import OptionSet, Setting, StoreOptions
+from mqgateway.engine.options.timers import TimerOptions
 
 YEAR_SECONDS = 365 * 24 * 3600
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.message import Message, StoredMessage, pack_host
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions, StoreOptions
-from engine.pop import Ack, CheckPoint, PointKey, PopLog
-from engine.store.message_store import MessageStore
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.timers import Timers
-from engine.topics import TopicConfig, TopicTable
-from engine.worker import InlineWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import Message, StoredMessage, pack_host
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions, StoreOptions
+from mqgateway.engine.pop import Ack, CheckPoint, PointKey, PopLog
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.topics import TopicConfig, TopicTable
+from mqgateway.engine.worker import InlineWorker
 
 HOST = pack_host("127.0.0.1", 10911)
 BORN = pack_host("192.168.7.9", 51000)

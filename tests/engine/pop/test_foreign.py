@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.message import StoredMessage
-from engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
 from tests.engine.store.stores import Bench, message
 
 PLACE = Place("b2", "T", 0, 5)

@@ -1,6 +1,6 @@
 """Counts of messages that are out."""
 
-from engine.pop.inflight import InFlight
+from mqgateway.engine.pop.inflight import InFlight
 
 KEY = ("t", "g", 0)
 

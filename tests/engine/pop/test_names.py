@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.pop.names import kind_of, normal_topic, real_topic, retry_topic, revive_topic
+from mqgateway.engine.pop.names import kind_of, normal_topic, real_topic, retry_topic, revive_topic
 
 
 @pytest.mark.parametrize(

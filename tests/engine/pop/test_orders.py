@@ -1,9 +1,9 @@
 """What was popped in order: when a queue is blocked, where its group goes on, the file."""
 
-from engine.lenient_json import loads
-from engine.options import BrokerOptions
-from engine.pop.orders import OrderKey, Orders
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.orders import OrderKey, Orders
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/config/consumerOrderInfo.json"
 KEY = OrderKey("orders", "gA", 0)

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.message import Message, StoredMessage
-from engine.offsets import UNKNOWN
-from engine.pop import Ack
-from engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
+from mqgateway.engine.message import Message, StoredMessage
+from mqgateway.engine.offsets import UNKNOWN
+from mqgateway.engine.pop import Ack
+from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
 from tests.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
@@ -120,7 +120,7 @@ def test_offsets_are_written_as_they_were_when_that_was_asked_for(bench: Bench) 
 def test_the_mark_does_not_stay_far_behind_when_nobody_pops(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.pop.pop_log.MARK_DISTANCE_MAX", 3)
+    monkeypatch.setattr("mqgateway.engine.pop.pop_log.MARK_DISTANCE_MAX", 3)
     bench.pop(0)
     bench.wait(1000)
     for _ in range(4):
@@ -209,7 +209,7 @@ def test_a_message_that_cannot_be_read_is_tried_again(bench: Bench, monkeypatch:
 
 
 def test_a_message_that_cannot_be_read_may_be_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.pop.records.REPUT_PAUSES", (1,))
+    monkeypatch.setattr("mqgateway.engine.pop.records.REPUT_PAUSES", (1,))
     bench = Bench(skip_when_ck_re_put_reach_max_times=True)
     bench.send(b"0")
     bench.pop(0)

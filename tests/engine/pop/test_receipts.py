@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.pop.receipts import (
+from mqgateway.engine.pop.receipts import (
     Receipt,
     message_count_info,
     message_offset_info,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.message import pack_host
-from engine.pop.records import Ack, CheckPoint, PointKey, ack_message, check_point_message
+from mqgateway.engine.message import pack_host
+from mqgateway.engine.pop.records import Ack, CheckPoint, PointKey, ack_message, check_point_message
 
 HOST = pack_host("127.0.0.1", 10911)
 KEY = PointKey("orders", "gA", 3, 5, 1_700_000_000_123, "b-1")

@@ -1,6 +1,6 @@
 """Copies in retry topics: what they look like, and in which queue they lie."""
 
-from engine.topics import TopicConfig
+from mqgateway.engine.topics import TopicConfig
 from tests.engine.pop.popping import GRACE, INVISIBLE, RETRY, Bench
 
 

@@ -1,7 +1,7 @@
 """One revive queue: what is ripe when, what was acknowledged, how far it is done with."""
 
-from engine.pop.records import Ack, CheckPoint, PointKey
-from engine.pop.revive import ReviveQueue
+from mqgateway.engine.pop.records import Ack, CheckPoint, PointKey
+from mqgateway.engine.pop.revive import ReviveQueue
 
 NOW = 1_700_000_000_000
 INVISIBLE = 60_000

@@ -9,11 +9,11 @@ import os
 import sys
 from itertools import count
 
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from engine.options import FlushDiskType
-from engine.store.message_store import MessageStore, PutStatus
-from engine.worker import InlineWorker
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, message, options
 
 TOGETHER = 8

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.compaction import Compaction
-from engine.message import StoredMessage, format_properties, tags_code
-from engine.options import StoreOptions
-from engine.store.record import decode, encode, record_size, topic_field
-from engine.store.results import GetResult
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import InlineWorker, Worker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.compaction import Compaction
+from mqgateway.engine.message import StoredMessage, format_properties, tags_code
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.record import decode, encode, record_size, topic_field
+from mqgateway.engine.store.results import GetResult
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker, Worker
 from tests.engine.store.stores import message, options
 
 QUEUE_SIZE = 460

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.message import Message, StoredMessage, pack_host
-from engine.options import StoreOptions
-from engine.store import schema
-from engine.store.message_store import Arrival, GetResult, MessageStore
-from engine.store.record import decode
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import InlineWorker, Worker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import Message, StoredMessage, pack_host
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.message_store import Arrival, GetResult, MessageStore
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker, Worker
 
 ROOT = "/store"
 HOST = pack_host("127.0.0.1", 10911)

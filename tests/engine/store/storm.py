@@ -9,13 +9,13 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from engine.clock import ManualClock
-from engine.message import StoredMessage
-from engine.options import FlushDiskType
-from engine.store import schema
-from engine.store.message_store import MessageStore, PutResult, PutStatus
-from engine.testing.crash_disk import CrashDisk, Operation, PowerCut
-from engine.worker import InlineWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk, Operation, PowerCut
+from mqgateway.engine.worker import InlineWorker
 from tests.engine.store.stores import GIB, HOST, drain, message, options
 
 T = TypeVar("T")

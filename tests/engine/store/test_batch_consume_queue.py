@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import SysFlag
-from engine.store import schema
-from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
-from engine.store.file_queue import FilePool, file_name
-from engine.store.message_store import GetStatus, PutStatus
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.message import SysFlag
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
+from mqgateway.engine.store.file_queue import FilePool, file_name
+from mqgateway.engine.store.message_store import GetStatus, PutStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.engine.store.stores import Bench, batch, message, records
 
 PER_FILE = 4

@@ -1,8 +1,8 @@
 """The checkpoint file."""
 
-from engine.store import schema
-from engine.store.checkpoint import Checkpoint
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.checkpoint import Checkpoint
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 
 def test_the_schema_reads_what_was_saved() -> None:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.disk import RealDisk
-from engine.store.cold import AHEAD, ColdRead
-from engine.store.results import Accept, GetResult, GetStatus
-from engine.testing.crash_disk import CrashDisk, CrashFile
-from engine.worker import MemoryWorker
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.store.cold import AHEAD, ColdRead
+from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk, CrashFile
+from mqgateway.engine.worker import MemoryWorker
 from tests.engine.store.stores import Bench, message, records
 
 PAGE = 512

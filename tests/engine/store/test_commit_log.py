@@ -4,10 +4,10 @@ import errno
 
 import pytest
 
-from engine.store import schema
-from engine.store.commit_log import CommitLog
-from engine.store.file_queue import FilePool, file_name
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.file_queue import FilePool, file_name
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 
 def commit_log(disk: CrashDisk) -> CommitLog:

@@ -2,11 +2,11 @@
 
 import struct
 
-from engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUnit
-from engine.store.compaction_files import CompactionFiles, Original
-from engine.store.file_queue import FilePool
-from engine.store.record import BLANK_MAGIC, decode
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUnit
+from mqgateway.engine.store.compaction_files import CompactionFiles, Original
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.record import BLANK_MAGIC, decode
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.engine.store.compacting import LOG_SIZE, QUEUE_SIZE, record
 
 LOG, CQ = "/c/log", "/c/cq"

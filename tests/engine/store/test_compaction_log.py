@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.message import tags_code
-from engine.store.compaction_log import ENTRIES_MIN, CompactionLog, compact, places
-from engine.store.file_queue import FilePool
-from engine.store.results import GetStatus
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.message import tags_code
+from mqgateway.engine.store.compaction_log import ENTRIES_MIN, CompactionLog, compact, places
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.results import GetStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.engine.store.compacting import LOG_SIZE, QUEUE_SIZE, TOPIC, Bench, Queue, compaction_options
 
 

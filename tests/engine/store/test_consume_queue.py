@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import MessageIllegal
-from engine.store import schema
-from engine.store.consume_queue import BLANK_UNIT, UNIT, ConsumeQueue, ConsumeQueues
-from engine.store.file_queue import FilePool, file_name
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.consume_queue import BLANK_UNIT, UNIT, ConsumeQueue, ConsumeQueues
+from mqgateway.engine.store.file_queue import FilePool, file_name
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PER_FILE = 10
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.errors import CorruptFile
-from engine.store.file_queue import file_name
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.engine.store.stores import Bench, drain, message
 
 SEEDS = int(os.environ.get("MQGATEWAY_CRASH_SEEDS", "25"))

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engine.options import FlushDiskType
-from engine.store.message_store import MessageStore, PutStatus
-from engine.worker import InlineWorker
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, Bench, drain, message, options
 
 EVERY = 1 if os.environ.get("MQGATEWAY_FAULTS") == "all" else 4

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.errors import CorruptFile
-from engine.store.file_queue import FilePool, FileQueue, file_name
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 
 def queue(disk: CrashDisk, limit: int = 4) -> FileQueue:

@@ -5,12 +5,12 @@ import errno
 import pytest
 from construct import Container
 
-from engine.clock import ManualClock
-from engine.options import FlushDiskType
-from engine.store import flush, schema
-from engine.store.flush import GroupCommit
-from engine.store.results import PutStatus
-from engine.worker import MemoryWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.store import flush, schema
+from mqgateway.engine.store.flush import GroupCommit
+from mqgateway.engine.store.results import PutStatus
+from mqgateway.engine.worker import MemoryWorker
 from tests.engine.store.stores import Bench, drain, message
 
 OK, LATE = PutStatus.PUT_OK, PutStatus.FLUSH_DISK_TIMEOUT

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import java_hash
-from engine.store import schema
-from engine.store.index_file import Index, KeyHashes
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.message import java_hash
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.index_file import Index, KeyHashes
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 NOW = 1_700_000_000_000
 SLOTS, ENTRIES = 7, 20

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from engine.store.file_queue import file_name
-from engine.store.results import GetStatus
+from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.results import GetStatus
 from tests.engine.store.stores import Bench, batch, drain, message, records
 
 BODIES = [b"%d " % i + b"x" * 40 for i in range(9)]

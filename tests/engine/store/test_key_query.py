@@ -1,6 +1,6 @@
 """Messages are found by key, tags and time."""
 
-from engine.store import schema
+from mqgateway.engine.store import schema
 from tests.engine.store.stores import Bench, drain, message
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.message import Message
-from engine.store.light import light_places
-from engine.store.message_store import PutStatus
+from mqgateway.engine.message import Message
+from mqgateway.engine.store.light import light_places
+from mqgateway.engine.store.message_store import PutStatus
 from tests.engine.store.stores import Bench, batch, drain, message, records
 
 ON = {"enable_lmq": True, "enable_multi_dispatch": True}

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from engine.errors import StoreUnavailable
-from engine.options import FlushDiskType
-from engine.store import schema
-from engine.store.message_store import MessageStore, PutStatus
-from engine.worker import InlineWorker
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, Bench, batch, drain, message, options, records
 
 EXAMPLES = int(os.environ.get("MQGATEWAY_EXAMPLES", "100"))

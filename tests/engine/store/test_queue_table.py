@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.disk import File
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.disk import File
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.engine.store.stores import Bench, drain, message
 
 TABLE = "/store/queuetable"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.options import BrokerRole, FlushDiskType
-from engine.store.cold import ColdRead
-from engine.store.message_store import MessageStore, PutStatus
-from engine.store.raw_log import ForeignBytes
+from mqgateway.engine.options import BrokerRole, FlushDiskType
+from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.store.raw_log import ForeignBytes
 from tests.engine.store.stores import Bench, batch, drain, message
 
 

@@ -1,9 +1,9 @@
 """Parts of the log as memory: which are kept, and when it is asked again whether they are there."""
 
-from engine.store.commit_log import CommitLog
-from engine.store.file_queue import FilePool
-from engine.store.read_windows import FRESH_SECONDS, PART_SIZE, PARTS, ReadWindows
-from engine.testing.crash_disk import CrashDisk, CrashFile
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.read_windows import FRESH_SECONDS, PART_SIZE, PARTS, ReadWindows
+from mqgateway.engine.testing.crash_disk import CrashDisk, CrashFile
 
 PLACE = ("/s", 0)
 FILE_SIZE = PART_SIZE * (PARTS + 4)

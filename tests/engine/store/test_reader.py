@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import java_hash
-from engine.store.consume_queue import UNIT
-from engine.store.results import GetResult, GetStatus
+from mqgateway.engine.message import java_hash
+from mqgateway.engine.store.consume_queue import UNIT
+from mqgateway.engine.store.results import GetResult, GetStatus
 from tests.engine.store.stores import Bench, message, records
 
 A, B = java_hash("a"), java_hash("b")

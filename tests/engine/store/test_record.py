@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import MessageIllegal
-from engine.message import Message, SysFlag, format_properties
-from engine.store import record, schema
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import Message, SysFlag, format_properties
+from mqgateway.engine.store import record, schema
 from tests.engine.store.stores import BORN, HOST, HOST_V6, message
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\x00\x01\x02"), min_size=1, max_size=8)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.errors import CorruptFile
-from engine.store.file_queue import file_name
-from engine.store.message_store import MessageStore
-from engine.worker import InlineWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, Bench, drain, message, options
 
 BODIES = [b"%d " % i + b"x" * (i % 7 * 50) for i in range(60)]

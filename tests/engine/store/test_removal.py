@@ -4,10 +4,10 @@ import errno
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.store.removal import PORTION, Removals, remove
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import MemoryWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.store.removal import PORTION, Removals, remove
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import MemoryWorker
 from tests.engine.store.stores import options
 
 RETRY = 120_000

@@ -1,6 +1,6 @@
 """Results say what was stored and found."""
 
-from engine.store.results import GetResult, GetStatus, PutResult, PutStatus
+from mqgateway.engine.store.results import GetResult, GetStatus, PutResult, PutStatus
 from tests.engine.store.stores import HOST
 
 

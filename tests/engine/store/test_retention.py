@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from engine.clock import ManualClock
-from engine.store.results import PutStatus
-from engine.worker import MemoryWorker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.store.results import PutStatus
+from mqgateway.engine.worker import MemoryWorker
 from tests.engine.store.stores import Bench, drain, message
 
 HOUR = 3_600_000

@@ -1,6 +1,6 @@
 """The formats have the sizes of the standard."""
 
-from engine.store import schema
+from mqgateway.engine.store import schema
 
 
 def test_sizes_are_the_standards() -> None:

@@ -1,6 +1,6 @@
 """Counters as the admin tools read them."""
 
-from engine.store.statistics import Statistics
+from mqgateway.engine.store.statistics import Statistics
 
 START = 1_700_000_000_000
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.store.batch_consume_queue import BatchConsumeQueue
-from engine.store.consume_queue import ConsumeQueue
-from engine.store.file_queue import FilePool
-from engine.store.unit_queue import UnitQueue
-from engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.consume_queue import ConsumeQueue
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.unit_queue import UnitQueue
+from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PER_FILE = 10
 

@@ -5,8 +5,8 @@ import zlib
 
 import pytest
 
-from engine.message import StoredMessage, SysFlag
-from engine.store.message_store import PutStatus
+from mqgateway.engine.message import StoredMessage, SysFlag
+from mqgateway.engine.store.message_store import PutStatus
 from tests.engine.store.stores import HOST, HOST_V6, Bench, batch, drain, message
 
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from engine.testing.crash_disk import SECTOR, CrashDisk, Operation, PowerCut
+from mqgateway.engine.testing.crash_disk import SECTOR, CrashDisk, Operation, PowerCut
 
 SEEDS = range(60)
 

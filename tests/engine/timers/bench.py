@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.message import TIMER_TOPIC, Message, StoredMessage, pack_host
-from engine.options import StoreOptions
-from engine.store.message_store import MessageStore, PutStatus
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.timers import Timers
-from engine.worker import InlineWorker, Worker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import TIMER_TOPIC, Message, StoredMessage, pack_host
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.worker import InlineWorker, Worker
 
 HOST = pack_host("127.0.0.1", 10911)
 ROOT = "/store"

@@ -1,7 +1,7 @@
 """The checkpoint: both parts are read back; ours is not used when the standard has written since."""
 
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.checkpoint import FILE_SIZE, Stable, TimerCheckpoint
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.checkpoint import FILE_SIZE, Stable, TimerCheckpoint
 
 PATH = "/store/config/timercheck"
 

@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
 from tests.engine.timers.bench import Bench
 
 EVERY = int(os.environ.get("TIMER_CRASHES_EVERY", "29"))

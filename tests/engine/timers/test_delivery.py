@@ -4,11 +4,11 @@ import errno
 
 import pytest
 
-from engine.message import PROPERTY_REAL_TOPIC, StoredMessage
-from engine.steps import run
-from engine.store.message_store import PutResult, PutStatus
-from engine.timers.delivery import ATTEMPTS_MAX, Delivery, NotNow
-from engine.timers.messages import put_aside
+from mqgateway.engine.message import PROPERTY_REAL_TOPIC, StoredMessage
+from mqgateway.engine.steps import run
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.timers.delivery import ATTEMPTS_MAX, Delivery, NotNow
+from mqgateway.engine.timers.messages import put_aside
 from tests.engine.timers.bench import START, Bench, message
 
 

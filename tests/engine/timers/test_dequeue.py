@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.timers.wheel import Slot
+from mqgateway.engine.timers.wheel import Slot
 from tests.engine.timers.bench import START, Bench, message
 
 

@@ -2,8 +2,8 @@
 
 import errno
 
-from engine.message import TIMER_TOPIC
-from engine.timers.timer_log import DEFAULT, DELETE, MARK, ROLL, Unit
+from mqgateway.engine.message import TIMER_TOPIC
+from mqgateway.engine.timers.timer_log import DEFAULT, DELETE, MARK, ROLL, Unit
 from tests.engine.timers.bench import START, Bench, message
 
 

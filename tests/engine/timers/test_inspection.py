@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from engine.errors import StoreError
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.inspection import survey
+from mqgateway.engine.errors import StoreError
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.inspection import survey
 from tests.engine.timers.bench import SLOTS, START, Bench
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import MessageIllegal
-from engine.message import Message, StoredMessage, SysFlag
-from engine.store.record import decode
-from engine.timers.messages import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import Message, StoredMessage, SysFlag
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.timers.messages import (
     RecallHandle,
     delete_keys,
     given_back,

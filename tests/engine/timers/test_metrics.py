@@ -1,8 +1,8 @@
 """Counts of pending timers: kept as the standard keeps them."""
 
-from engine.lenient_json import loads
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.metrics import TimerMetrics
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.metrics import TimerMetrics
 
 PATH = "/store/config/timermetrics"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.store.message_store import PutStatus
-from engine.timers.timer_log import DEFAULT, Unit
-from engine.timers.wheel import Slot
+from mqgateway.engine.store.message_store import PutStatus
+from mqgateway.engine.timers.timer_log import DEFAULT, Unit
+from mqgateway.engine.timers.wheel import Slot
 from tests.engine.timers.bench import START, Bench, message
 
 

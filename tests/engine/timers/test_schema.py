@@ -1,8 +1,8 @@
 """The formats as written down agree with the bytes that are written."""
 
-from engine.timers import checkpoint, schema, timer_log, wheel
-from engine.timers.timer_log import TimerLog, Unit
-from engine.timers.wheel import Slot
+from mqgateway.engine.timers import checkpoint, schema, timer_log, wheel
+from mqgateway.engine.timers.timer_log import TimerLog, Unit
+from mqgateway.engine.timers.wheel import Slot
 from tests.engine.timers.bench import SLOTS, START, Bench
 
 

@@ -2,8 +2,8 @@
 
 import errno
 
-from engine.timers.checkpoint import Stable
-from engine.worker import MemoryWorker
+from mqgateway.engine.timers.checkpoint import Stable
+from mqgateway.engine.worker import MemoryWorker
 from tests.engine.timers.bench import START, Bench
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.options import BrokerRole
-from engine.timers.timers import Timers
+from mqgateway.engine.options import BrokerRole
+from mqgateway.engine.timers.timers import Timers
 from tests.engine.timers.bench import SLOTS, Bench
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.steps import run
-from engine.store.message_store import PutResult, PutStatus
-from engine.timers.checkpoint import Told
-from engine.timers.timers import Timers
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.steps import run
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.timers.checkpoint import Told
+from mqgateway.engine.timers.timers import Timers
 from tests.engine.timers.bench import SLOTS, START, Bench
 
 DAY = 86_400_000

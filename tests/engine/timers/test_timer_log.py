@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.timer_log import MAGIC_BLANK, TAIL, UNIT_SIZE, TimerLog, Unit
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.timer_log import MAGIC_BLANK, TAIL, UNIT_SIZE, TimerLog, Unit
 
 FILE_SIZE = 4096
 FIT = (FILE_SIZE - TAIL.size) // UNIT_SIZE

@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from engine.store.message_store import PutStatus
-from engine.timers.messages import NEVER_WAITED
+from mqgateway.engine.store.message_store import PutStatus
+from mqgateway.engine.timers.messages import NEVER_WAITED
 from tests.engine.timers.bench import START, Bench, message
 
 DAY = 86_400_000

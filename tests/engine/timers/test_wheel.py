@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import CorruptFile
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.wheel import Slot, Wheel
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.wheel import Slot, Wheel
 
 START = 1_700_000_000_000
 

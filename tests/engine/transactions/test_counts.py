@@ -2,9 +2,9 @@
 
 import json
 
-from engine.clock import ManualClock
-from engine.testing.crash_disk import CrashDisk
-from engine.transactions.counts import TransactionCounts
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.transactions.counts import TransactionCounts
 
 PATH = "/config/transactionMetrics"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine.message import Message
-from engine.steps import run
-from engine.store.message_store import PutResult, PutStatus
-from engine.transactions.escape import TransactionEscape
-from engine.transactions.open import GROUP
+from mqgateway.engine.message import Message
+from mqgateway.engine.steps import run
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.transactions.escape import TransactionEscape
+from mqgateway.engine.transactions.open import GROUP
 from tests.engine.transactions.transactions import INTERVAL, Bench
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.errors import MessageIllegal
-from engine.message import Message, StoredMessage, pack_host
-from engine.store.message_store import PutResult, PutStatus
-from engine.store.record import decode
-from engine.transactions.half import (
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import Message, StoredMessage, pack_host
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.transactions.half import (
     Due,
     HalfMessage,
     as_committed,

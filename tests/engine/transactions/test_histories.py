@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.transactions import CheckBack
+from mqgateway.engine.transactions import CheckBack
 from tests.engine.transactions.transactions import INTERVAL, Bench, question_of
 
 HISTORIES = int(os.environ.get("MQGATEWAY_HISTORIES", "40"))

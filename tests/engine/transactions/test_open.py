@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
-from engine.jsonfile import load_table
-from engine.options import FlushDiskType
-from engine.transactions import open as open_transactions
+from mqgateway.engine.jsonfile import load_table
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.transactions import open as open_transactions
 from tests.engine.transactions.transactions import INTERVAL, Bench, question_of
 
 HOUR = 3_600_000

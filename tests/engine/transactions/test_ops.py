@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import StoredMessage
-from engine.transactions.ops import first_body, listed, op_message, size_of
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.transactions.ops import first_body, listed, op_message, size_of
 
 OFFSETS = st.lists(st.integers(0, (1 << 62) - 1), min_size=1, max_size=30)
 

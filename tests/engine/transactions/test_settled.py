@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.transactions.settled import Recent, Settled
+from mqgateway.engine.transactions.settled import Recent, Settled
 
 
 @given(st.permutations(range(12)), st.integers(1, 12))

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.message import (
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import (
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
@@ -12,14 +12,20 @@ from engine.message import (
     UniqueKeys,
     pack_host,
 )
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions, StoreOptions
-from engine.store.message_store import MessageStore, PutStatus
-from engine.store.record import decode
-from engine.testing.crash_disk import CrashDisk
-from engine.topics import TopicTable
-from engine.transactions import CheckBack, HalfMessage, TransactionCounts, TransactionLog, as_committed
-from engine.worker import InlineWorker
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.topics import TopicTable
+from mqgateway.engine.transactions import (
+    CheckBack,
+    HalfMessage,
+    TransactionCounts,
+    TransactionLog,
+    as_committed,
+)
+from mqgateway.engine.worker import InlineWorker
 
 HOST = pack_host("127.0.0.1", 10911)
 BORN = pack_host("192.168.7.9", 51000)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.clock import ManualClock
-from engine.disk import Disk
-from engine.options import StoreOptions
-from engine.upkeep.check import CheckReport, check_store
-from engine.upkeep.findings import Finding
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.upkeep.check import CheckReport, check_store
+from mqgateway.engine.upkeep.findings import Finding
 from tests.engine.store.stores import ROOT, Bench, batch, message, options
 
 LOG = f"{ROOT}/commitlog"

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from engine.errors import StoreUnavailable
-from engine.store import schema
-from engine.store.record import decode
-from engine.upkeep.check import check_store
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.store import schema
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.upkeep.check import check_store
 from tests.engine.store.stores import ROOT, message, options
 from tests.engine.upkeep.damage import (
     CONFIG,

@@ -1,9 +1,9 @@
 """Consume queue ext: units that point there are right when what they point at is."""
 
-from engine.disk import Disk
-from engine.message import tags_code
-from engine.store import schema
-from engine.upkeep.ext_check import HEAD
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.message import tags_code
+from mqgateway.engine.store import schema
+from mqgateway.engine.upkeep.ext_check import HEAD
 from tests.engine.store.stores import ROOT
 from tests.engine.upkeep.damage import QUEUE, change, filled, findings, put_file, the_finding
 

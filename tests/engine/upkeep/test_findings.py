@@ -1,6 +1,6 @@
 """Findings are kept up to a limit for each part, and counted beyond it."""
 
-from engine.upkeep.findings import Findings, Part, Severity
+from mqgateway.engine.upkeep.findings import Findings, Part, Severity
 
 
 def test_errors_and_notes_are_kept_apart() -> None:

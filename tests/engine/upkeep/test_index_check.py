@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.disk import Disk
-from engine.store.index_file import ENTRY, ENTRY_SIZE, KeyHashes
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, KeyHashes
 from tests.engine.store.stores import ROOT, Bench, message, options
 from tests.engine.upkeep.damage import change, check, filled, findings, the_finding
 

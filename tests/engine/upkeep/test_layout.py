@@ -2,12 +2,12 @@
 
 import pytest
 
-from engine.disk import Disk
-from engine.errors import StoreUnavailable
-from engine.store.file_queue import FilePool, FileQueue
-from engine.testing.crash_disk import CrashDisk
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import Layout, find_files, hold, place, read
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import Layout, find_files, hold, place, read
 from tests.engine.store.stores import ROOT, options
 from tests.engine.upkeep.damage import filled, put_file
 

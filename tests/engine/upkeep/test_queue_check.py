@@ -1,12 +1,12 @@
 """Which unit a record should have: delays, batches as one record, light queues, queues of both kinds."""
 
-from engine.disk import Disk
-from engine.store.batch_consume_queue import BATCH_UNIT_SIZE
-from engine.store.consume_queue import UNIT, UNIT_SIZE
-from engine.store.file_queue import FilePool, FileQueue
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import find_files
-from engine.upkeep.queue_check import last_number, place_at
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
+from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import find_files
+from mqgateway.engine.upkeep.queue_check import last_number, place_at
 from tests.engine.store.stores import ROOT, Bench, batch, message, options
 from tests.engine.upkeep.damage import QUEUE, change, check, fill, filled, findings, flip, the_finding
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.disk import File, RealDisk
-from engine.errors import StoreUnavailable
-from engine.upkeep.check import check_store
-from engine.upkeep.rebuild import ASIDE, REPLACED, RebuildReport, rebuild_store
+from mqgateway.engine.disk import File, RealDisk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.upkeep.check import check_store
+from mqgateway.engine.upkeep.rebuild import ASIDE, REPLACED, RebuildReport, rebuild_store
 from tests.engine.store.stores import Bench, batch, drain, message, options
 from tests.engine.upkeep.damage import change
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.disk import Disk
-from engine.errors import StoreUnavailable
-from engine.upkeep.stats import StoreStats, count_store
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.upkeep.stats import StoreStats, count_store
 from tests.engine.store.stores import ROOT, Bench, batch, drain, message, options
 from tests.engine.upkeep.damage import LOG, fill, filled
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.store import schema
+from mqgateway.engine.store import schema
 from tests.engine.store.stores import ROOT
 from tests.engine.upkeep.damage import CONFIG, change, check, filled, findings, put_file, the_finding
 

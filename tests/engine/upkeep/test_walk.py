@@ -5,13 +5,13 @@ from zlib import crc32
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.disk import Disk
-from engine.message import PROPERTY_CRC32, format_properties, parse_properties
-from engine.store.file_queue import FilePool
-from engine.store.record import blank, decode, encode, record_size, sys_flag_for, topic_field
-from engine.upkeep.findings import Findings, Part
-from engine.upkeep.layout import find_files
-from engine.upkeep.walk import Walk, fields_of, keys_of
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.message import PROPERTY_CRC32, format_properties, parse_properties
+from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.record import blank, decode, encode, record_size, sys_flag_for, topic_field
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import find_files
+from mqgateway.engine.upkeep.walk import Walk, fields_of, keys_of
 from tests.engine.store.stores import BORN, HOST, HOST_V6, message
 from tests.engine.upkeep.damage import LOG, change, filled
 

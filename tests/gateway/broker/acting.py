@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.options import BrokerRole
-from gateway.codec.codes import RequestCode
+from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.broker.group import Group, Member
 from tests.gateway.broker.helpers import send_header
 

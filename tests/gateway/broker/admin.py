@@ -6,12 +6,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from engine.lenient_json import loads
-from gateway.broker.requests import REQUESTS
-from gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import Header
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.broker.requests import REQUESTS
+from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
 from tests.gateway.broker.helpers import Answer, FakePeer, MemoryBroker, subscription
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from engine.clock import ManualClock
-from engine.mapping.mappings import TopicMapping
-from engine.mapping.pieces import Piece
-from gateway.broker.requests import REQUESTS
-from gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand, decode_command, encode_command
-from gateway.remoting.exchange import PeerGone
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.mapping.mappings import TopicMapping
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.broker.requests import REQUESTS
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.gateway.broker.helpers import Answer, FakePeer, MemoryBroker
 from tests.topics import topic_header
 

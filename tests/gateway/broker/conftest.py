@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
-from engine.timers.timers import Timers
+from mqgateway.engine.timers.timers import Timers
 
 
 @pytest.fixture
 def short_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour of slots for timers, where a broker has two weeks of them: disks are in memory here."""
-    monkeypatch.setattr("gateway.broker.parts.Timers", partial(Timers, slots=3600))
+    monkeypatch.setattr("mqgateway.gateway.broker.parts.Timers", partial(Timers, slots=3600))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.lenient_json import loads
-from engine.options import (
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.options import (
     BrokerOptions,
     BrokerRole,
     NamesrvOptions,
@@ -13,18 +13,18 @@ from engine.options import (
     StoreOptions,
     TlsOptions,
 )
-from engine.store.record import decode
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import InlineWorker
-from gateway.broker.service import BrokerService
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.codec.fields import Header
-from gateway.codec.headers import (
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import (
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from gateway.namesrv.service import NameServerService
+from mqgateway.gateway.namesrv.service import NameServerService
 from tests.gateway.broker.helpers import pull_header, send_header
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net, Talker

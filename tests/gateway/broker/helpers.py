@@ -12,47 +12,47 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
-from engine.assignment import RequestModes
-from engine.broadcasts import BroadcastOffsets
-from engine.clock import ManualClock
-from engine.cold_reads import ColdReads
-from engine.configuration import Configuration
-from engine.delays import DelayLevels, DelaySchedule
-from engine.disk import Disk
-from engine.filters import ConsumerFilters, compile_subscription
-from engine.groups import GroupTable
-from engine.laggards import Laggards
-from engine.mapping.mappings import Mappings
-from engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
-from engine.offsets import ConsumerOffsets
-from engine.options import BrokerOptions, OptionSet, StoreOptions
-from engine.store.message_store import Arrival, MessageStore
-from engine.store.record import decode
-from engine.testing.crash_disk import CrashDisk
-from engine.timers.timers import Timers
-from engine.topics import TopicConfig, TopicTable
-from engine.transactions import TransactionCounts, TransactionLog
-from engine.worker import InlineWorker, Worker
-from gateway.broker import locks, offsets, pull, query, send, send_back, transactions
-from gateway.broker.broker import PERM_WRITE, Broker
-from gateway.broker.clients import Client, ClientTable
-from gateway.broker.durable import Durability
-from gateway.broker.flow_control import FlowControl
-from gateway.broker.lites import Lites
-from gateway.broker.locks import QueueLocks
-from gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
-from gateway.broker.neighbours import Neighbours
-from gateway.broker.pops import Pops
-from gateway.broker.stats import BrokerStats
-from gateway.broker.topic_queues import TopicQueues
-from gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from gateway.codec.codes import CURRENT_VERSION, RequestCode
-from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
-from gateway.codec.fields import Header
-from gateway.codec.headers import PullMessageRequestHeader
-from gateway.codec.headers.send import SendMessageRequestHeaderV2
-from gateway.remoting.call import Peer, Reply
-from gateway.remoting.dispatch import Dispatcher, RequestFunction, encode_reply
+from mqgateway.engine.assignment import RequestModes
+from mqgateway.engine.broadcasts import BroadcastOffsets
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.cold_reads import ColdReads
+from mqgateway.engine.configuration import Configuration
+from mqgateway.engine.delays import DelayLevels, DelaySchedule
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.filters import ConsumerFilters, compile_subscription
+from mqgateway.engine.groups import GroupTable
+from mqgateway.engine.laggards import Laggards
+from mqgateway.engine.mapping.mappings import Mappings
+from mqgateway.engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
+from mqgateway.engine.offsets import ConsumerOffsets
+from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
+from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.topics import TopicConfig, TopicTable
+from mqgateway.engine.transactions import TransactionCounts, TransactionLog
+from mqgateway.engine.worker import InlineWorker, Worker
+from mqgateway.gateway.broker import locks, offsets, pull, query, send, send_back, transactions
+from mqgateway.gateway.broker.broker import PERM_WRITE, Broker
+from mqgateway.gateway.broker.clients import Client, ClientTable
+from mqgateway.gateway.broker.durable import Durability
+from mqgateway.gateway.broker.flow_control import FlowControl
+from mqgateway.gateway.broker.lites import Lites
+from mqgateway.gateway.broker.locks import QueueLocks
+from mqgateway.gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
+from mqgateway.gateway.broker.neighbours import Neighbours
+from mqgateway.gateway.broker.pops import Pops
+from mqgateway.gateway.broker.stats import BrokerStats
+from mqgateway.gateway.broker.topic_queues import TopicQueues
+from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.gateway.codec.headers.send import SendMessageRequestHeaderV2
+from mqgateway.gateway.remoting.call import Peer, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestFunction, encode_reply
 
 REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE: send.send_message,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.groups import SubscriptionGroupConfig
-from engine.lite.names import light_queue
-from engine.message import StoredMessage
-from gateway.broker import admin_groups, admin_lite, admin_topics, lite_subscriptions, pop_lite
-from gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody, OffsetOption
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.message import StoredMessage
+from mqgateway.gateway.broker import admin_groups, admin_lite, admin_topics, lite_subscriptions, pop_lite
+from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody, OffsetOption
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     PopLiteMessageRequestHeader,

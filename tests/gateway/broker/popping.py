@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from engine.message import StoredMessage
-from gateway.broker import pop, pop_acks, pop_questions
-from gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.engine.message import StoredMessage
+from mqgateway.gateway.broker import pop, pop_acks, pop_questions
+from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     NotificationRequestHeader,

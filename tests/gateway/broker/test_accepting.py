@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.broker.admin import AdminBroker
 from tests.gateway.broker.helpers import send_header
 

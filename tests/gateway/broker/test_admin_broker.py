@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.lenient_json import loads
-from gateway.broker.admin_broker import human_bytes
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import ViewBrokerStatsDataRequestHeader
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.broker.admin_broker import human_bytes
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import ViewBrokerStatsDataRequestHeader
 from tests.gateway.broker.admin import AdminBroker
 from tests.gateway.broker.helpers import FakePeer
 

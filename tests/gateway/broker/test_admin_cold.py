@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from tests.gateway.broker.admin import AdminBroker
 
 SET, REMOVE, SHOW, MODE = (

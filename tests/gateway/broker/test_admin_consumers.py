@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gateway.codec.bodies import GetConsumerStatusBody, MessageQueue
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.bodies import GetConsumerStatusBody, MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
     GetConsumerConnectionListRequestHeader,
     GetConsumerRunningInfoRequestHeader,
@@ -16,7 +16,7 @@ from gateway.codec.headers import (
     QuerySubscriptionByConsumerRequestHeader,
     QueryTopicsByConsumerRequestHeader,
 )
-from gateway.remoting.exchange import PeerGone, RequestTimedOut
+from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
 from tests.gateway.broker.admin import AdminBroker, AnsweringPeer, consumer, keyed, queue
 from tests.gateway.broker.helpers import FakePeer
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateway.codec.bodies import SubscriptionGroupList
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.bodies import SubscriptionGroupList
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
     DeleteSubscriptionGroupRequestHeader,
     GetSubscriptionGroupConfigRequestHeader,
     UpdateGroupForbiddenRequestHeader,

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     GetLiteClientInfoRequestHeader,
     GetLiteGroupInfoRequestHeader,
     GetLiteTopicInfoRequestHeader,
     GetParentTopicInfoRequestHeader,
     TriggerLiteDispatchRequestHeader,
 )
-from gateway.codec.lenient_json import loads
+from mqgateway.gateway.codec.lenient_json import loads
 from tests.gateway.broker.helpers import Answer
 from tests.gateway.broker.liting import LiteBroker, queue
 

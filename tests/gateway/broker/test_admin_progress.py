@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from engine.lenient_json import loads
-from gateway.codec.codes import LanguageCode, RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand, decode_command, encode_command
-from gateway.codec.headers import (
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.headers import (
     GetConsumeStatsInBrokerHeader,
     GetConsumeStatsRequestHeader,
     QueryCorrectionOffsetHeader,

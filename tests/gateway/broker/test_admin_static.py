@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from engine.mapping.mappings import TopicMapping
-from engine.mapping.pieces import Piece
-from gateway.codec.bodies import ConsumeStats, TopicConfigAndMappingSerializeWrapper
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.engine.mapping.mappings import TopicMapping
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.codec.bodies import ConsumeStats, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     DeleteTopicRequestHeader,
     GetConsumeStatsRequestHeader,
     GetTopicConfigRequestHeader,

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
-from engine.lenient_json import dumps, loads
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import GetAllSubscriptionGroupRequestHeader, GetAllTopicConfigRequestHeader
+from mqgateway.engine.lenient_json import dumps, loads
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
+    GetAllSubscriptionGroupRequestHeader,
+    GetAllTopicConfigRequestHeader,
+)
 from tests.gateway.broker.admin import AdminBroker
 
 TOPICS = RequestCode.GET_ALL_TOPIC_CONFIG

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.broker.admin_topics import update_topic
-from gateway.codec.bodies import CreateTopicListRequestBody
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import (
+from mqgateway.gateway.broker.admin_topics import update_topic
+from mqgateway.gateway.codec.bodies import CreateTopicListRequestBody
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
     GetTopicConfigRequestHeader,
@@ -17,7 +17,7 @@ from gateway.codec.headers import (
     QueryConsumeTimeSpanRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
-from gateway.remoting.call import Call
+from mqgateway.gateway.remoting.call import Call
 from tests.gateway.broker.admin import AdminBroker, keyed, queue
 from tests.gateway.broker.helpers import FakePeer
 from tests.topics import topic_header

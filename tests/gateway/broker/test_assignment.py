@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from engine.options import RequestMode
-from gateway.codec.bodies import SetMessageRequestModeRequestBody
-from gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.engine.options import RequestMode
+from mqgateway.gateway.codec.bodies import SetMessageRequestModeRequestBody
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from tests.gateway.broker.admin import AdminBroker
 from tests.gateway.broker.helpers import FakePeer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.broker.beginnings import PROXY_FOR_BROADCAST, begins_fresh
-from gateway.codec.codes import ResponseCode
+from mqgateway.gateway.broker.beginnings import PROXY_FOR_BROADCAST, begins_fresh
+from mqgateway.gateway.codec.codes import ResponseCode
 from tests.gateway.broker.helpers import CONSUMER, Answer, FakePeer, MemoryBroker
 
 FOUND, NOT_FOUND, MOVED = 0, int(ResponseCode.PULL_NOT_FOUND), int(ResponseCode.PULL_OFFSET_MOVED)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.clock import ManualClock
-from engine.options import BrokerOptions
-from gateway.broker.clients import BROADCASTING, Client, ClientTable, TooManyClients
-from gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from gateway.codec.codes import CURRENT_VERSION
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.clients import BROADCASTING, Client, ClientTable, TooManyClients
+from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from tests.gateway.broker.helpers import FakePeer
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.store.message_store import GetResult, GetStatus
-from gateway.broker.cold_pulls import HOLD_MILLIS, count_cold
-from gateway.codec.codes import ResponseCode
+from mqgateway.engine.store.message_store import GetResult, GetStatus
+from mqgateway.gateway.broker.cold_pulls import HOLD_MILLIS, count_cold
+from mqgateway.gateway.codec.codes import ResponseCode
 from tests.gateway.broker.helpers import MemoryBroker
 
 BUSY = (ResponseCode.SYSTEM_BUSY, "This consumer group is reading cold data. It has been flow control")

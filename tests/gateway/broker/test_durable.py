@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.options import FlushDiskType
-from engine.worker import MemoryWorker
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.worker import MemoryWorker
 from tests.gateway.broker.helpers import MemoryBroker, batch_body
 
 

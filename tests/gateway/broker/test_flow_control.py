@@ -6,11 +6,11 @@ import logging
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.options import BrokerOptions
-from gateway.broker.flow_control import OVERLOAD, REPORT_MILLIS, FlowControl
-from gateway.broker.stats import FLOW_CONTROL_NUMS, BrokerStats
-from gateway.codec.codes import ResponseCode
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.flow_control import OVERLOAD, REPORT_MILLIS, FlowControl
+from mqgateway.gateway.broker.stats import FLOW_CONTROL_NUMS, BrokerStats
+from mqgateway.gateway.codec.codes import ResponseCode
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from twisted.internet.error import CannotListenError
 
-from engine.options import BrokerRole, FlushDiskType
-from gateway.codec.codes import RequestCode
+from mqgateway.engine.options import BrokerRole, FlushDiskType
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.broker.group import Group, Member
 from tests.gateway.broker.helpers import send_header
 

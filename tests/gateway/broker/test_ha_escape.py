@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
-from engine.clock import ManualClock
-from engine.message import Message, pack_host
-from engine.options import BrokerOptions
-from gateway.broker.ha_escape import FRESH_SECONDS, ROUTES_MAX, EscapeSender
-from gateway.codec.bodies import BrokerData, QueueData, TopicRouteData
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.exchange import PeerGone
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.ha_escape import FRESH_SECONDS, ROUTES_MAX, EscapeSender
+from mqgateway.gateway.codec.bodies import BrokerData, QueueData, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone
 
 OPTIONS = BrokerOptions(broker_name="b1", broker_id=1, broker_cluster_name="c")
 HOST = pack_host("10.0.0.1", 10911)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
-from engine.message import StoredMessage
-from engine.options import BrokerOptions
-from engine.pop.foreign import Found, Missing, Place
-from gateway.broker.ha_foreign import ForeignReader
-from gateway.codec.bodies import BrokerData, TopicRouteData
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.exchange import PeerGone
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.foreign import Found, Missing, Place
+from mqgateway.gateway.broker.ha_foreign import ForeignReader
+from mqgateway.gateway.codec.bodies import BrokerData, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.engine.store.stores import Bench, message
 
 PLACE = Place("b2", "orders", 0, 0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.lenient_json import loads
-from gateway.codec.bodies import KVTable
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import PopMessageRequestHeader
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import PopMessageRequestHeader
 from tests.gateway.broker.acting import ASYNC, GONE, SLAVE, Scene
 from tests.gateway.broker.group import Group, Member
 from tests.gateway.broker.helpers import send_header

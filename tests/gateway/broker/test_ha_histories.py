@@ -12,8 +12,8 @@ from collections import Counter
 
 import pytest
 
-from engine.message import StoredMessage
-from engine.store.record import decode
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.store.record import decode
 from tests.gateway.broker.acting import ASYNC, Scene
 from tests.gateway.broker.group import Member
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.ha.frames import Transfer, TransferCutter, encode_report
+from mqgateway.engine.ha.frames import Transfer, TransferCutter, encode_report
 from tests.gateway.broker.group import Group, Member
 
 
@@ -110,7 +110,7 @@ def test_what_is_not_in_memory_is_brought_first(
     def reading(self: Any, offset: int, size: int) -> bytes:
         if not cold:
             cold.append(offset)
-            from engine.store.message_store import ColdRead
+            from mqgateway.engine.store.message_store import ColdRead
 
             raise ColdRead(offset, [(self._log.files.file(0), offset, size)])
         return read(self, offset, size)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     ExchangeHAInfoRequestHeader,
     NotifyMinBrokerIdChangeRequestHeader,
     ResetMasterFlushOffsetHeader,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.broker import ha_services
-from gateway.broker.slave_store import SlaveStore
+from mqgateway.gateway.broker import ha_services
+from mqgateway.gateway.broker.slave_store import SlaveStore
 from tests.gateway.broker.acting import Scene
 from tests.gateway.broker.group import Group
 

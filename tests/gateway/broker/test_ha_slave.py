@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from twisted.internet.protocol import Factory
 
-from engine.ha.frames import encode_header
-from engine.options import FlushDiskType
+from mqgateway.engine.ha.frames import encode_header
+from mqgateway.engine.options import FlushDiskType
 from tests.gateway.broker.group import Group, Member
 
 PORT = 30_000

@@ -1,7 +1,7 @@
 """907 GET_BROKER_HA_STATUS."""
 
-from gateway.broker.ha_status import ha_status
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.broker.ha_status import ha_status
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.broker.helpers import MemoryBroker
 
 

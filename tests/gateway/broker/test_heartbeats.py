@@ -2,16 +2,16 @@
 
 import pytest
 
-from gateway.broker.locks import ORPHAN_LIFE_MILLIS
-from gateway.codec.bodies import (
+from mqgateway.gateway.broker.locks import ORPHAN_LIFE_MILLIS
+from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     ConsumerData,
     HeartbeatData,
     MessageQueue,
     SubscriptionData,
 )
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from tests.gateway.broker.admin import AdminBroker, consumer
 from tests.gateway.broker.helpers import FakePeer, subscription
 

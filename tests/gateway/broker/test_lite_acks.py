@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.message import StoredMessage
+from mqgateway.engine.message import StoredMessage
 from tests.gateway.broker.helpers import Answer
 from tests.gateway.broker.liting import LiteBroker, queue
 

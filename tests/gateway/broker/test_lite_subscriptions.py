@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.codec.bodies.lite import LiteSubscriptionCtlRequestBody
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.bodies.lite import LiteSubscriptionCtlRequestBody
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.broker.helpers import FakePeer
 from tests.gateway.broker.liting import LiteBroker, queue
 

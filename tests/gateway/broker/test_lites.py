@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from engine.pop import OrderKey
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import DeleteSubscriptionGroupRequestHeader, DeleteTopicRequestHeader
+from mqgateway.engine.pop import OrderKey
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import DeleteSubscriptionGroupRequestHeader, DeleteTopicRequestHeader
 from tests.gateway.broker.liting import LiteBroker, queue
 
 

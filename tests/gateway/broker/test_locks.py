@@ -2,17 +2,17 @@
 
 import pytest
 
-from engine.options import BrokerOptions
-from gateway.broker.locks import LOCK_LIFE_MILLIS, ORPHAN_LIFE_MILLIS, QueueLocks
-from gateway.codec.bodies.assignment import (
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.locks import LOCK_LIFE_MILLIS, ORPHAN_LIFE_MILLIS, QueueLocks
+from mqgateway.gateway.codec.bodies.assignment import (
     LockBatchRequestBody,
     LockBatchResponseBody,
     UnlockBatchRequestBody,
 )
-from gateway.codec.bodies.body import Body
-from gateway.codec.bodies.message_queue import MessageQueue
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
 from tests.gateway.broker.helpers import MemoryBroker
 
 NOW = 1_000_000

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.clock import ManualClock
-from engine.filters import compile_expression
-from engine.options import BrokerOptions
-from engine.store.message_store import Arrival
-from gateway.broker.longpoll import (
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.filters import compile_expression
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.store.message_store import Arrival
+from mqgateway.gateway.broker.longpoll import (
     CHECK_INTERVAL_MILLIS,
     HeldPull,
     PullHolds,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from engine.clock import ManualClock
-from engine.options import BrokerOptions
-from gateway.broker.neighbours import Neighbours
-from gateway.codec.bodies import BrokerData, ClusterInfo
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.call import RequestError
-from gateway.remoting.exchange import PeerGone
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.neighbours import Neighbours
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.remoting.exchange import PeerGone
 
 QUESTION = RequestCode.GET_MAX_OFFSET
 TABLE = ClusterInfo(

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from engine import lenient_json
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.engine import lenient_json
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     CloneGroupOffsetRequestHeader,
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,

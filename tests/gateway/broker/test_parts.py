@@ -3,13 +3,13 @@
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
-from engine.clock import ManualClock
-from engine.message import pack_host
-from engine.options import BrokerOptions, OptionSet, StoreOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import InlineWorker
-from gateway.broker.broker import Broker
-from gateway.broker.parts import build_broker
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import pack_host
+from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.parts import build_broker
 
 
 def build(disk: CrashDisk, **options: str) -> Broker:

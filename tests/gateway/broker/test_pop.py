@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.store.cold import ColdRead
-from engine.topics import TopicConfig
-from gateway.codec.codes import ResponseCode
+from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.codec.codes import ResponseCode
 from tests.gateway.broker.helpers import FakePeer, plain_message
 from tests.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
 

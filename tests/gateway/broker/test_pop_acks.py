@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.options import FlushDiskType
-from gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
-from gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from tests.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, Popped
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"

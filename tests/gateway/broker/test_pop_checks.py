@@ -3,10 +3,10 @@
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from gateway.broker.pop_checks import time_left, wait, wanted_by
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.pop_checks import time_left, wait, wanted_by
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 from tests.gateway.broker.popping import PopBroker
 
 NOW = 1_700_000_000_000

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from engine.store.message_store import Arrival
-from gateway.broker.longpoll import Wanted
-from gateway.broker.pop_holds import ANY_QUEUE, HeldPop, PopHolds
+from mqgateway.engine.store.message_store import Arrival
+from mqgateway.gateway.broker.longpoll import Wanted
+from mqgateway.gateway.broker.pop_holds import ANY_QUEUE, HeldPop, PopHolds
 from tests.gateway.broker.helpers import FakePeer
 
 

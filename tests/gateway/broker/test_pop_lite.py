@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.broker import FAQ
+from mqgateway.gateway.broker.broker import FAQ
 from tests.gateway.broker.liting import LiteBroker, queue
 
 

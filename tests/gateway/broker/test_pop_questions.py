@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
     NotificationRequestHeader,
     PeekMessageRequestHeader,
     PollingInfoRequestHeader,

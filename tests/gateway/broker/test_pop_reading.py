@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.broker.pop_reading import places
-from gateway.codec.headers import PopMessageRequestHeader
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.broker.pop_reading import places
+from mqgateway.gateway.codec.headers import PopMessageRequestHeader
 from tests.gateway.broker.popping import PopBroker
 
 RETRY = "%RETRY%G_T"

@@ -1,6 +1,6 @@
 """The parts of POP together: where groups go on, resets, what outlives a restart."""
 
-from engine.offsets import UNKNOWN
+from mqgateway.engine.offsets import UNKNOWN
 from tests.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
 
 

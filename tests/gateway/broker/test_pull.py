@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from engine.message import java_hash
-from engine.store.message_store import ColdRead, GetResult, GetStatus
-from gateway.broker.broker import FAQ
-from gateway.codec.codes import RequestCode
+from mqgateway.engine.message import java_hash
+from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
+from mqgateway.gateway.broker.broker import FAQ
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.broker.helpers import (
     Answer,
     FakePeer,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from engine.message import java_hash
-from gateway.codec.bodies.consuming import QueryConsumeQueueResponseBody
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import BoundaryType
-from gateway.codec.headers import (
+from mqgateway.engine.message import java_hash
+from mqgateway.gateway.codec.bodies.consuming import QueryConsumeQueueResponseBody
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import BoundaryType
+from mqgateway.gateway.codec.headers import (
     GetEarliestMsgStoretimeRequestHeader,
     GetMaxOffsetRequestHeader,
     GetMinOffsetRequestHeader,

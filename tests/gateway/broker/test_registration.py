@@ -11,20 +11,20 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from engine.clock import ManualClock
-from engine.data_version import DataVersion
-from engine.mapping.mappings import Mappings, TopicMapping
-from engine.mapping.pieces import Piece
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.topics import TopicConfig, TopicTable
-from gateway.broker.registration import RETRY_SECONDS, Registration, once_known
-from gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
-from gateway.codec.codes import CURRENT_VERSION, RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import QueryDataVersionResponseHeader
-from gateway.remoting.call import Reply
-from gateway.remoting.exchange import PeerGone
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.mapping.mappings import Mappings, TopicMapping
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.topics import TopicConfig, TopicTable
+from mqgateway.gateway.broker.registration import RETRY_SECONDS, Registration, once_known
+from mqgateway.gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
+from mqgateway.gateway.remoting.call import Reply
+from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.gateway.broker.helpers import MemoryBroker
 
 ONE, TWO = "ns1:9876", "ns2:9876"
@@ -309,7 +309,7 @@ class TestAway:
         assert set(world.one().topics) == {"B"}
 
     def test_going_and_coming_back_is_one_log_line_each(self, caplog: pytest.LogCaptureFixture) -> None:
-        caplog.set_level(logging.INFO, "gateway.broker.registration")
+        caplog.set_level(logging.INFO, "mqgateway.gateway.broker.registration")
         world = World()
         world.registration.start()
         for _ in range(3):

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.message import parse_properties
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
-from gateway.remoting.exchange import RequestTimedOut
+from mqgateway.engine.message import parse_properties
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
+from mqgateway.gateway.remoting.exchange import RequestTimedOut
 from tests.gateway.broker.admin import AdminBroker, AnsweringPeer
 from tests.gateway.broker.helpers import Answer, FakePeer, send_header
 

@@ -1,5 +1,5 @@
-from gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
+from mqgateway.gateway.codec.codes import RequestCode
 
 
 def test_what_may_wait_is_served_on_the_main_port() -> None:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.message import PROPERTY_UNIQ_KEY, format_properties
-from engine.store.message_store import PutResult, PutStatus
-from engine.timers.messages import RecallHandle
-from gateway.broker.broker import FAQ
-from gateway.codec.bodies.message_queue import MessageQueue
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import SendMessageRequestHeader
+from mqgateway.engine.message import PROPERTY_UNIQ_KEY, format_properties
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.timers.messages import RecallHandle
+from mqgateway.gateway.broker.broker import FAQ
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from tests.gateway.broker.helpers import STORE_HOST, MemoryBroker, batch_body, send_header
 
 ILLEGAL = (

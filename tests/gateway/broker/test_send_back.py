@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from engine.message import StoredMessage
-from engine.store.message_store import PutResult, PutStatus
-from gateway.broker.broker import FAQ
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import ConsumerSendMsgBackRequestHeader
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.gateway.broker.broker import FAQ
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader
 from tests.gateway.broker.helpers import Answer, MemoryBroker
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"

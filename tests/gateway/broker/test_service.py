@@ -8,31 +8,31 @@ from typing import Any
 import pytest
 from twisted.internet.error import CannotListenError
 
-from engine.lenient_json import dumps, loads
-from engine.mapping.mappings import TopicMapping
-from engine.mapping.pieces import Piece
-from engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import InlineWorker, MemoryWorker, Worker
-from gateway.broker import service
-from gateway.broker.service import BrokerService
-from gateway.codec.bodies import (
+from mqgateway.engine.lenient_json import dumps, loads
+from mqgateway.engine.mapping.mappings import TopicMapping
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker, MemoryWorker, Worker
+from mqgateway.gateway.broker import service
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.codec.bodies import (
     ConsumerData,
     HeartbeatData,
     ProducerData,
     QueryAssignmentRequestBody,
     QueryAssignmentResponseBody,
 )
-from gateway.codec.codes import CURRENT_VERSION, V4_9_8, RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.codec.fields import Header
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, V4_9_8, RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import (
     EndTransactionRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetRouteInfoRequestHeader,
 )
-from gateway.namesrv import service as namesrv
-from gateway.namesrv.service import NameServerService
+from mqgateway.gateway.namesrv import service as namesrv
+from mqgateway.gateway.namesrv.service import NameServerService
 from tests.gateway.broker.helpers import FakePeer, pull_header, send_header, subscription
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net, Talker

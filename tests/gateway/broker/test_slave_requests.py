@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
 from tests.gateway.broker.group import Group, Member
 from tests.gateway.broker.helpers import send_header
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.ha.escape import Escape, Sent
-from engine.message import Message
-from engine.store.message_store import PutStatus
-from gateway.broker.slave_store import SlaveStore
+from mqgateway.engine.ha.escape import Escape, Sent
+from mqgateway.engine.message import Message
+from mqgateway.engine.store.message_store import PutStatus
+from mqgateway.gateway.broker.slave_store import SlaveStore
 from tests.engine.store.stores import message
 from tests.gateway.broker.group import Group
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
-from engine.lenient_json import dumps, loads
-from engine.options import BrokerRole
-from gateway.broker.slave_tables import SlaveTables
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.exchange import PeerGone
+from mqgateway.engine.lenient_json import dumps, loads
+from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.broker.slave_tables import SlaveTables
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.gateway.broker.group import Group
 from tests.gateway.broker.helpers import MemoryBroker
 

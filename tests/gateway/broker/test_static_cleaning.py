@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from gateway.broker.static_cleaning import clean, is_time
+from mqgateway.gateway.broker.static_cleaning import clean, is_time
 from tests.gateway.broker.clusters import TOPIC, Cluster
 from tests.gateway.broker.helpers import MemoryBroker
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.broker.clusters import BLOCK, TOPIC, Cluster
 
 

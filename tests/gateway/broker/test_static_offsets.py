@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import BoundaryType
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import BoundaryType
+from mqgateway.gateway.codec.headers import (
     GetEarliestMsgStoretimeRequestHeader,
     GetMaxOffsetRequestHeader,
     GetMinOffsetRequestHeader,

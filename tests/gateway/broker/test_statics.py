@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.mapping.pieces import Piece
-from gateway.broker.statics import Place, changed, static
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import GetMaxOffsetRequestHeader
-from gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.gateway.broker.statics import Place, changed, static
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import GetMaxOffsetRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 from tests.gateway.broker.clusters import TOPIC, Cluster
 from tests.gateway.broker.helpers import FakePeer
 

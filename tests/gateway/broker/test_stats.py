@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from engine.options import BrokerOptions
-from gateway.broker.stats import (
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.stats import (
     BROKER_GET_NUMS,
     BROKER_PUT_NUMS,
     BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC,

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from engine.lenient_json import loads
-from engine.store.message_store import PutResult, PutStatus
-from engine.timers.messages import RecallHandle
-from gateway.broker import send, timers
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import RecallMessageRequestHeader
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.timers.messages import RecallHandle
+from mqgateway.gateway.broker import send, timers
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import RecallMessageRequestHeader
 from tests.gateway.broker.helpers import Answer, MemoryBroker
 
 REQUESTS = {

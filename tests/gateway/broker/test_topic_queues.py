@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.clock import ManualClock
-from engine.options import BrokerOptions
-from engine.testing.crash_disk import CrashDisk
-from engine.topics import TopicConfig, TopicTable
-from gateway.broker.broker import PERM_WRITE
-from gateway.broker.topic_queues import Found, TopicQueues
-from gateway.codec.bodies import MessageQueue, QueueData, TopicRouteData
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.exchange import PeerGone
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.topics import TopicConfig, TopicTable
+from mqgateway.gateway.broker.broker import PERM_WRITE
+from mqgateway.gateway.broker.topic_queues import Found, TopicQueues
+from mqgateway.gateway.codec.bodies import MessageQueue, QueueData, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone
 
 ONE, TWO = "ns1:9876", "ns2:9876"
 ROUTE = TopicRouteData(

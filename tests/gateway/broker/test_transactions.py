@@ -2,11 +2,11 @@
 
 import pytest
 
-from gateway.broker.clients import Client
-from gateway.broker.transactions import ask, is_reachable
-from gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
+from mqgateway.gateway.broker.clients import Client
+from mqgateway.gateway.broker.transactions import ask, is_reachable
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
 from tests.gateway.broker.helpers import Answer, FakePeer, MemoryBroker, plain_message, split_records
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"

@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli.client_flags import client_flags, settings, told
-from gateway.client.errors import NoRoute
+from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.client.errors import NoRoute
 
 
 @click.command()

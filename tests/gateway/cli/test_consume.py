@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli.consume import Printer, print_message
-from gateway.cli.main import main
-from gateway.client.listening import Context
-from gateway.client.message import Message
+from mqgateway.gateway.cli.consume import Printer, print_message
+from mqgateway.gateway.cli.main import main
+from mqgateway.gateway.client.listening import Context
+from mqgateway.gateway.client.message import Message
 from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
 from tests.gateway.client.facing import faced
 from tests.gateway.client.test_message import received

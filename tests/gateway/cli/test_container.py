@@ -16,8 +16,8 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli.container import child_command, child_environment
-from gateway.cli.main import main, mqbrokercontainer
+from mqgateway.gateway.cli.container import child_command, child_environment
+from mqgateway.gateway.cli.main import main, mqbrokercontainer
 
 ROOT = Path(__file__).parents[3]
 BROKER = """
@@ -100,7 +100,16 @@ class Running:
 @contextmanager
 def running(folder: Path) -> Iterator[Running]:
     (folder / "broker.conf").write_text(f"{BROKER}storePathRootDir={folder}/store\n")
-    command = [sys.executable, "-m", "gateway.cli.main", "container", "--port", "0", "--bind", "127.0.0.1"]
+    command = [
+        sys.executable,
+        "-m",
+        "mqgateway.gateway.cli.main",
+        "container",
+        "--port",
+        "0",
+        "--bind",
+        "127.0.0.1",
+    ]
     command += ["-b", str(folder / "broker.conf"), "--set", "brokerRestartDelay=10", "--output", "json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=ROOT, env=dict(os.environ), **pipes) as popen:  # type: ignore[call-overload]

@@ -12,9 +12,9 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
-from engine.errors import ConfigError
-from gateway.cli import container_broker
-from gateway.cli.container_broker import ContainedBroker, first_message, settings_from
+from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.cli import container_broker
+from mqgateway.gateway.cli.container_broker import ContainedBroker, first_message, settings_from
 from tests.gateway.cli.test_services import BROKER_PORT, Loop, broker_settings
 
 FIRST: dict[str, Any] = {

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.message import pack_host
-from engine.store import schema
-from engine.timers import schema as timers
-from gateway.cli.dump import DumpError, dump_file, kind_of
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.engine.message import pack_host
+from mqgateway.engine.store import schema
+from mqgateway.engine.timers import schema as timers
+from mqgateway.gateway.cli.dump import DumpError, dump_file, kind_of
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 
 
 def record(offset: int, body: bytes = b"hello") -> bytes:

@@ -2,8 +2,15 @@
 
 import pytest
 
-from engine.options import BrokerOptions, NamesrvOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
-from gateway.cli.environment import (
+from mqgateway.engine.options import (
+    BrokerOptions,
+    NamesrvOptions,
+    OptionSet,
+    RemotingOptions,
+    StoreOptions,
+    TlsOptions,
+)
+from mqgateway.gateway.cli.environment import (
     from_environment,
     from_java_options,
     tls_file,

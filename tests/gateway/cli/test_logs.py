@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.cli import logs
+from mqgateway.gateway.cli import logs
 
 
 @pytest.fixture(autouse=True)
@@ -21,11 +21,11 @@ def _restore_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_json_lines_carry_the_events_fields(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start_logging("json", "info")
-    logging.getLogger("gateway.broker").info("registered", extra={"nameServer": "127.0.0.1:9876"})
+    logging.getLogger("mqgateway.gateway.broker").info("registered", extra={"nameServer": "127.0.0.1:9876"})
     line = json.loads(capsys.readouterr().err)
     assert line["message"] == "registered"
     assert line["level"] == "INFO"
-    assert line["logger"] == "gateway.broker"
+    assert line["logger"] == "mqgateway.gateway.broker"
     assert line["nameServer"] == "127.0.0.1:9876"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli.main import main, mqbroker, mqnamesrv
+from mqgateway.gateway.cli.main import main, mqbroker, mqnamesrv
 
 
 def invoke(*arguments: str, command=main, env: dict[str, str] | None = None):  # type: ignore[no-untyped-def]

@@ -7,10 +7,10 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from engine.clock import ManualClock
-from gateway.cli.main import main
-from gateway.cli.perf import Meter
-from gateway.client.message import Message
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.cli.main import main
+from mqgateway.gateway.cli.perf import Meter
+from mqgateway.gateway.client.message import Message
 from tests.gateway.client.cluster import NAMESRV
 from tests.gateway.client.facing import faced
 

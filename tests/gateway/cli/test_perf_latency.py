@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.cli.perf_latency import Latencies
+from mqgateway.gateway.cli.perf_latency import Latencies
 
 
 @given(st.lists(st.floats(1e-5, 100.0), min_size=1, max_size=200), st.sampled_from([50.0, 95.0, 99.0, 99.9]))

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli import pipeline as commands
-from gateway.cli.main import main
-from pipeline.errors import DataLoss
-from pipeline.jobs.report import Report
+from mqgateway.gateway.cli import pipeline as commands
+from mqgateway.gateway.cli.main import main
+from mqgateway.pipeline.errors import DataLoss
+from mqgateway.pipeline.jobs.report import Report
 
 
 class Session:
@@ -36,16 +36,16 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         session: Session = calls["session"]
         return session
 
-    session = ModuleType("pipeline.jobs.session")
+    session = ModuleType("mqgateway.pipeline.jobs.session")
     session.new_session = new_session  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "pipeline.jobs.session", session)
+    monkeypatch.setitem(sys.modules, "mqgateway.pipeline.jobs.session", session)
     for module, name in (
         ("archive", "archive"),
         ("replay", "replay"),
         ("orders", "count_orders"),
         ("traffic", "traffic"),
     ):
-        job = ModuleType(f"pipeline.jobs.{module}")
+        job = ModuleType(f"mqgateway.pipeline.jobs.{module}")
 
         def run(session: Any, *args: Any, kind: str = module, **given: Any) -> Report:
             calls["job"] = (kind, args, given)
@@ -54,7 +54,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             return Report(kind, rows=3, batches=1, seconds=1.5)
 
         setattr(job, name, run)
-        monkeypatch.setitem(sys.modules, f"pipeline.jobs.{module}", job)
+        monkeypatch.setitem(sys.modules, f"mqgateway.pipeline.jobs.{module}", job)
     return calls
 
 
@@ -107,7 +107,7 @@ def test_wrong_pairs_are_refused(calls: dict[str, Any]) -> None:
 
 
 def test_without_spark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pipeline.jobs.session", None)
+    monkeypatch.setitem(sys.modules, "mqgateway.pipeline.jobs.session", None)
     result = run("archive", "T", "/out")
     assert result.exit_code == 1 and "pip install 'mqgateway[spark]'" in result.output
 

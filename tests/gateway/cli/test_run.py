@@ -10,8 +10,8 @@ import textwrap
 PROGRAM = """
 import os, signal, sys
 from twisted.internet.defer import succeed, fail
-from engine.errors import StoreUnavailable
-from gateway.cli.run import run
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.gateway.cli.run import run
 
 class Fake:
     def __init__(self, reactor): self.reactor = reactor

@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli.main import main
-from gateway.cli.send import millis_of
+from mqgateway.gateway.cli.main import main
+from mqgateway.gateway.cli.send import millis_of
 from tests.gateway.client.cluster import NAMESRV, Cluster
 from tests.gateway.client.facing import faced
 

@@ -6,9 +6,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from engine.clock import SystemClock
-from engine.options import Problem
-from gateway.cli.service_flags import common_options, fail, process_start
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.options import Problem
+from mqgateway.gateway.cli.service_flags import common_options, fail, process_start
 
 PROBLEM = Problem("a", "b", "no such property", file="f", line=3, severity="warning")
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from engine.errors import ConfigError
-from engine.options import TlsMode
-from gateway.cli.services import Both
-from gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
-from gateway.codec import headers
-from gateway.codec.bodies import ClusterInfo
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import TlsMode
+from mqgateway.gateway.cli.services import Both
+from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.bodies import ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from tests.gateway.remoting.pair import Net, Talker
 
 NAMESRV_PORT, BROKER_PORT = 9876, 10911

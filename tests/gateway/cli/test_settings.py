@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import ConfigError
-from gateway.cli.environment import from_environment
-from gateway.cli.settings import (
+from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.cli.environment import from_environment
+from mqgateway.gateway.cli.settings import (
     BrokerSettings,
     NamesrvSettings,
     from_file,

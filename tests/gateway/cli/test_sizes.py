@@ -2,13 +2,13 @@
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.message import Message, pack_host
-from engine.options import OptionSet, Setting, StoreOptions
-from engine.store.message_store import MessageStore
-from engine.testing.crash_disk import CrashDisk
-from engine.worker import InlineWorker
-from gateway.cli.sizes import SMALL, assume_file_sizes
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.options import OptionSet, Setting, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.cli.sizes import SMALL, assume_file_sizes
 
 HOST = pack_host("127.0.0.1", 10911)
 

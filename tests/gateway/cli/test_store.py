@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from engine.disk import RealDisk
-from gateway.cli.main import main
-from gateway.cli.store import in_bytes, in_time, options_of, progress_shown
+from mqgateway.engine.disk import RealDisk
+from mqgateway.gateway.cli.main import main
+from mqgateway.gateway.cli.store import in_bytes, in_time, options_of, progress_shown
 from tests.engine.store.stores import Bench, message
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gateway.cli.summary import Summary, default_advertise, local_addresses, reach_warnings
+from mqgateway.gateway.cli.summary import Summary, default_advertise, local_addresses, reach_warnings
 
 
 @pytest.mark.parametrize(

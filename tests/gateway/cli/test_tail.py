@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli.main import main
-from gateway.client.blocking import LitePullConsumer
-from gateway.client.message import Message
+from mqgateway.gateway.cli.main import main
+from mqgateway.gateway.client.blocking import LitePullConsumer
+from mqgateway.gateway.client.message import Message
 from tests.gateway.client.cluster import NAMESRV, Cluster
 from tests.gateway.client.facing import faced
 

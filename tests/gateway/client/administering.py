@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gateway.client.admin import Admin
-from gateway.client.admin_question import Question
+from mqgateway.gateway.client.admin import Admin
+from mqgateway.gateway.client.admin_question import Question
 from tests.gateway.client.cluster import Cluster, messages
 
 BROKER = "broker-a"

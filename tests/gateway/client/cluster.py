@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
-from gateway.broker.service import BrokerService
-from gateway.client.client import Client
-from gateway.client.message import Message, ReceivedMessage
-from gateway.client.options import ClientOptions, made
-from gateway.client.producer import Producer
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
+from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.client.options import ClientOptions, made
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 from tests.topics import topic_header
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, maybeDeferred
 
-from gateway.client.loop import Loop
+from mqgateway.gateway.client.loop import Loop
 from tests.gateway.client.cluster import Cluster
 
 

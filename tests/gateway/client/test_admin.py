@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.client import admin_broker, admin_groups, admin_names, admin_topics
-from gateway.client.admin import Admin
-from gateway.client.errors import BadArgument, BrokerError, NoBroker, NotRunning, Unreachable
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import admin_broker, admin_groups, admin_names, admin_topics
+from mqgateway.gateway.client.admin import Admin
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoBroker, NotRunning, Unreachable
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.administering import office
 from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client import admin_access as access
-from gateway.client.errors import ClientError
-from gateway.codec.bodies import AclInfo, UserInfo
-from gateway.codec.command import RemotingCommand
+from mqgateway.gateway.client import admin_access as access
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.bodies import AclInfo, UserInfo
+from mqgateway.gateway.codec.command import RemotingCommand
 
 
 def answer(body: bytes) -> RemotingCommand:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client import admin_broker as broker
-from gateway.client.errors import BrokerError
+from mqgateway.gateway.client import admin_broker as broker
+from mqgateway.gateway.client.errors import BrokerError
 from tests.gateway.client.administering import office
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client import admin_consumers as consumers
-from gateway.client.errors import BrokerError
-from gateway.client.message import Message
+from mqgateway.gateway.client import admin_consumers as consumers
+from mqgateway.gateway.client.errors import BrokerError
+from mqgateway.gateway.client.message import Message
 from tests.gateway.client.administering import office
 from tests.gateway.client.cluster import queue_of
 from tests.gateway.client.test_push import Inbox, begin

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.groups import SubscriptionGroupConfig
-from gateway.client import admin_groups as groups
-from gateway.client.errors import ClientError
-from gateway.codec.command import RemotingCommand
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.gateway.client import admin_groups as groups
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.command import RemotingCommand
 from tests.gateway.client.administering import office
 from tests.gateway.client.cluster import queue_of
 from tests.gateway.client.test_push import Inbox, begin

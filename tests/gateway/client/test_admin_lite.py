@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.client import admin_groups, admin_topics
-from gateway.client import admin_lite as lite
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import admin_groups, admin_topics
+from mqgateway.gateway.client import admin_lite as lite
 from tests.gateway.client.administering import Office, office
 
 

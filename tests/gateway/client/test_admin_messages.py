@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.message import parse_offset_message_id
-from gateway.client import admin_messages as messages
-from gateway.client.errors import BrokerError
+from mqgateway.engine.message import parse_offset_message_id
+from mqgateway.gateway.client import admin_messages as messages
+from mqgateway.gateway.client.errors import BrokerError
 from tests.gateway.client.administering import office
 from tests.gateway.client.cluster import queue_of
 

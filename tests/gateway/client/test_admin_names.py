@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.client import admin_names as names
-from gateway.codec.bodies import QueueData
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.codec.bodies import QueueData
 from tests.gateway.client.administering import office
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.broker import requests as broker
-from gateway.client import (
+from mqgateway.gateway.broker import requests as broker
+from mqgateway.gateway.client import (
     admin_access,
     admin_broker,
     admin_consumers,
@@ -16,11 +16,11 @@ from gateway.client import (
     admin_replicas,
     admin_topics,
 )
-from gateway.client.admin_question import ASKED, as_properties, json_of, settings_of, topics_of
-from gateway.client.errors import ClientError
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.namesrv import service as namesrv
+from mqgateway.gateway.client.admin_question import ASKED, as_properties, json_of, settings_of, topics_of
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.namesrv import service as namesrv
 
 MODULES = (
     admin_access,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.lenient_json import loads
-from gateway.client import admin_replicas as replicas
-from gateway.codec.bodies import EpochEntryCache, HARuntimeInfo, ReplicasInfo
-from gateway.codec.command import RemotingCommand
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.client import admin_replicas as replicas
+from mqgateway.gateway.codec.bodies import EpochEntryCache, HARuntimeInfo, ReplicasInfo
+from mqgateway.gateway.codec.command import RemotingCommand
 
 
 def answer(body: bytes = b"", **fields: str) -> RemotingCommand:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lenient_json import loads
-from engine.topics import TopicConfig
-from gateway.client import admin_topics as topics
-from gateway.client.errors import ClientError
-from gateway.codec.command import RemotingCommand
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.codec.command import RemotingCommand
 from tests.gateway.client.administering import office
 from tests.gateway.client.cluster import queue_of
 from tests.gateway.client.test_push import Inbox, begin

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.client import admin_groups, admin_names, admin_topics, aio, blocking
-from gateway.client.aio import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import admin_groups, admin_names, admin_topics, aio, blocking
+from mqgateway.gateway.client.aio import (
     Admin,
     LitePullConsumer,
     Producer,
@@ -20,9 +20,9 @@ from gateway.client.aio import (
     PushConsumer,
     TransactionProducer,
 )
-from gateway.client.errors import NotRunning
-from gateway.client.listening import Context
-from gateway.client.message import Message, ReceivedMessage, TransactionState
+from mqgateway.gateway.client.errors import NotRunning
+from mqgateway.gateway.client.listening import Context
+from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
 from tests.gateway.client.cluster import NAMESRV, Cluster, bodies, queue_of
 from tests.gateway.client.facing import faced, here
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.client.allocation import (
+from mqgateway.gateway.client.allocation import (
     Averagely,
     AveragelyByCircle,
     ByConfig,
@@ -18,7 +18,7 @@ from gateway.client.allocation import (
     PinnedTo,
     Strategy,
 )
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.bodies import MessageQueue
 from tests.gateway.client.answers import JAVA
 
 BROKERS = ("east@broker-a", "north@broker-c", "west@broker-b")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client.asking import as_deferred, decode_body, decode_header
-from gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
-from gateway.codec.bodies import TopicList
-from gateway.codec.codes import LanguageCode, RequestCode, SerializeType
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
+from mqgateway.gateway.client.asking import as_deferred, decode_body, decode_header
+from mqgateway.gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
+from mqgateway.gateway.codec.bodies import TopicList
+from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, SerializeType
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster, requests_seen
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.message import parse_properties
-from engine.store.record import split_batch
-from gateway.client.batches import check_batch, element_size, encode_element, split_by_size
-from gateway.client.errors import BadArgument
-from gateway.client.message import Message
+from mqgateway.engine.message import parse_properties
+from mqgateway.engine.store.record import split_batch
+from mqgateway.gateway.client.batches import check_batch, element_size, encode_element, split_by_size
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.message import Message
 
 
 @given(sizes=st.lists(st.integers(1, 900), max_size=30), limit=st.integers(100, 2000))

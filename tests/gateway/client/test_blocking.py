@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from engine.groups import SubscriptionGroupConfig
-from engine.topics import TopicConfig
-from gateway.client import admin_groups, admin_names, admin_topics, blocking
-from gateway.client.blocking import (
+from mqgateway.engine.groups import SubscriptionGroupConfig
+from mqgateway.engine.topics import TopicConfig
+from mqgateway.gateway.client import admin_groups, admin_names, admin_topics, blocking
+from mqgateway.gateway.client.blocking import (
     Admin,
     LitePullConsumer,
     Producer,
@@ -19,11 +19,11 @@ from gateway.client.blocking import (
     PushConsumer,
     TransactionProducer,
 )
-from gateway.client.errors import BadArgument, NotRunning
-from gateway.client.listening import Context
-from gateway.client.loop import Loop
-from gateway.client.message import Message, ReceivedMessage, TransactionState
-from gateway.client.selectors import by_hash
+from mqgateway.gateway.client.errors import BadArgument, NotRunning
+from mqgateway.gateway.client.listening import Context
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
+from mqgateway.gateway.client.selectors import by_hash
 from tests.gateway.client.cluster import NAMESRV, bodies, queue_of
 from tests.gateway.client.facing import faced, here
 
@@ -158,7 +158,7 @@ def test_wrong_settings_are_refused_when_it_is_made(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("name", ["Producer", "PushConsumer", "PullConsumer", "LitePullConsumer"])
 def test_the_face_has_what_the_core_has(name: str) -> None:
-    from gateway.client import deferred
+    from mqgateway.gateway.client import deferred
 
     core, face = getattr(deferred, name), getattr(blocking, name)
     inside = {

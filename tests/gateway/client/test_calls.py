@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.client import Client
-from gateway.client.errors import BadArgument, BrokerError, NoBroker
-from gateway.client.message import Message
-from gateway.client.subscriptions import Sql, subscription
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoBroker
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.subscriptions import Sql, subscription
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster, queue_of
 
@@ -50,7 +50,7 @@ def test_the_ends_of_a_queue_and_offsets_by_time() -> None:
 
 
 def test_consumed_offsets_are_kept_by_the_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.broker.offsets.begins_fresh", lambda *_: False)
+    monkeypatch.setattr("mqgateway.gateway.broker.offsets.begins_fresh", lambda *_: False)
     with Scene() as scene:
         calls, queue = scene.caller.calls, queue_of("T")
         assert scene.broker.groups.find("G") is not None  # that makes it

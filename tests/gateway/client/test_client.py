@@ -7,11 +7,11 @@ import logging
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.client import Client, together
-from gateway.client.errors import BadArgument, ClientError, NoBroker, Unreachable
-from gateway.client.message import Message
-from gateway.client.options import ClientOptions
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.client.client import Client, together
+from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker, Unreachable
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.options import ClientOptions
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
 from tests.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.client.compression import Compression, compress, decompress
-from gateway.client.errors import ClientError
+from mqgateway.gateway.client.compression import Compression, compress, decompress
+from mqgateway.gateway.client.errors import ClientError
 from tests.gateway.client.answers import JAVA
 
 TEXT = b"again and " * 50

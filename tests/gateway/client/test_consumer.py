@@ -7,12 +7,12 @@ import inspect
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.lenient_json import loads
-from gateway.client.consumer import GroupConsumer, checked_time
-from gateway.client.errors import BadArgument
-from gateway.client.members import ConsumerMember
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.engine.lenient_json import loads
+from mqgateway.gateway.client.consumer import GroupConsumer, checked_time
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.members import ConsumerMember
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     GetConsumerRunningInfoRequestHeader,
     ResetOffsetRequestHeader,
 )
@@ -100,7 +100,7 @@ def test_an_administrator_sees_settings_queues_and_rates() -> None:
 
 def test_two_groups_of_one_client() -> None:
     with Cluster() as cluster:
-        from gateway.client.push import PushConsumer
+        from mqgateway.gateway.client.push import PushConsumer
 
         cluster.make_topic("T", queues=1)
         client = cluster.client()

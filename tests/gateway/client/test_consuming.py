@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.message import Message
+from mqgateway.gateway.client.message import Message
 from tests.gateway.client.cluster import Cluster, queue_of
 from tests.gateway.client.test_push import Inbox, begin, send
 

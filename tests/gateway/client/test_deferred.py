@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.clock import SystemClock
-from engine.disk import RealDisk
-from gateway.client import deferred
-from gateway.client.deferred import Message, Producer, PushConsumer, surroundings
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.gateway.client import deferred
+from mqgateway.gateway.client.deferred import Message, Producer, PushConsumer, surroundings
 from tests.gateway.client.cluster import Cluster
 from tests.gateway.client.test_push import Inbox
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import inspect
 
-from gateway.client import errors
-from gateway.client.errors import BrokerError, ClientError, NoRoute, SendFailed, TimedOut, Unreachable
+from mqgateway.gateway.client import errors
+from mqgateway.gateway.client.errors import (
+    BrokerError,
+    ClientError,
+    NoRoute,
+    SendFailed,
+    TimedOut,
+    Unreachable,
+)
 
 
 def test_everything_is_a_client_error() -> None:

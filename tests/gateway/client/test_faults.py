@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client.faults import FaultTable, avoided_for
-from gateway.client.publishing import PublishInfo
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.faults import FaultTable, avoided_for
+from mqgateway.gateway.client.publishing import PublishInfo
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 QUEUES = [MessageQueue("T", f"broker-{name}", number) for name in "abc" for number in range(2)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 
-from gateway.client.identity import MessageIds, client_id, month_start, own_ip
-from gateway.client.options import ClientOptions
+from mqgateway.gateway.client.identity import MessageIds, client_id, month_start, own_ip
+from mqgateway.gateway.client.options import ClientOptions
 
 NOW = 1_700_000_000_000
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.listening import Consumed, Context, Slots, listened, outcome_of
+from mqgateway.gateway.client.listening import Consumed, Context, Slots, listened, outcome_of
 from tests.gateway.client.cluster import queue_of
 
 

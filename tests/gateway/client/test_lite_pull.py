@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.errors import BadArgument, NoRoute, NotRunning
-from gateway.client.lite_pull import LitePullConsumer
-from gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.client.errors import BadArgument, NoRoute, NotRunning
+from mqgateway.gateway.client.lite_pull import LitePullConsumer
+from mqgateway.gateway.client.message import Message, ReceivedMessage
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster, bodies, queue_of
 from tests.gateway.client.test_push import numbers, send

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
-from gateway.client.errors import ClientError
-from gateway.client.loop import Loop
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.loop import Loop
 
 
 @pytest.fixture(scope="module")

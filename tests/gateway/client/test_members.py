@@ -6,9 +6,9 @@ import inspect
 
 import pytest
 
-from gateway.client.members import ProducerMember
-from gateway.client.producer import Producer
-from gateway.client.transactions import TransactionProducer
+from mqgateway.gateway.client.members import ProducerMember
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.client.transactions import TransactionProducer
 
 
 def wanted(protocol: type) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.message import StoredMessage, pack_host
-from gateway.client.errors import BadArgument
-from gateway.client.message import Message, ReceivedMessage
-from gateway.codec.bodies import MessageQueue
+from mqgateway.engine.message import StoredMessage, pack_host
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 
 def received(**properties: str) -> ReceivedMessage:

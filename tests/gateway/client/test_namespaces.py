@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client.namespaces import with_namespace, without_namespace
+from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from tests.gateway.client.answers import JAVA
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.testing.crash_disk import CrashDisk
-from gateway.client.errors import ClientError
-from gateway.client.offsets import ConsumedOffsets, LocalOffsets
-from gateway.codec.bodies import MessageQueue
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.offsets import ConsumedOffsets, LocalOffsets
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 A, B = MessageQueue("T", "broker-a", 0), MessageQueue("U", "broker-a", 1)
 

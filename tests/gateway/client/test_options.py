@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.options.option import options_of
-from gateway.client.compression import Compression
-from gateway.client.errors import BadArgument
-from gateway.client.options import (
+from mqgateway.engine.options.option import options_of
+from mqgateway.gateway.client.compression import Compression
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.options import (
     ClientOptions,
     ConsumeFrom,
     HeaderForm,

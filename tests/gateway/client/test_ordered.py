@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.listening import Consumed, Context
-from gateway.client.message import Message, ReceivedMessage
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.client.listening import Consumed, Context
+from mqgateway.gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.client.cluster import Cluster, queue_of, requests_seen
 from tests.gateway.client.test_push import Inbox, allow, begin, messages, numbers, refuse, send, topics_held
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.popping import FIRST_SECONDS
-from gateway.client.subscriptions import Sql
-from gateway.codec.bodies import SetMessageRequestModeRequestBody
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import (
+from mqgateway.gateway.client.popping import FIRST_SECONDS
+from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.codec.bodies import SetMessageRequestModeRequestBody
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     PopMessageRequestHeader,

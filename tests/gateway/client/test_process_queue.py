@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.client.message import ReceivedMessage
-from gateway.client.process_queue import ProcessQueue
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.process_queue import ProcessQueue
 
 
 def message(offset: int, size: int = 10) -> ReceivedMessage:

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from engine.message import SysFlag, parse_properties
-from gateway.client.compression import Compression
-from gateway.client.errors import BadArgument, BrokerError, NoRoute, NotRunning, SendFailed, TooBusy
-from gateway.client.message import Message, SendStatus
-from gateway.client.selectors import by_hash
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import SendMessageRequestHeaderV2
+from mqgateway.engine.message import SysFlag, parse_properties
+from mqgateway.gateway.client.compression import Compression
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoRoute, NotRunning, SendFailed, TooBusy
+from mqgateway.gateway.client.message import Message, SendStatus
+from mqgateway.gateway.client.selectors import by_hash
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster, messages, queue_of, requests_seen, topics_asked_for
 
@@ -296,7 +296,7 @@ def test_the_producer_lives_from_start_to_close() -> None:
 
 
 def test_a_group_is_produced_by_one_member_of_a_client() -> None:
-    from gateway.client.producer import Producer
+    from mqgateway.gateway.client.producer import Producer
 
     with Cluster() as cluster:
         client = cluster.client()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.client.publishing import PublishInfo
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.publishing import PublishInfo
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 QUEUES = [MessageQueue("T", "a", number) for number in range(3)]
 

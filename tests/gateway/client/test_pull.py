@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.errors import BadArgument, NoRoute, NotRunning
-from gateway.client.message import Message, PullStatus
-from gateway.client.pull import PullConsumer
-from gateway.client.subscriptions import Sql
+from mqgateway.gateway.client.errors import BadArgument, NoRoute, NotRunning
+from mqgateway.gateway.client.message import Message, PullStatus
+from mqgateway.gateway.client.pull import PullConsumer
+from mqgateway.gateway.client.subscriptions import Sql
 from tests.gateway.client.cluster import Cluster, bodies, messages, queue_of
 
 

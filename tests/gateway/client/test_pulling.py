@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.client import Client
-from gateway.client.errors import BrokerError, TimedOut
-from gateway.client.message import Message, PullResult, PullStatus
-from gateway.client.pulling import Puller
-from gateway.client.subscriptions import subscription
-from gateway.codec.bodies import BrokerData, TopicRouteData
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.errors import BrokerError, TimedOut
+from mqgateway.gateway.client.message import Message, PullResult, PullStatus
+from mqgateway.gateway.client.pulling import Puller
+from mqgateway.gateway.client.subscriptions import subscription
+from mqgateway.gateway.codec.bodies import BrokerData, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from tests.fuzz.world import BROKER_PORT
 from tests.gateway.client.cluster import Cluster, bodies, messages, queue_of, requests_seen
 

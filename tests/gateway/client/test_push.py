@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.allocation import AveragelyByCircle
-from gateway.client.errors import BadArgument, NotRunning, Unreachable
-from gateway.client.listening import Consumed, Context
-from gateway.client.message import Message, ReceivedMessage
-from gateway.client.push import PushConsumer
-from gateway.client.subscriptions import Sql
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import PullMessageRequestHeader, UpdateConsumerOffsetRequestHeader
+from mqgateway.gateway.client.allocation import AveragelyByCircle
+from mqgateway.gateway.client.errors import BadArgument, NotRunning, Unreachable
+from mqgateway.gateway.client.listening import Consumed, Context
+from mqgateway.gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.client.push import PushConsumer
+from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader, UpdateConsumerOffsetRequestHeader
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
 from tests.gateway.client.cluster import Cluster, messages, queue_of, requests_seen
 
@@ -123,7 +123,7 @@ def test_offsets_ride_on_pulls() -> None:
     ("where", "count"), [("CONSUME_FROM_FIRST_OFFSET", 6), ("CONSUME_FROM_LAST_OFFSET", 3)]
 )
 def test_where_a_new_group_begins(monkeypatch: pytest.MonkeyPatch, where: str, count: int) -> None:
-    monkeypatch.setattr("gateway.broker.offsets.begins_fresh", lambda *_: False)
+    monkeypatch.setattr("mqgateway.gateway.broker.offsets.begins_fresh", lambda *_: False)
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 3)
@@ -137,7 +137,7 @@ def test_where_a_new_group_begins(monkeypatch: pytest.MonkeyPatch, where: str, c
 
 
 def test_a_new_group_may_begin_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.broker.offsets.begins_fresh", lambda *_: False)
+    monkeypatch.setattr("mqgateway.gateway.broker.offsets.begins_fresh", lambda *_: False)
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 3)

@@ -6,13 +6,13 @@ import logging
 
 import pytest
 
-from engine.message import Message as Stored
-from engine.message import SysFlag, format_properties, pack_host
-from engine.store.record import encode, record_size, topic_field
-from gateway.client.batches import encode_element
-from gateway.client.compression import Compression, compress
-from gateway.client.message import Message
-from gateway.client.reading import read_messages, wanted
+from mqgateway.engine.message import Message as Stored
+from mqgateway.engine.message import SysFlag, format_properties, pack_host
+from mqgateway.engine.store.record import encode, record_size, topic_field
+from mqgateway.gateway.client.batches import encode_element
+from mqgateway.gateway.client.compression import Compression, compress
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.reading import read_messages, wanted
 
 HOST = pack_host("10.0.0.1", 10911)
 

@@ -6,10 +6,10 @@ import logging
 
 import pytest
 
-from gateway.client.allocation import Averagely
-from gateway.client.process_queue import ProcessQueue
-from gateway.client.rebalance import Changes, changes, share
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.client.allocation import Averagely
+from mqgateway.gateway.client.process_queue import ProcessQueue
+from mqgateway.gateway.client.rebalance import Changes, changes, share
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 QUEUES = [MessageQueue("T", "a", number) for number in range(4)]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.message import PROPERTY_FIRST_POP_TIME, PROPERTY_POP_CK
-from gateway.client.message import ReceivedMessage
-from gateway.client.receipts import DELAY_SECONDS, given, pause, stamp
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.headers import PopMessageResponseHeader
+from mqgateway.engine.message import PROPERTY_FIRST_POP_TIME, PROPERTY_POP_CK
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.receipts import DELAY_SECONDS, given, pause, stamp
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.headers import PopMessageResponseHeader
 
 
 def message(topic: str = "T", queue_id: int = 0, offset: int = 0, **properties: str) -> ReceivedMessage:

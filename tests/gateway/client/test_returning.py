@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from twisted.internet.defer import Deferred
 
-from engine.message import parse_properties
-from gateway.client.returning import INNER_GROUP, Returns
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import ConsumerSendMsgBackRequestHeader, SendMessageRequestHeaderV2
+from mqgateway.engine.message import parse_properties
+from mqgateway.gateway.client.returning import INNER_GROUP, Returns
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader, SendMessageRequestHeaderV2
 from tests.gateway.client.cluster import Cluster, requests_seen
 from tests.gateway.client.test_push import Inbox, begin, refuse, send
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from gateway.client.routes import Place, RouteTable, as_new_topic, queues_to_read, queues_to_send
-from gateway.codec.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
+from mqgateway.gateway.client.routes import Place, RouteTable, as_new_topic, queues_to_read, queues_to_send
+from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
 
 
 def route(*brokers: tuple[str, int, int], order: str | None = None) -> TopicRouteData:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.client.running import ConsumerStats
-from gateway.codec.bodies import ConsumeStatus
+from mqgateway.gateway.client.running import ConsumerStats
+from mqgateway.gateway.codec.bodies import ConsumeStatus
 
 
 def test_rates_are_those_of_the_last_minute() -> None:

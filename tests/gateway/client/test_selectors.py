@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.client.errors import BadArgument
-from gateway.client.message import Message
-from gateway.client.selectors import by_hash, by_random
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.selectors import by_hash, by_random
 from tests.gateway.client.answers import JAVA
 from tests.gateway.client.test_allocation import queues_of
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.message import SysFlag, parse_properties
-from gateway.client.batches import encode_element
-from gateway.client.compression import decompress
-from gateway.client.errors import BadArgument, BrokerError, ClientError
-from gateway.client.identity import MessageIds
-from gateway.client.message import Message, SendStatus
-from gateway.client.options import ProducerOptions
-from gateway.client.sending import (
+from mqgateway.engine.message import SysFlag, parse_properties
+from mqgateway.gateway.client.batches import encode_element
+from mqgateway.gateway.client.compression import decompress
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError
+from mqgateway.gateway.client.identity import MessageIds
+from mqgateway.gateway.client.message import Message, SendStatus
+from mqgateway.gateway.client.options import ProducerOptions
+from mqgateway.gateway.client.sending import (
     RETRIABLE,
     check_group,
     common_header,
@@ -19,10 +19,10 @@ from gateway.client.sending import (
     prepare,
     prepare_batch,
 )
-from gateway.codec.bodies import MessageQueue
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import SendMessageRequestHeaderV2, SendMessageResponseHeader
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2, SendMessageResponseHeader
 
 IDS = MessageIds("10.0.0.2", 1, 1)
 NOW = 1_700_000_000_000

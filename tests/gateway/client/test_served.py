@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.message import Message as Stored
-from engine.message import format_properties, pack_host
-from engine.store.record import encode, record_size, topic_field
-from gateway.client.message import ReceivedMessage
-from gateway.client.served import REQUESTS
-from gateway.codec.bodies import (
+from mqgateway.engine.message import Message as Stored
+from mqgateway.engine.message import format_properties, pack_host
+from mqgateway.engine.store.record import encode, record_size, topic_field
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.served import REQUESTS
+from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,
     ConsumerRunningInfo,
     GetConsumerStatusBody,
     MessageQueue,
     ResetOffsetBody,
 )
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand, decode_command
-from gateway.codec.fields import Header
-from gateway.codec.headers import (
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import (
     CheckTransactionStateRequestHeader,
     ConsumeMessageDirectlyResultRequestHeader,
     GetConsumerRunningInfoRequestHeader,
@@ -27,7 +27,7 @@ from gateway.codec.headers import (
     NotifyConsumerIdsChangedRequestHeader,
     ResetOffsetRequestHeader,
 )
-from gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.dispatch import Dispatcher
 from tests.gateway.client.cluster import Cluster, queue_of
 from tests.gateway.client.test_requests import header as reply_header
 from tests.gateway.remoting.pair import StillPeer

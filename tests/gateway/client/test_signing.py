@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.client.signing import Credentials
-from gateway.codec.command import RemotingCommand
+from mqgateway.gateway.client.signing import Credentials
+from mqgateway.gateway.codec.command import RemotingCommand
 from tests.gateway.client.answers import JAVA
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.message import java_hash
-from gateway.client.errors import BadArgument
-from gateway.client.subscriptions import Sql, subscription
+from mqgateway.engine.message import java_hash
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.subscriptions import Sql, subscription
 
 
 def test_everything_tags_and_expressions() -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from gateway.client.allocation import AveragelyByCircle, PinnedTo, Strategy
-from gateway.client.message import Message
-from gateway.client.push import PushConsumer
-from gateway.client.schedule import Schedule
-from gateway.codec.codes import RequestCode
-from gateway.codec.headers import ConsumerSendMsgBackRequestHeader, PullMessageRequestHeader
-from gateway.testing.faults import SEND, Faults
+from mqgateway.gateway.client.allocation import AveragelyByCircle, PinnedTo, Strategy
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.push import PushConsumer
+from mqgateway.gateway.client.schedule import Schedule
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader, PullMessageRequestHeader
+from mqgateway.gateway.testing.faults import SEND, Faults
 from tests.fuzz.world import NAMESRV_PORT
 from tests.gateway.client.cluster import Cluster, messages, requests_seen, topics_asked_for
 from tests.gateway.client.test_push import Inbox, begin, send, topics_held

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.listening import Consumed
-from gateway.client.message import Message
-from gateway.client.options import ProducerOptions
-from gateway.client.trace import Record, Tracer, _parts
-from gateway.codec.codes import RequestCode
+from mqgateway.gateway.client.listening import Consumed
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.options import ProducerOptions
+from mqgateway.gateway.client.trace import Record, Tracer, _parts
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.client.cluster import Cluster, requests_seen
 from tests.gateway.client.test_message import received
 from tests.gateway.client.test_push import Inbox, begin, refuse

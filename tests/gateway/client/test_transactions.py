@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from gateway.client.errors import SendFailed
-from gateway.client.message import Message, ReceivedMessage, TransactionState
-from gateway.client.transactions import TransactionProducer
+from mqgateway.gateway.client.errors import SendFailed
+from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
+from mqgateway.gateway.client.transactions import TransactionProducer
 from tests.gateway.client.cluster import Cluster
 
 COMMIT, ROLLBACK, UNKNOWN = TransactionState.COMMIT, TransactionState.ROLLBACK, TransactionState.UNKNOWN

@@ -2,7 +2,13 @@
 
 import pytest
 
-from gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode, ResponseCode, version_name
+from mqgateway.gateway.codec.codes import (
+    CURRENT_VERSION,
+    LanguageCode,
+    RequestCode,
+    ResponseCode,
+    version_name,
+)
 
 
 def test_landmarks() -> None:

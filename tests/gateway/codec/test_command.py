@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType
-from gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from gateway.codec.errors import CodecError
-from gateway.codec.fields import Header, Int
+from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.fields import Header, Int
 
 JSON = SerializeType.JSON
 ROCKETMQ = SerializeType.ROCKETMQ

@@ -1,6 +1,6 @@
 """What the errors carry for the answer."""
 
-from gateway.codec.errors import BodyError, HeaderError
+from mqgateway.gateway.codec.errors import BodyError, HeaderError
 
 
 def test_a_header_error_has_field_and_remark() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.errors import HeaderError
-from gateway.codec.fields import (
+from mqgateway.gateway.codec.errors import HeaderError
+from mqgateway.gateway.codec.fields import (
     Bool,
     Boundary,
     BoundaryType,

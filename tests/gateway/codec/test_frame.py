@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.codec.errors import CodecError
-from gateway.codec.frame import FRAME_LIMIT, FrameCutter
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.frame import FRAME_LIMIT, FrameCutter
 
 payloads = st.lists(st.binary(min_size=4, max_size=200), max_size=6)
 

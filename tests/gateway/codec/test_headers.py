@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.codec import headers
-from gateway.codec.codes import RequestCode
-from gateway.codec.fields import Header, request_header, request_headers
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Header, request_header, request_headers
 
 HERE = Path(__file__).parent
 PINNED = HERE / "headers_pinned.txt"

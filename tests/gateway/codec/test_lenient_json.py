@@ -1,7 +1,7 @@
 """The re-export for the wire."""
 
-from engine import lenient_json as source
-from gateway.codec import lenient_json
+from mqgateway.engine import lenient_json as source
+from mqgateway.gateway.codec import lenient_json
 
 
 def test_the_wire_uses_the_engines_reader_and_writer() -> None:

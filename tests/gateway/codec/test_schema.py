@@ -7,11 +7,11 @@ from construct import Container
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.codes import LanguageCode, RequestCode, SerializeType
-from gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from gateway.codec.errors import CodecError
-from gateway.codec.frame import FrameCutter
-from gateway.codec.schema import FRAME, dump_frame, parse_frame
+from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, SerializeType
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.codec.schema import FRAME, dump_frame, parse_frame
 from tests.gateway.codec.test_command import commands
 
 any_command = commands(SerializeType.JSON) | commands(SerializeType.ROCKETMQ)

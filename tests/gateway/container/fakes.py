@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.container.children import Message, OnEnd, OnMessage
+from mqgateway.gateway.container.children import Message, OnEnd, OnMessage
 
 
 class FakeChild:

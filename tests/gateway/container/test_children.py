@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.container.children import LINE_MAX, Lines, Message, cause_of, launcher, line_of
+from mqgateway.gateway.container.children import LINE_MAX, Lines, Message, cause_of, launcher, line_of
 
 CHILD = """
 import json, os, signal, sys

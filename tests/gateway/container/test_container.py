@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.clock import ManualClock
-from engine.disk import RealDisk
-from engine.options import OptionSet, RemotingOptions, Setting, TlsOptions
-from engine.options.container import ContainerOptions
-from gateway.container.container import Container, NotStarted
-from gateway.container.plan import BrokerIdentity, Refusal
-from gateway.container.supervision import State
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.options import OptionSet, RemotingOptions, Setting, TlsOptions
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.container.container import Container, NotStarted
+from mqgateway.gateway.container.plan import BrokerIdentity, Refusal
+from mqgateway.gateway.container.supervision import State
 from tests.gateway.container.fakes import FakeLaunch
 
 A = BrokerIdentity("DefaultCluster", "a", 0)

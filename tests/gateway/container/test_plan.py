@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.disk import RealDisk
-from engine.options import Setting
-from gateway.container.plan import CONNECTION, BrokerIdentity, Refusal, plan_of, settings_of_broker
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.options import Setting
+from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, Refusal, plan_of, settings_of_broker
 
 
 def plan(folder: Path, text: str) -> tuple[BrokerIdentity, int]:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.options import load_properties
-from gateway.codec.bodies import KVTable
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.headers import AddBrokerRequestHeader, RemoveBrokerRequestHeader
-from gateway.container import requests
-from gateway.remoting.call import Call, RequestError
+from mqgateway.engine.options import load_properties
+from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import AddBrokerRequestHeader, RemoveBrokerRequestHeader
+from mqgateway.gateway.container import requests
+from mqgateway.gateway.remoting.call import Call, RequestError
 from tests.gateway.container.test_container import World
 from tests.gateway.container.test_container import world as world  # the fixture
 from tests.gateway.remoting.pair import StillPeer

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.disk import RealDisk
-from engine.options import RemotingOptions, TlsMode, TlsOptions
-from engine.options.container import ContainerOptions
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.codec.fields import Header
-from gateway.codec.headers import AddBrokerRequestHeader
-from gateway.container.container import NotStarted
-from gateway.container.service import ContainerService
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.options import RemotingOptions, TlsMode, TlsOptions
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import AddBrokerRequestHeader
+from mqgateway.gateway.container.container import NotStarted
+from mqgateway.gateway.container.service import ContainerService
 from tests.gateway.container.fakes import FakeLaunch
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net, Talker

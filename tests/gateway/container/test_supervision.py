@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.options.container import ContainerOptions
-from gateway.container.plan import BrokerIdentity, Plan, Refusal
-from gateway.container.supervision import Act, Charge, End, State, Supervision
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.container.plan import BrokerIdentity, Plan, Refusal
+from mqgateway.gateway.container.supervision import Act, Charge, End, State, Supervision
 
 
 def plan(name: str = "a", broker_id: int = 0) -> Plan:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from engine.data_version import DataVersion
-from gateway.namesrv.registration import BrokerKey, Registration
+from mqgateway.engine.data_version import DataVersion
+from mqgateway.gateway.namesrv.registration import BrokerKey, Registration
 
 NOW = 1_700_000_000_000
 MASTER = "10.0.0.1:10911"

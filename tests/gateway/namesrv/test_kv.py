@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from engine.errors import ConfigError
-from engine.jsonfile import load_table
-from engine.options import NamesrvOptions
-from engine.testing.crash_disk import CrashDisk
-from gateway.namesrv.kv import KvConfig, KvFull
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.jsonfile import load_table
+from mqgateway.engine.options import NamesrvOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.namesrv.kv import KvConfig, KvFull
 
 PATH = "/ns/kvConfig.json"
 

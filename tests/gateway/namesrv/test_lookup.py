@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.options import NamesrvOptions
-from gateway.namesrv import lookup
-from gateway.namesrv.registration import Leaving
-from gateway.namesrv.routes import RouteTables
+from mqgateway.engine.options import NamesrvOptions
+from mqgateway.gateway.namesrv import lookup
+from mqgateway.gateway.namesrv.registration import Leaving
+from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says, topic
 
 

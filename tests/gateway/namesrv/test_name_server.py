@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.clock import ManualClock
-from engine.errors import ConfigError
-from engine.options import NamesrvOptions, OptionSet, Setting
-from engine.testing.crash_disk import CrashDisk
-from gateway.namesrv.name_server import NameServer
-from gateway.namesrv.registration import Leaving, Notice
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.namesrv.name_server import NameServer
+from mqgateway.gateway.namesrv.registration import Leaving, Notice
 from tests.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateway.codec.bodies import QueueData
-from gateway.namesrv.registration import Refused, check_texts, read_mappings, read_queues
+from mqgateway.gateway.codec.bodies import QueueData
+from mqgateway.gateway.namesrv.registration import Refused, check_texts, read_mappings, read_queues
 from tests.gateway.namesrv.brokers import mapping, says, topic
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from engine.testing.crash_disk import CrashDisk
-from gateway.codec import headers
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.codec.fields import Header
-from gateway.namesrv import requests
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.namesrv import requests
 from tests.gateway.namesrv.brokers import HA, MASTER, NOW, OTHER, SLAVE, key
 from tests.gateway.namesrv.world import Client, World, json_of
 

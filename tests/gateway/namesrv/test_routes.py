@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.options import NamesrvOptions
-from gateway.codec.bodies import QueueData
-from gateway.namesrv.registration import PERM_WRITE, Leaving, Notice, Refused, Registered, Registration
-from gateway.namesrv.routes import RouteTables
+from mqgateway.engine.options import NamesrvOptions
+from mqgateway.gateway.codec.bodies import QueueData
+from mqgateway.gateway.namesrv.registration import (
+    PERM_WRITE,
+    Leaving,
+    Notice,
+    Refused,
+    Registered,
+    Registration,
+)
+from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.gateway.namesrv.brokers import (
     HA,
     MASTER,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.options import NamesrvOptions
-from gateway.codec.codes import RequestCode, ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.namesrv.service import REQUESTS, UNSUPPORTED
+from mqgateway.engine.options import NamesrvOptions
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.namesrv.service import REQUESTS, UNSUPPORTED
 from tests.gateway.namesrv.brokers import MASTER, OTHER, SLAVE
 from tests.gateway.namesrv.test_requests import register_body
 from tests.gateway.namesrv.world import PORT, World, json_of
@@ -94,7 +94,7 @@ def test_a_broker_that_names_no_time_has_two_minutes() -> None:
 
 def test_the_kv_configuration_is_logged_every_ten_minutes(caplog: pytest.LogCaptureFixture) -> None:
     world = World()
-    caplog.set_level(logging.INFO, "gateway.namesrv.kv")
+    caplog.set_level(logging.INFO, "mqgateway.gateway.namesrv.kv")
     world.net.settle(599)
     assert caplog.messages == []
     world.net.settle(2)

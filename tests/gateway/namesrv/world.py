@@ -6,15 +6,15 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from engine.lenient_json import loads
-from engine.options import NamesrvOptions, RemotingOptions
-from engine.testing.crash_disk import CrashDisk
-from gateway.codec import headers
-from gateway.codec.codes import CURRENT_VERSION, RequestCode
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.codec.fields import Header
-from gateway.namesrv.name_server import NameServer
-from gateway.namesrv.service import NameServerService
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.options import NamesrvOptions, RemotingOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.namesrv.name_server import NameServer
+from mqgateway.gateway.namesrv.service import NameServerService
 from tests.gateway.namesrv.brokers import HA, MASTER, NOW
 from tests.gateway.remoting.pair import Net, Pair, Talker
 

@@ -15,9 +15,9 @@ from twisted.internet.error import ConnectionAborted, ConnectionDone, Connection
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from gateway.codec.command import RemotingCommand, decode_command
-from gateway.codec.frame import FrameCutter
-from gateway.remoting.call import Peer
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command
+from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.remoting.call import Peer
 
 
 class Wire:

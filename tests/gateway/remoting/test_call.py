@@ -1,8 +1,8 @@
 """What request functions are given and give back."""
 
-from gateway.codec.codes import ResponseCode
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
 from tests.gateway.remoting.pair import StillPeer
 
 

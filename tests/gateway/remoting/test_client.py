@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.clock import ManualClock
-from engine.options import RemotingOptions, TlsOptions
-from gateway.codec.command import RemotingCommand
-from gateway.remoting.call import Call, Peer, Reply, RequestError
-from gateway.remoting.client import RemotingClient
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.exchange import PeerGone, RequestTimedOut
-from gateway.remoting.server import RemotingServer
-from gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import Call, Peer, Reply, RequestError
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from tests.gateway.remoting.pair import Net
 from tests.gateway.remoting.test_tls import FileShelf
 

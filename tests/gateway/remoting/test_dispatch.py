@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
-from engine.clock import ManualClock
-from gateway.codec.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
-from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command
-from gateway.codec.fields import Header, Int, request_header
-from gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
-from gateway.remoting.dispatch import Dispatcher
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.codec.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command
+from mqgateway.gateway.codec.fields import Header, Int, request_header
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import Dispatcher
 from tests.gateway.remoting.pair import StillPeer
 
 CODE = 987_001

@@ -7,15 +7,15 @@ import pytest
 from twisted.internet.protocol import Factory
 from twisted.internet.task import Clock
 
-from engine.clock import ManualClock
-from engine.options import TlsOptions
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.remoting.call import Peer, Reply
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.door import Doorway
-from gateway.remoting.protocol import Connection, Terms
-from gateway.remoting.proxy_header import V2_SIGNATURE
-from gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.remoting.call import Peer, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.door import Doorway
+from mqgateway.gateway.remoting.protocol import Connection, Terms
+from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from tests.gateway.remoting.pair import Pair, Talker
 from tests.gateway.remoting.test_tls import FileShelf
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.command import RESPONSE_FLAG, RemotingCommand
-from gateway.remoting.exchange import (
+from mqgateway.gateway.codec.command import RESPONSE_FLAG, RemotingCommand
+from mqgateway.gateway.remoting.exchange import (
     OPAQUE_LIMIT,
     Exchange,
     PeerGone,

@@ -4,11 +4,11 @@ import pytest
 from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.testing import MemoryReactorClock
 
-from engine.clock import ManualClock
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.exchange import PeerGone
-from gateway.remoting.link import Link, endpoint_for
-from gateway.remoting.protocol import Connection, Terms
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.exchange import PeerGone
+from mqgateway.gateway.remoting.link import Link, endpoint_for
+from mqgateway.gateway.remoting.protocol import Connection, Terms
 from tests.gateway.remoting.pair import Net, Pair, Talker
 
 

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.internet.tcp import Connection, Port
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 
-from gateway.remoting import loop
+from mqgateway.gateway.remoting import loop
 from tests.gateway.remoting.pair import Net, NetPort, Wire
 
 

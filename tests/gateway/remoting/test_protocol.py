@@ -13,13 +13,13 @@ from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from engine.clock import ManualClock
-from engine.options import RemotingOptions
-from gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
-from gateway.remoting.call import NO_REPLY, Call, Peer, Reply
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.exchange import PeerGone, RequestTimedOut, TooManyInFlight
-from gateway.remoting.protocol import (
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut, TooManyInFlight
+from mqgateway.gateway.remoting.protocol import (
     HIGH_WATER_MARK,
     Connection,
     Terms,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.errors import CodecError
-from gateway.remoting.proxy_header import (
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.remoting.proxy_header import (
     INCOMPLETE,
     V2_SIGNATURE,
     ProxyHeader,

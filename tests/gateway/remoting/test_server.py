@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from engine.clock import ManualClock
-from engine.options import RemotingOptions, TlsOptions
-from gateway.codec.codes import V4_9_8
-from gateway.codec.command import RemotingCommand, encode_command
-from gateway.remoting.call import Call, Peer, Reply
-from gateway.remoting.dispatch import Dispatcher
-from gateway.remoting.server import RemotingServer
-from gateway.remoting.tls import ServerTls
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.gateway.codec.codes import V4_9_8
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.remoting.call import Call, Peer, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.pair import Net, Pair, Talker
 from tests.gateway.remoting.test_tls import FileShelf, identity
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.remoting.threads import ThreadWorker
+from mqgateway.gateway.remoting.threads import ThreadWorker
 
 
 class Loop:

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
 from OpenSSL import SSL
 from twisted.internet.protocol import Factory, Protocol
 
-from engine.options import TlsOptions
-from gateway.remoting.tls import ClientTls, ServerTls, openssl_cipher, self_signed
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls, openssl_cipher, self_signed
 from tests.gateway.remoting.pair import Pair
 
 

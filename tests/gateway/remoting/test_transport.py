@@ -11,8 +11,8 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from gateway.remoting import transport
-from gateway.remoting.transport import EagerPort, EagerTransport, listen
+from mqgateway.gateway.remoting import transport
+from mqgateway.gateway.remoting.transport import EagerPort, EagerTransport, listen
 from tests.gateway.remoting.pair import Net
 
 

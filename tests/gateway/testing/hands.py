@@ -10,11 +10,11 @@ from typing import Any
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.python.failure import Failure
 
-from engine.testing.crash_disk import CrashDisk
-from gateway.client.loop import Loop
-from gateway.client.producer import Producer
-from gateway.client.push import PushConsumer
-from gateway.testing.server import Server
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.client.push import PushConsumer
+from mqgateway.gateway.testing.server import Server
 from tests.gateway.namesrv.world import NetClock
 from tests.gateway.remoting.pair import Net
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from engine.clock import ManualClock
-from gateway.codec.codes import RequestCode
-from gateway.codec.command import RemotingCommand, decode_command
-from gateway.remoting.call import Call, Reply
-from gateway.remoting.dispatch import Dispatcher
-from gateway.testing.faults import SEND, Faults
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command
+from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.testing.faults import SEND, Faults
 
 ASKED = RequestCode.GET_BROKER_CONFIG
 

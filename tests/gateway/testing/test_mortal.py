@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.internet.protocol import ClientFactory, Factory, Protocol
 
-from gateway.testing.mortal import MortalReactor
+from mqgateway.gateway.testing.mortal import MortalReactor
 from tests.gateway.remoting.pair import Net
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.clock import ManualClock
-from gateway.testing.moving import MovingClock
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.testing.moving import MovingClock
 
 
 def test_it_runs_with_the_machines_clock() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gateway.testing import plugin, server
+from mqgateway.gateway.testing import plugin, server
 
-ENTRY_POINT = "gateway.testing.plugin = gateway.testing.plugin"
+ENTRY_POINT = "mqgateway.gateway.testing.plugin = gateway.testing.plugin"
 
 
 class Fake:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from engine.errors import ConfigError
-from gateway.client.errors import BrokerError, SendFailed, TimedOut, Unreachable
-from gateway.client.message import Message, ReceivedMessage, TransactionState
-from gateway.client.transactions import TransactionProducer
-from gateway.testing.faults import PULL, SEND
-from gateway.testing.server import Server, ServerError
+from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.client.errors import BrokerError, SendFailed, TimedOut, Unreachable
+from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
+from mqgateway.gateway.client.transactions import TransactionProducer
+from mqgateway.gateway.testing.faults import PULL, SEND
+from mqgateway.gateway.testing.server import Server, ServerError
 from tests.gateway.testing.hands import HOST, HandLoop, Hands, hands
 
 

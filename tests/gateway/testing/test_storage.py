@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.testing.storage import InFolder, InMemory, Storage
+from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
 
 class Loop:

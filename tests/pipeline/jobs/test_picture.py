@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from pipeline.jobs.picture import BARS_MAX, bars, merged
+from mqgateway.pipeline.jobs.picture import BARS_MAX, bars, merged
 
 
 def test_a_bar_for_each_point() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.clock import ManualClock
-from pipeline.jobs.progress import follow, line_of
+from mqgateway.engine.clock import ManualClock
+from mqgateway.pipeline.jobs.progress import follow, line_of
 
 
 def progress(number: int, rows: int) -> dict[str, Any]:

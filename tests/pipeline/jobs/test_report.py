@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pipeline.jobs.report import Report, lag_of
+from mqgateway.pipeline.jobs.report import Report, lag_of
 
 
 def test_a_report_is_one_line_of_json() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.disk import ReadOnlyDisk
-from pipeline.jobs.traffic import committed, lags
+from mqgateway.engine.disk import ReadOnlyDisk
+from mqgateway.pipeline.jobs.traffic import committed, lags
 
 
 def test_offsets_are_read_as_brokers_write_them(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Locks and assignments."""
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     LockBatchRequestBody,
     LockBatchResponseBody,
     MessageQueue,

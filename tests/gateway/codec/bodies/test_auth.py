@@ -1,6 +1,6 @@
 """Users and policies."""
 
-from gateway.codec.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
+from mqgateway.gateway.codec.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 
 
 def test_a_user() -> None:

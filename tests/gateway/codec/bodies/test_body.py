@@ -11,11 +11,11 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from gateway.codec import bodies
-from gateway.codec.bodies import Body, MessageQueue
-from gateway.codec.bodies.body import wired
-from gateway.codec.errors import BodyError, HeaderError
-from gateway.codec.fields import camel_case
+from mqgateway.gateway.codec import bodies
+from mqgateway.gateway.codec.bodies import Body, MessageQueue
+from mqgateway.gateway.codec.bodies.body import wired
+from mqgateway.gateway.codec.errors import BodyError, HeaderError
+from mqgateway.gateway.codec.fields import camel_case
 
 PINNED = Path(__file__).parent / "pinned.txt"
 

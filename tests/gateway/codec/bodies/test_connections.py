@@ -1,6 +1,6 @@
 """Connections and members of groups."""
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     Connection,
     ConsumerConnection,
     GetConsumerListByGroupResponseBody,

@@ -1,6 +1,6 @@
 """What consumers tell about themselves."""
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,
     ConsumerRunningInfo,
     ConsumeStatus,

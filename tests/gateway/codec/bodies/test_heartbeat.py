@@ -1,6 +1,6 @@
 """Heartbeats as Java clients of several ages send them."""
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     ConsumerData,
     HeartbeatData,

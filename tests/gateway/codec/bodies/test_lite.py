@@ -1,6 +1,6 @@
 """Lite topics."""
 
-from gateway.codec.bodies import GetLiteGroupInfoResponseBody, LiteSubscriptionCtlRequestBody
+from mqgateway.gateway.codec.bodies import GetLiteGroupInfoResponseBody, LiteSubscriptionCtlRequestBody
 
 
 def test_a_change_of_lite_subscriptions() -> None:

@@ -1,6 +1,6 @@
 """Queues as members and as keys."""
 
-from gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 
 def test_a_queue_is_its_three_members() -> None:

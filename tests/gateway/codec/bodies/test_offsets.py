@@ -1,6 +1,6 @@
 """Offsets that are reset or reported."""
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     ConsumerOffsetSerializeWrapper,
     GetConsumerStatusBody,
     MessageQueue,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.bodies import BatchAck, BatchAckMessageRequestBody, bit_set
+from mqgateway.gateway.codec.bodies import BatchAck, BatchAckMessageRequestBody, bit_set
 
 
 def ack(bits: str, start: int = 0) -> BatchAck:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
-from gateway.codec.codes import V4_9_8, V5_5_0
-from gateway.codec.errors import BodyError
+from mqgateway.gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.codes import V4_9_8, V5_5_0
+from mqgateway.gateway.codec.errors import BodyError
 
 
 def topic(name: str, **members: Any) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def test_a_stream_that_is_cut_or_none_is_refused() -> None:
 
 
 def test_a_small_stream_may_not_become_a_huge_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.codec.bodies.registration.INFLATED_LIMIT", 1000)
+    monkeypatch.setattr("mqgateway.gateway.codec.bodies.registration.INFLATED_LIMIT", 1000)
     with pytest.raises(BodyError, match="more than 1000 bytes"):
         RegisterBrokerBody.decode_compressed(zlib.compress(bytes(10_000)), V5_5_0)
 

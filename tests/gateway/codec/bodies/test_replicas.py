@@ -1,6 +1,6 @@
 """Replicas and replication."""
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     ElectMasterResponseBody,
     EpochEntry,
     EpochEntryCache,

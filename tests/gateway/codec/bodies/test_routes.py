@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     BrokerData,
     BrokerMemberGroup,
     ClusterInfo,

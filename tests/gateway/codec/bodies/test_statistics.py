@@ -1,6 +1,6 @@
 """Statistics, whose keys are queues."""
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     BrokerStatsData,
     ConsumeStats,
     ConsumeStatsList,

@@ -2,13 +2,13 @@
 
 import pytest
 
-from gateway.codec.bodies import (
+from mqgateway.gateway.codec.bodies import (
     CreateTopicListRequestBody,
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
     TopicConfigAndMappingSerializeWrapper,
 )
-from gateway.codec.errors import BodyError
+from mqgateway.gateway.codec.errors import BodyError
 
 
 def test_topics_with_their_mappings() -> None:
