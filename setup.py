@@ -1,49 +1,74 @@
-"""The distribution is described in setup.cfg; this adds the compiled form of the modules on the hot roads.
+"""The distribution is described in setup.cfg; this adds what has to be worked out.
 
-With MQGATEWAY_COMPILE=1 in the environment they are compiled by mypyc, from the same sources, into extensions
-that Python prefers to the sources beside them; see docs/decisions. Without it nothing is compiled.
+With MQGATEWAY_COMPILE=1 in the environment the modules on the hot roads are compiled by mypyc, from the same
+sources, into extensions that Python prefers to the sources beside them; see docs/decisions. Without it
+nothing is compiled. The page on a package index is the README; a link to a file of this repository leads
+nowhere there, so it becomes the file's name, to be found in the source distribution.
 """
 
 import os
+import re
+import sys
+from pathlib import Path
 
 from setuptools import setup
 
 HOT_MODULES = [
-    "engine/message.py",
-    "engine/store/batch_consume_queue.py",
-    "engine/store/cold.py",
-    "engine/store/commit_log.py",
-    "engine/store/consume_queue.py",
-    "engine/store/dispatch.py",
-    "engine/store/file_queue.py",
-    "engine/store/flush.py",
-    "engine/store/index_file.py",
-    "engine/store/read_windows.py",
-    "engine/store/reader.py",
-    "engine/store/record.py",
-    "engine/store/results.py",
-    "engine/store/statistics.py",
-    "engine/store/unit_queue.py",
-    "engine/store/writer.py",
-    "gateway/broker/accepting.py",
-    "gateway/broker/durable.py",
-    "gateway/broker/longpoll.py",
-    "gateway/broker/pull.py",
-    "gateway/broker/send.py",
-    "gateway/broker/stats.py",
-    "gateway/codec/command.py",
-    "gateway/codec/frame.py",
-    "gateway/remoting/call.py",
-    "gateway/remoting/dispatch.py",
-    "gateway/remoting/exchange.py",
-    "gateway/remoting/protocol.py",
+    "mqgateway/engine/message.py",
+    "mqgateway/engine/store/batch_consume_queue.py",
+    "mqgateway/engine/store/cold.py",
+    "mqgateway/engine/store/commit_log.py",
+    "mqgateway/engine/store/consume_queue.py",
+    "mqgateway/engine/store/dispatch.py",
+    "mqgateway/engine/store/file_queue.py",
+    "mqgateway/engine/store/flush.py",
+    "mqgateway/engine/store/index_file.py",
+    "mqgateway/engine/store/read_windows.py",
+    "mqgateway/engine/store/reader.py",
+    "mqgateway/engine/store/record.py",
+    "mqgateway/engine/store/results.py",
+    "mqgateway/engine/store/statistics.py",
+    "mqgateway/engine/store/unit_queue.py",
+    "mqgateway/engine/store/writer.py",
+    "mqgateway/gateway/broker/accepting.py",
+    "mqgateway/gateway/broker/durable.py",
+    "mqgateway/gateway/broker/longpoll.py",
+    "mqgateway/gateway/broker/pull.py",
+    "mqgateway/gateway/broker/send.py",
+    "mqgateway/gateway/broker/stats.py",
+    "mqgateway/gateway/codec/command.py",
+    "mqgateway/gateway/codec/frame.py",
+    "mqgateway/gateway/remoting/call.py",
+    "mqgateway/gateway/remoting/dispatch.py",
+    "mqgateway/gateway/remoting/exchange.py",
+    "mqgateway/gateway/remoting/protocol.py",
 ]
 """What every send and every pull passes through."""
 
+MYPYC = "mypy >= 1.13"
+
+
+def page(readme: str) -> str:
+    """The README for a package index: links to files become the names of the files."""
+
+    def named(link: re.Match[str]) -> str:
+        text, file = link.groups()
+        return f"`{file}`" if text == file else f"{text} (`{file}`)"
+
+    return re.sub(r"\[([^]]+)]\((?!https?://|#)([^)]+)\)", named, readme)
+
+
 extensions = []
-if os.environ.get("MQGATEWAY_COMPILE") == "1":
+is_compiled = os.environ.get("MQGATEWAY_COMPILE") == "1"
+# With `egg_info` a front end asks what is required to build, before it has installed that.
+if is_compiled and "egg_info" not in sys.argv:
     from mypyc.build import mypycify
 
     extensions = mypycify(HOT_MODULES, opt_level="2", debug_level="0")
 
-setup(ext_modules=extensions)
+setup(
+    ext_modules=extensions,
+    long_description=page(Path(__file__).with_name("README.md").read_text()),
+    long_description_content_type="text/markdown",
+    setup_requires=[MYPYC] if is_compiled else [],
+)

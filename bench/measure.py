@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-import mqgateway.gateway.remoting.protocol
+from mqgateway.gateway.remoting import protocol
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def suspended(pids: Sequence[int]) -> Iterator[None]:
 
 def is_compiled() -> bool:
     """Whether the modules on the hot roads are compiled; see `scripts/compile`."""
-    return not gateway.remoting.protocol.__file__.endswith(".py")
+    return not protocol.__file__.endswith(".py")
 
 
 def machine() -> str:

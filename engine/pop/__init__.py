@@ -1,6 +1,7 @@
 """POP: the broker gives out messages, which are invisible for a while, and wants each acknowledged.
 
-`PopLog` keeps check points and acknowledgements in the log and brings back what was not acknowledged;
+`pop_log.PopLog` keeps check points and acknowledgements in the log and brings back what was not acknowledged
+(it is not taken in here, because clients, who need the names and receipts, have no store);
 `Orders` is the table of what was popped in order; `Receipt` and its neighbours are texts that clients see.
 """
 
@@ -19,7 +20,6 @@ from mqgateway.engine.pop.names import (
     revive_topic,
 )
 from mqgateway.engine.pop.orders import Order, OrderKey, Orders
-from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.pop.receipts import (
     Receipt,
     message_count_info,
@@ -43,7 +43,6 @@ __all__ = [
     "OrderKey",
     "Orders",
     "PointKey",
-    "PopLog",
     "Receipt",
     "kind_of",
     "message_count_info",

@@ -16,7 +16,8 @@ from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.message import Message
-from mqgateway.engine.pop import Ack, CheckPoint, PopLog
+from mqgateway.engine.pop import Ack, CheckPoint
+from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 
 NOT_THERE = PutResult(PutStatus.PUT_TO_REMOTE_BROKER_FAIL, remark="no other broker has stored it")

@@ -16,7 +16,8 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.groups import GroupTable
 from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders, PopLog
+from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders
+from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
 from mqgateway.engine.timers.timers import Timers

@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+import mqgateway
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
@@ -161,6 +162,6 @@ def child_command() -> list[str]:
 
 def child_environment(environment: Any) -> dict[str, str]:
     """The environment of a broker's process, which finds these modules wherever it starts."""
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    here = os.path.dirname(os.path.dirname(os.path.abspath(mqgateway.__file__)))
     paths = [here, *filter(None, [environment.get("PYTHONPATH")])]
     return {**environment, "PYTHONPATH": os.pathsep.join(paths)}

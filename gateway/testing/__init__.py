@@ -15,7 +15,8 @@ With pytest the fixtures `rocketmq_server`, `rocketmq_topic` and `rocketmq_group
     faults    requests that are lost, late, refused or cut off
     storage   disks that can be full, and survive a broker that is killed
     mortal    the reactor of a service that can be killed in the middle of everything
-    plugin    the fixtures
+
+The fixtures are `gateway.pytest_plugin`, outside so that pytest does not load all this before it is used.
 """
 
 from mqgateway.gateway.testing.faults import ANY, PULL, SEND, Fault

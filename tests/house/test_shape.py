@@ -66,6 +66,7 @@ def test_tests_mirror_the_source() -> None:
     """The test of `engine/store/record.py` is `tests/engine/store/test_record.py`: found without a search."""
     # Declarations only, proved by the test named with them; the real reactor is run by compat_tests.
     proved_elsewhere = {
+        "mqgateway": "tests/mqgateway/test_faces.py",
         "gateway/codec/headers": "tests/gateway/codec/test_headers.py",
         "gateway/cli/run.py": "compat_tests",
         # What Spark calls is proved on Spark.

@@ -8,7 +8,8 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.message import Message, StoredMessage, pack_host
 from mqgateway.engine.offsets import ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions, StoreOptions
-from mqgateway.engine.pop import Ack, CheckPoint, PointKey, PopLog
+from mqgateway.engine.pop import Ack, CheckPoint, PointKey
+from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.timers.timers import Timers

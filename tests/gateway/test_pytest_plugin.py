@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from mqgateway.gateway.testing import plugin, server
+from mqgateway.gateway import pytest_plugin as plugin
+from mqgateway.gateway.testing import server
 
-ENTRY_POINT = "mqgateway.gateway.testing.plugin = gateway.testing.plugin"
+ENTRY_POINT = "mqgateway = mqgateway.gateway.pytest_plugin"
 
 
 class Fake:
@@ -55,4 +56,4 @@ def test_there_are_no_settings_unless_overridden() -> None:
 
 
 def test_pytest_is_told_where_the_fixtures_are() -> None:
-    assert ENTRY_POINT in (Path(__file__).parents[3] / "setup.cfg").read_text()
+    assert ENTRY_POINT in (Path(__file__).parents[2] / "setup.cfg").read_text()

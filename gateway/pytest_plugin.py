@@ -1,11 +1,11 @@
-"""Fixtures for pytest; they are there wherever this package is installed.
+"""The pytest plugin: fixtures that are there wherever this package is installed.
 
     def test_orders_are_announced(rocketmq_server, rocketmq_topic):
         OrderService(rocketmq_server.namesrv, rocketmq_topic).order("book")
         assert [one.body for one in rocketmq_server.messages(rocketmq_topic)] == [b"book"]
 
 `rocketmq_settings` may be overridden to start the server with other settings: what it gives are keyword
-arguments of `gateway.testing.Server`. Each test has a server of its own.
+arguments of `mqgateway.testing.Server`. Each test has a server of its own.
 """
 
 from __future__ import annotations

@@ -1,0 +1,23 @@
+"""How the members of a group share queues; see `mqgateway.gateway.client.allocation`."""
+
+from mqgateway.gateway.client.allocation import (
+    Averagely,
+    AveragelyByCircle,
+    ByConfig,
+    ByMachineRoom,
+    ConsistentHash,
+    MachineRoomNearby,
+    PinnedTo,
+    Strategy,
+)
+
+__all__ = [
+    "Averagely",
+    "AveragelyByCircle",
+    "ByConfig",
+    "ByMachineRoom",
+    "ConsistentHash",
+    "MachineRoomNearby",
+    "PinnedTo",
+    "Strategy",
+]

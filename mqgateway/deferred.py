@@ -1,0 +1,25 @@
+"""The client for programs that have a Twisted reactor; see `mqgateway.gateway.client.deferred`."""
+
+from mqgateway.gateway.client.deferred import (
+    Admin,
+    Client,
+    LitePullConsumer,
+    Message,
+    Producer,
+    PullConsumer,
+    PushConsumer,
+    TransactionProducer,
+    surroundings,
+)
+
+__all__ = [
+    "Admin",
+    "Client",
+    "LitePullConsumer",
+    "Message",
+    "Producer",
+    "PullConsumer",
+    "PushConsumer",
+    "TransactionProducer",
+    "surroundings",
+]

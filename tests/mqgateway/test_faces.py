@@ -1,0 +1,65 @@
+"""The public names: what they are, and that a program pays only for those that it uses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import mqgateway
+from mqgateway.gateway import client
+
+ROOT = Path(__file__).resolve().parents[2]
+FACES = ("admin", "aio", "allocation", "deferred", "selectors", "testing")
+SERVERS_ONLY = {"click", "construct", "psutil", "pythonjsonlogger", "rich"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Modules that a fresh interpreter has loaded after a statement."""
+    program = f"import sys\n{statement}\nprint(*sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(ran.stdout.split())
+
+
+def test_the_short_names_are_those_of_the_client() -> None:
+    assert set(mqgateway.__all__) == set(client.__all__) <= set(dir(mqgateway))
+    assert all(getattr(mqgateway, name) is getattr(client, name) for name in mqgateway.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'mqgateway' has no attribute 'Prodcer'"):
+        mqgateway.Prodcer  # noqa: B018
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_has_what_it_names(face: str) -> None:
+    module = import_module(f"mqgateway.{face}")
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def test_the_package_alone_loads_nothing() -> None:
+    loaded = loaded_by("import mqgateway")
+    assert {name for name in loaded if name.startswith(("mqgateway.", "twisted"))} == set()
+
+
+def test_the_client_loads_neither_server_nor_commands() -> None:
+    loaded = loaded_by("from mqgateway import Producer, PushConsumer\nimport mqgateway.aio, mqgateway.admin")
+    assert loaded & SERVERS_ONLY == set()
+    ours = {name for name in loaded if name.startswith("mqgateway.")}
+    servers = ("mqgateway.gateway.broker.", "mqgateway.gateway.namesrv.", "mqgateway.gateway.cli.")
+    assert {name for name in ours if name.startswith(servers)} == set()
+    assert {name for name in ours if name.startswith("mqgateway.engine.store.")} == {
+        "mqgateway.engine.store.record"
+    }
+
+
+def test_pytest_loads_no_server_before_a_test_wants_one() -> None:
+    loaded = loaded_by("import mqgateway.gateway.pytest_plugin")
+    assert {name for name in loaded if name.startswith(("mqgateway.gateway.", "twisted"))} == {
+        "mqgateway.gateway.pytest_plugin"
+    }
