@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.config.setupcfg import read_configuration
 
 HOT_MODULES = [
     "mqgateway/engine/message.py",
@@ -45,7 +46,11 @@ HOT_MODULES = [
 ]
 """What every send and every pull passes through."""
 
-MYPYC = "mypy >= 1.13"
+
+def build_requirements() -> list[str]:
+    """What compiling needs besides a C compiler: mypyc, and the packages whose types it reads."""
+    description = read_configuration(Path(__file__).with_name("setup.cfg"))
+    return ["mypy >= 1.13", *description["options"]["install_requires"]]
 
 
 def page(readme: str) -> str:
@@ -70,5 +75,5 @@ setup(
     ext_modules=extensions,
     long_description=page(Path(__file__).with_name("README.md").read_text()),
     long_description_content_type="text/markdown",
-    setup_requires=[MYPYC] if is_compiled else [],
+    setup_requires=build_requirements() if is_compiled else [],
 )

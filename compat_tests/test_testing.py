@@ -45,7 +45,7 @@ def test_a_fresh_environment_and_ten_lines(tmp_path: Path, capsys: pytest.Captur
     """The package and pytest in a new virtual environment; a test of ten lines finds the fixtures."""
     assert len(USER_TEST.splitlines()) <= 10 + 1
     source, environment = tmp_path / "source", tmp_path / "environment"
-    for name in ("engine", "gateway"):
+    for name in ("mqgateway", "pyspark_rocketmq", "pyspark_rocketmq_store"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
