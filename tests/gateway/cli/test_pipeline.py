@@ -95,7 +95,9 @@ def test_the_other_jobs(calls: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_a_failure_is_one_line(calls: dict[str, Any]) -> None:
-    calls["failure"] = RuntimeError(f"Job aborted\n  at x\nmqgateway.pipeline.errors.DataLoss: {DataLoss('gone')}\n")
+    calls["failure"] = RuntimeError(
+        f"Job aborted\n  at x\nmqgateway.pipeline.errors.DataLoss: {DataLoss('gone')}\n"
+    )
     result = run("archive", "T", "/out")
     assert result.exit_code == 1 and result.stderr.startswith("error: gone. Some data")
     assert calls["session"].stopped
