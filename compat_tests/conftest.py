@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from compat_tests.artifacts import CLIENT_VERSIONS
+from compat_tests.installed import Installed, install
 from compat_tests.official import table
 from compat_tests.official.results import Results
 from compat_tests.overlap import Overlap, kind_of
@@ -70,6 +71,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the run: stores, logs, offsets of clients."""
     return tmp_path_factory.mktemp("compat")
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel in an environment of its own."""
+    return install(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture(scope="session")

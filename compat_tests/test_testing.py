@@ -1,10 +1,7 @@
-"""The server for other people's tests, on real ports: in a fresh environment, with Python, with Java."""
+"""The server for other people's tests, on real ports: with Python, with Java."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,23 +12,10 @@ from compat_tests.artifacts import CURRENT
 from compat_tests.driver import message
 from compat_tests.peers import Peer, Peers
 from compat_tests.processes import wait_until
-from compat_tests.servers import ROOT
 from mqgateway.gateway.client import Context, Message, Producer, PushConsumer, ReceivedMessage, SendFailed
 from mqgateway.gateway.testing import SEND, Server
 
 START_SECONDS = 0.3
-USER_TEST = """\
-from mqgateway.gateway.client import Message, Producer
-
-
-def test_a_delayed_order(rocketmq_server, rocketmq_topic):
-    with Producer("orders", rocketmq_server.namesrv) as producer:
-        producer.send(Message(rocketmq_topic, "book", delay_level=16))
-    assert rocketmq_server.messages(rocketmq_topic) == []
-    rocketmq_server.advance(1800)
-    rocketmq_server.wait_for_messages(rocketmq_topic, 1)
-    assert [one.body for one in rocketmq_server.messages(rocketmq_topic)] == [b"book"]
-"""
 
 
 @pytest.fixture
@@ -39,30 +23,6 @@ def server() -> Iterator[Server]:
     """A server in memory."""
     with Server() as server:
         yield server
-
-
-def test_a_fresh_environment_and_ten_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The package and pytest in a new virtual environment; a test of ten lines finds the fixtures."""
-    assert len(USER_TEST.splitlines()) <= 10 + 1
-    source, environment = tmp_path / "source", tmp_path / "environment"
-    for name in ("mqgateway", "pyspark_rocketmq", "pyspark_rocketmq_store"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    python = environment / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", source, "pytest"], check=True)
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "test_orders.py").write_text(USER_TEST)
-    began = time.monotonic()
-    done = subprocess.run(
-        [python, "-m", "pytest", "-q", "--durations=3"], cwd=project, capture_output=True, text=True
-    )
-    took = time.monotonic() - began
-    assert done.returncode == 0, done.stdout
-    with capsys.disabled():
-        print(f"\nten lines in a fresh environment: {took:.1f} s in all\n{done.stdout}")
 
 
 def test_it_is_ready_in_no_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,81 @@
+"""The package as its users have it: a wheel of this checkout, in a virtual environment of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from compat_tests.servers import ROOT
+
+SHIPPED = (
+    "mqgateway",
+    "pyspark_rocketmq",
+    "pyspark_rocketmq_store",
+    "docs",
+    "CHANGELOG.md",
+    "LICENSE",
+    "MANIFEST.in",
+    "README.md",
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+)
+"""What a distribution is built from."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment that has the wheel, pytest, and nothing of this checkout."""
+
+    source: Path
+    """A copy of what the wheel was built from."""
+    wheel: Path
+    environment: Path
+
+    @property
+    def python(self) -> Path:
+        """The environment's interpreter."""
+        return self.environment / "bin" / "python"
+
+    def command(self, name: str) -> str:
+        """The path of a command that the package brought."""
+        return str(self.environment / "bin" / name)
+
+    def variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        """What programs of the environment start with: this checkout is not on their path."""
+        left = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
+        }
+        path = os.pathsep.join((str(self.environment / "bin"), left["PATH"]))
+        return {**left, "PATH": path, **(more or {})}
+
+    def run(self, *command: str | Path, cwd: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end; gives its outputs."""
+        return subprocess.run(
+            command, cwd=cwd, env=self.variables(), capture_output=True, text=True, timeout=timeout
+        )
+
+
+def install(folder: Path) -> Installed:
+    """Build the wheel from a copy, so that the checkout stays as it is, and install it."""
+    source, environment = folder / "source", folder / "environment"
+    source.mkdir(parents=True)
+    for name in SHIPPED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    pip = [sys.executable, "-m", "pip"]
+    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", folder, source], check=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", wheel, "pytest"], check=True)
+    return Installed(source, wheel, environment)
