@@ -1,4 +1,4 @@
-"""The installed package, as its users meet it: in a fresh environment, in a project with folders of its own."""
+"""The installed package as its users meet it: in a fresh environment, in a project with its own folders."""
 
 from __future__ import annotations
 
