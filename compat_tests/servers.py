@@ -177,7 +177,14 @@ def apache_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Pa
 def our_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]) -> Part:
     """Our broker container with these brokers."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-c", "from gateway.cli.main import main; main()", "container", "--bind", HOST]
+    command = [
+        sys.executable,
+        "-c",
+        "from mqgateway.gateway.cli.main import main; main()",
+        "container",
+        "--bind",
+        HOST,
+    ]
     command += ["--port", str(port), "-n", namesrv]
     command += ["-b", ":".join(map(str, brokers))] if brokers else []
     return Part(command, folder / "container.log", "ready", [f"{HOST}:{port}"], _our_env())
@@ -229,7 +236,7 @@ def our_broker(folder: Path, port: int, namesrv: str, settings: Settings) -> Par
 
 def _our_command(what: str, folder: Path, settings: Settings) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-c", "from gateway.cli.main import main; main()", what]
+    command = [sys.executable, "-c", "from mqgateway.gateway.cli.main import main; main()", what]
     command += ["--data-dir", str(folder), "--bind", HOST]
     for name, value in settings.items():
         command += ["--set", f"{name}={value}"]

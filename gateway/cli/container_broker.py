@@ -1,4 +1,4 @@
-"""The process of one broker in a container, which starts it: `python -m gateway.cli.container_broker FILE`.
+"""The process of one broker in a container, which starts it: `python -m mqgateway.gateway.cli.container_broker FILE`.
 
 What else it runs with comes from standard input, as its first line; there it hears of changes, and that the
 container is gone: then it stops in good order, as nobody looks after it any more. On standard output it says

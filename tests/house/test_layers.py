@@ -6,78 +6,52 @@ import pytest
 
 from tests.house.source import PACKAGES, imported_modules, module_name, source_files
 
-NOUNS = (
-    "mqgateway.engine.message",
-    "mqgateway.engine.errors",
-    "mqgateway.engine.options",
-    "mqgateway.engine.clock",
-    "mqgateway.engine.disk",
-    "mqgateway.engine.worker",
-)
+NOUNS = ("engine.message", "engine.errors", "engine.options", "engine.clock", "engine.disk", "engine.worker")
 
 # place -> what it may import of our own (a name covers everything below it).
 LAYERS: dict[str, tuple[str, ...]] = {
-    "mqgateway.engine.store": ("mqgateway.engine.store", *NOUNS),
-    "mqgateway.engine.message": (),
-    "mqgateway.engine.errors": (),
-    "mqgateway.engine.clock": (),
-    "mqgateway.engine.options": ("mqgateway.engine.options", "mqgateway.engine.errors"),
+    "engine.store": ("engine.store", *NOUNS),
+    "engine.message": (),
+    "engine.errors": (),
+    "engine.clock": (),
+    "engine.options": ("engine.options", "engine.errors"),
     "engine": ("engine",),
-    "mqgateway.gateway.codec": (
-        "mqgateway.gateway.codec",
-        "mqgateway.engine.message",
-        "mqgateway.engine.lenient_json",
+    "gateway.codec": ("gateway.codec", "engine.message", "engine.lenient_json"),
+    "gateway.remoting": (
+        "gateway.remoting",
+        "gateway.codec",
+        "engine.clock",
+        "engine.errors",
+        "engine.message",
+        "engine.options",
+        "engine.worker",
     ),
-    "mqgateway.gateway.remoting": (
-        "mqgateway.gateway.remoting",
-        "mqgateway.gateway.codec",
-        "mqgateway.engine.clock",
-        "mqgateway.engine.errors",
-        "mqgateway.engine.message",
-        "mqgateway.engine.options",
-        "mqgateway.engine.worker",
-    ),
-    "mqgateway.gateway.namesrv": (
-        "mqgateway.gateway.namesrv",
-        "mqgateway.gateway.remoting",
-        "mqgateway.gateway.codec",
-        "engine",
-    ),
-    "mqgateway.gateway.broker": (
-        "mqgateway.gateway.broker",
-        "mqgateway.gateway.remoting",
-        "mqgateway.gateway.codec",
-        "engine",
-    ),
-    "mqgateway.gateway.container": (
-        "mqgateway.gateway.container",
-        "mqgateway.gateway.remoting",
-        "mqgateway.gateway.codec",
-        "engine",
-    ),
-    "mqgateway.gateway.client": (
-        "mqgateway.gateway.client",
-        "mqgateway.gateway.remoting",
-        "mqgateway.gateway.codec",
-        "mqgateway.engine.filters.tags",
-        "mqgateway.engine.groups",
-        "mqgateway.engine.jsonfile",
-        "mqgateway.engine.lenient_json",
-        "mqgateway.engine.pop.names",
-        "mqgateway.engine.pop.receipts",
-        "mqgateway.engine.store.record",
-        "mqgateway.engine.topics",
+    "gateway.namesrv": ("gateway.namesrv", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.broker": ("gateway.broker", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.container": ("gateway.container", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.client": (
+        "gateway.client",
+        "gateway.remoting",
+        "gateway.codec",
+        "engine.filters.tags",
+        "engine.groups",
+        "engine.jsonfile",
+        "engine.lenient_json",
+        "engine.pop.names",
+        "engine.pop.receipts",
+        "engine.store.record",
+        "engine.topics",
         *NOUNS,
     ),
-    "mqgateway.gateway.cli": ("gateway", "engine", "pipeline"),
-    "mqgateway.gateway.testing": ("gateway", "engine"),
+    "gateway.cli": ("gateway", "engine", "pipeline"),
+    "gateway.testing": ("gateway", "engine"),
     "gateway": ("gateway",),
-    "pipeline": ("pipeline", "mqgateway.gateway.client", "mqgateway.gateway.codec", "engine"),
+    "pipeline": ("pipeline", "gateway.client", "gateway.codec", "engine"),
 }
 
 # What the request areas of the broker share; beyond these they do not import one another.
 BROKER_SHARED = frozenset(
-    f"mqgateway.gateway.broker.{name}"
+    f"gateway.broker.{name}"
     for name in (
         "accepting",
         "beginnings",
@@ -104,7 +78,7 @@ BROKER_SHARED = frozenset(
     )
 )
 BROKER_TOP = tuple(
-    f"mqgateway.gateway.broker.{name}"
+    f"gateway.broker.{name}"
     for name in ("service", "requests", "broker", "ha", "ha_group", "ha_services", "slave_requests")
 )
 
@@ -143,7 +117,7 @@ def test_request_areas_do_not_import_one_another(path: Path) -> None:
     module = module_name(path)
     if module in BROKER_TOP:
         return
-    neighbours = {name for name in imported_modules(path) if name.startswith("mqgateway.gateway.broker.")}
+    neighbours = {name for name in imported_modules(path) if name.startswith("gateway.broker.")}
     wrong = neighbours - BROKER_SHARED - {module}
     assert not wrong, f"{module} may not import {sorted(wrong)}"
 
