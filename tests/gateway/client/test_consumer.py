@@ -112,8 +112,10 @@ def test_two_groups_of_one_client() -> None:
             cluster.run(consumer.subscribe("T"))
             cluster.begin(consumer)
             inboxes.append(inbox)
+        again = PushConsumer("G", cluster.around, Inbox(), client=client)
+        cluster.run(again.subscribe("T"))
         with pytest.raises(BadArgument, match="already"):
-            cluster.run(PushConsumer("G", cluster.around, Inbox(), client=client).start())
+            cluster.run(again.start())
         send(cluster, 4)
         cluster.wait_for(lambda: all(len(inbox.got) == 4 for inbox in inboxes))
 
