@@ -13,6 +13,7 @@ from mqgateway.gateway.client import admin_groups
 from mqgateway.gateway.client.admin import Admin
 from mqgateway.gateway.client.errors import BrokerError, SendFailed, TimedOut, Unreachable
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
+from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.testing.faults import PULL, SEND
 from mqgateway.gateway.testing.server import COMMIT_SECONDS, Server, ServerError
@@ -72,20 +73,22 @@ def test_how_far_a_group_is() -> None:
         assert held.server.behind("G", topic) == 0 and len(inbox.got) == 5
 
 
-def test_what_is_committed_on_the_clients_beat_is_waited_for() -> None:
-    """The next pull goes out while the listener is at work: only the beat of 10 s, then 5 s, commits."""
+def test_a_service_that_starts_meanwhile_is_waited_for_until_its_first_commit() -> None:
+    """The next pull goes out while the listener is at work, so only the beat after 10 s commits."""
     with hands() as held:
-        topic = held.server.create_topic(queues=1)
-        producer, done = held.producer(), Deferred[None]()
-        held.consumer(lambda given, _: done, topic)
-        held.loop.settle(1.0)
-        held.send(producer, Message(topic, "late"))
-        held.loop.settle(0.5)
-        done.callback(None)
+        topic, done = held.server.create_topic(queues=1), Deferred[None]()
+        held.send(held.producer(), Message(topic, "book"))
+        first = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET", "client_ip": "10.0.0.2"}
+        service = PushConsumer(
+            "G", held.loop, lambda given, _: done, namesrv_addr=held.server.namesrv, **first
+        )
+        held.loop.call(service.subscribe, topic)
+        held.loop.net.callLater(2.0, service.start)
+        held.loop.net.callLater(4.0, done.callback, None)
         began = held.loop.net.seconds()
         held.server.wait_until_consumed("G", topic)
-        assert held.server.behind("G", topic) == 0
-        assert 8 <= held.loop.net.seconds() - began < COMMIT_SECONDS
+        assert 12 <= held.loop.net.seconds() - began < COMMIT_SECONDS
+        held.loop.call(service.close)
 
 
 def test_what_was_popped_is_consumed_when_it_is_acknowledged() -> None:
