@@ -336,7 +336,8 @@ class LitePullConsumer(GroupConsumer):
             try:
                 offset = await self.where_to_begin(queue)
             except ClientError as error:
-                log.warning("where to begin with %s is not known: %s", queue, error)
+                if self.is_running:
+                    log.warning("where to begin with %s is not known: %s", queue, error)
                 return NO_OFFSET_SECONDS
             if assigned.round != number:
                 return 0.0
