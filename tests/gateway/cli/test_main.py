@@ -1,12 +1,16 @@
 """The commands' outsides: help, printing of settings, refusal of wrong ones. Nothing is started here."""
 
 import json
+import re
 from pathlib import Path
 
+import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from mqgateway.gateway.cli.main import main, mqbroker, mqbrokercontainer, mqnamesrv
+from tests.house.source import ROOT
 
 
 def invoke(*arguments: str, command=main, env: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
@@ -148,3 +152,36 @@ def test_what_was_set_wrong_is_told_with_what_does_not_fit(tmp_path: Path) -> No
     file.write_text("brokerRole=SLAVE\nbrokerIdd=1\n")
     lines = invoke("broker", "-c", str(file)).stderr.splitlines()
     assert "did you mean brokerId?" in lines[0] and "a slave's id must be more than 0" in lines[1]
+
+
+def commands_of(command: click.Command, name: str) -> dict[str, click.Command]:
+    """Every command below one, by what is typed."""
+    found = {name: command}
+    if isinstance(command, click.Group):
+        for part, below in command.commands.items():
+            found |= commands_of(below, f"{name} {part}")
+    return found
+
+
+def test_the_page_of_commands_names_what_there_is() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    commands = {**commands_of(main, "mqgateway"), "mqbroker": mqbroker, "mqnamesrv": mqnamesrv}
+    commands["mqbrokercontainer"] = mqbrokercontainer
+    flags = {flag for command in commands.values() for one in command.params for flag in one.opts}
+    assert set(re.findall(r"--[a-zA-Z][-a-zA-Z]+", page)) <= flags | {"--help"}
+    assert all(re.search(rf"\b{name.split()[-1]}\b", page) for name in commands if name.count(" ") == 1)
+    examples = re.findall(r"^    (?:.* \| )?mqgateway ([a-z]+) ", page, re.M)
+    assert {f"mqgateway {word}" for word in examples} <= set(commands)
+
+
+@pytest.mark.parametrize(("name", "command"), [("mqgateway", main), ("mqbroker", mqbroker)])
+def test_the_shell_completes_as_the_page_says(name: str, command: click.Command) -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    variable = f"_{name.upper()}_COMPLETE"
+    assert variable in page
+    begun = "con" if name == "mqgateway" else "--print"
+    offered = [item.value for item in ShellComplete(command, {}, name, variable).get_completions([], begun)]
+    wanted = ["consume", "container"]
+    if name == "mqbroker":
+        wanted = ["--print-config", "--printConfigItem", "--printImportantConfig"]
+    assert sorted(offered) == sorted(wanted)
