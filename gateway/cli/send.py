@@ -100,8 +100,15 @@ def _bodies(given: dict[str, Any]) -> Iterator[bytes | str]:
     if given["whole"]:
         yield source.read()
         return
-    lines = (line.removesuffix(b"\n") for line in source)
-    yield from (line for line in lines if line)
+    is_text = True
+    for line in source:
+        is_text = is_text and b"\0" not in line
+        if body := line.removesuffix(b"\n"):
+            yield body
+    if not is_text:
+        click.echo(
+            "note: this was no text; each line of it is a message, with --whole all of it is one", err=True
+        )
 
 
 def _property(pair: str) -> tuple[str, str]:

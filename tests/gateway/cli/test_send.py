@@ -51,8 +51,9 @@ def test_bodies_of_any_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     (tmp_path / "bin.dat").write_bytes(octets := bytes(range(256)))
     with faced(monkeypatch) as cluster:
         cluster.make_topic("T", queues=1)
-        assert send("-f", str(tmp_path / "bin.dat")).exit_code == 0
-        assert send("-f", str(tmp_path / "bin.dat"), "--whole").exit_code == 0
+        result = send("-f", str(tmp_path / "bin.dat"))
+        assert result.exit_code == 0 and "note: this was no text" in result.stderr
+        assert send("-f", str(tmp_path / "bin.dat"), "--whole").stderr == ""
         assert send(text=b"\xff\x00\r\n\xfe").exit_code == 0
         assert send("--whole", text=b"\xff\n\n").exit_code == 0
         lines = octets.split(b"\n")
