@@ -11,6 +11,7 @@ from mqgateway.engine.options.reasons import (
     NO_BIT_MAPS,
     NO_COLD,
     NO_CONTROLLER,
+    NO_DLEDGER,
     NO_JVM,
     NO_LITE_FIGURES,
     NO_LOOKUP,
@@ -205,7 +206,7 @@ STORE_ACCEPTED = (
         """,
     ),
     *accepted(
-        "there is no DLedger log",
+        NO_DLEDGER,
         "storePathDLedgerCommitLog= dLegerGroup= dLegerPeers= dLegerSelfId= preferredLeaderId= "
         "enableBatchPush=false",
     ),

@@ -10,7 +10,7 @@ from mqgateway.engine.options.accepted import STORE_ACCEPTED
 from mqgateway.engine.options.compaction import CompactionOptions
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
-from mqgateway.engine.options.reasons import NO_ROCKSDB, OWN_WAY
+from mqgateway.engine.options.reasons import NO_DLEDGER, NO_ROCKSDB, OWN_WAY
 from mqgateway.engine.options.replication import ReplicationOptions
 from mqgateway.engine.options.timers import TimerOptions
 
@@ -246,8 +246,8 @@ class StoreOptions(
         False,
         "Keep the log in a DLedger group.",
         name="enableDLegerCommitLog",
-        no_effect="there is no DLedger log",
-        unavailable={"true": "there is no DLedger log"},
+        no_effect=NO_DLEDGER,
+        unavailable={"true": NO_DLEDGER},
     )
 
     also_accepted = STORE_ACCEPTED

@@ -1,7 +1,7 @@
 """What the commands that are clients have in common: whom they talk to, how, and how they fail.
 
 `settings` turns the flags into settings of a client; `told` turns errors of the client into one line and exit
-code 1.
+code 1, or 3 for a topic that is not there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
+
+from mqgateway.gateway.cli.plain import escaped
+
+READERS = "TOOLS_CONSUMER"
+"""A group that every broker knows, for tools."""
 
 SETTING = click.option(
     "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the client; repeatable."
@@ -70,17 +75,34 @@ def _setting(pair: str) -> tuple[str, Any]:
     raise click.BadParameter(f"{pair} is no setting of a client", param_hint="--set")
 
 
+def check_topic(topic: str, chosen: Mapping[str, Any]) -> None:
+    """Whether a name server knows the topic, asked with these settings. Raises `NoRoute`, `Unreachable`."""
+    from mqgateway.engine.options.option import options_of
+    from mqgateway.gateway.client import PullConsumer
+    from mqgateway.gateway.client.options import ClientOptions
+
+    known = {one.attribute for one in options_of(ClientOptions)}
+    with PullConsumer(READERS, **{name: value for name, value in chosen.items() if name in known}) as reader:
+        reader.queues(topic)
+
+
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose errors of the client are one line on standard error, with exit code 1."""
+    """A command whose errors of the client are one line on standard error, with exit code 1, or 3 when the
+    topic is not there."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        from mqgateway.gateway.client.errors import ClientError
+        from mqgateway.gateway.client.errors import ClientError, NoRoute
 
         try:
             return command(*args, **kwargs)
+        except NoRoute as error:
+            is_missing = not error.detail
+            text = f"there is no topic {error.topic}" if is_missing else str(error)
+            click.echo(f"error: {escaped(text)}", err=True)
+            raise SystemExit(3 if is_missing else 1) from None
         except ClientError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {escaped(str(error))}", err=True)
             raise SystemExit(1) from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None

@@ -1,29 +1,25 @@
 """`mqgateway consume`: be a member of a group, and print what comes.
 
-A line a message: time, place, tag and body; with `--json` an object. Messages that were printed are done
-with. It ends after `--max` messages, after `--timeout` seconds without any, or with Ctrl-C; offsets are
-committed.
+A line a message: time, place, tag and body; with `--json` an object, with `--raw` the body's bytes.
+Messages that were printed are done with. It ends after `--max` messages, after `--timeout` seconds without
+any, or with Ctrl-C; offsets are committed. Exit code 3: there is no such topic.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import check_topic, client_flags, settings, told
+from mqgateway.gateway.cli.printing import Form, form_of, print_message, raw_flag
 
 if TYPE_CHECKING:
     from mqgateway.gateway.client.listening import Context
     from mqgateway.gateway.client.message import ReceivedMessage
-
-BODY_MAX = 500
-"""Bytes of a body that a line shows."""
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +27,8 @@ Examples:
   mqgateway consume TopicTest -g my-group --from first --max 100 --json
   mqgateway consume TopicTest -g my-group --tags 'TagA || TagB'
   mqgateway consume TopicTest -g my-group --sql "colour = 'blue'"
-  mqgateway consume TopicTest -g my-group --ordered"""
+  mqgateway consume TopicTest -g my-group --ordered
+  mqgateway consume TopicTest -g my-group --max 1 --raw > body.bin"""
 
 BEGINNINGS = {
     "first": "CONSUME_FROM_FIRST_OFFSET",
@@ -58,6 +55,7 @@ BEGINNINGS = {
 @click.option("--broadcast", is_flag=True, help="All messages, whatever other members get.")
 @click.option("--max", "most", type=click.IntRange(1), help="End after so many messages.")
 @click.option("--timeout", type=float, help="End after so many seconds without a message.")
+@raw_flag
 @client_flags
 @told
 def consume(**given: Any) -> None:
@@ -69,7 +67,8 @@ def consume(**given: Any) -> None:
         chosen["consume_timestamp"] = given["time"]
     if given["broadcast"]:
         chosen["message_model"] = "BROADCASTING"
-    printer = Printer(sys.stdout, given["as_json"], given["most"])
+    printer = Printer(sys.stdout, form_of(given), given["most"])
+    check_topic(given["topic"], chosen)
     consumer = PushConsumer(given["group"], printer, is_ordered=given["ordered"], **chosen)
     consumer.subscribe(given["topic"], Sql(given["sql"]) if given["sql"] else given["tags"] or "*")
     with consumer:
@@ -79,9 +78,9 @@ def consume(**given: Any) -> None:
 class Printer:
     """A listener that prints, and knows when it is enough. Listeners work in several threads."""
 
-    def __init__(self, out: TextIO, as_json: bool, most: int | None = None) -> None:
+    def __init__(self, out: TextIO, form: Form, most: int | None = None) -> None:
         self._out = out
-        self._as_json = as_json
+        self._form = form
         self._left = most
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -92,7 +91,7 @@ class Printer:
             for message in messages:
                 if self._left == 0:
                     return False  # they come again, for somebody else
-                print_message(message, self._out, self._as_json)
+                print_message(message, self._out, self._form)
                 self.count += 1
                 if self._left is not None:
                     self._left -= 1
@@ -107,33 +106,3 @@ class Printer:
                 self._changed.wait(idle)
                 if idle is not None and before == self.count:
                     return
-
-
-def print_message(message: ReceivedMessage, out: TextIO, as_json: bool) -> None:
-    """One line."""
-    queue = message.queue
-    if not as_json:
-        stored = datetime.fromtimestamp(message.store_timestamp / 1000)
-        place = f"{queue.broker_name}/{queue.queue_id}@{message.queue_offset}"
-        body = message.body[:BODY_MAX].decode("utf-8", "replace").replace("\n", "\\n")
-        more = f" ... {len(message.body)} bytes" if len(message.body) > BODY_MAX else ""
-        print(
-            f"{stored:%H:%M:%S.%f}"[:-3] + f"  {place}  {message.tags or '-'}  {body}{more}",
-            file=out,
-            flush=True,
-        )
-        return
-    shown = {
-        "topic": message.topic,
-        "brokerName": queue.broker_name,
-        "queueId": queue.queue_id,
-        "queueOffset": message.queue_offset,
-        "messageId": message.message_id,
-        "offsetMessageId": message.offset_message_id,
-        "bornTimestamp": message.born_timestamp,
-        "storeTimestamp": message.store_timestamp,
-        "reconsumeTimes": message.reconsume_times,
-        "properties": message.properties,
-        "body": message.body.decode("utf-8", "replace"),
-    }
-    print(json.dumps(shown, ensure_ascii=False), file=out, flush=True)

@@ -25,7 +25,14 @@ from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOpt
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.logs import start_logging
-from mqgateway.gateway.cli.service_flags import FILE, common_options, fail, process_start, report
+from mqgateway.gateway.cli.service_flags import (
+    FILE,
+    common_options,
+    fail,
+    important_flag,
+    process_start,
+    report,
+)
 from mqgateway.gateway.cli.settings import from_file, from_flags, from_pairs, from_tls_file, listing, stop_for
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses
 
@@ -59,15 +66,23 @@ class ContainerSettings:
 def container_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of a container, the standard's among them."""
     for option in (
-        click.option("-m", "important", is_flag=True, help="Print the important settings and exit."),
+        important_flag,
         click.option("--port", type=int, help=f"Port to listen on.  [default: {DEFAULT_PORT}]"),
         click.option(
-            "-n", "--namesrv", metavar="HOST:PORT", help="Name servers of all brokers, separated by ';'."
+            *("-n", "--namesrv", "--namesrvAddr", "namesrv"),
+            metavar="HOST:PORT",
+            help="Name servers of all brokers, separated by ';'.",
         ),
         click.option(
-            "-b", "--broker-configs", metavar="FILE:FILE", help="Files of the brokers to start with."
+            *("-b", "--broker-configs", "--brokerConfigPaths", "broker_configs"),
+            metavar="FILE:FILE",
+            help="Files of the brokers to start with.",
         ),
-        click.option("-c", "--config", type=FILE, help="The container's settings, in the standard's form."),
+        click.option(
+            *("-c", "--config", "--configFile", "config"),
+            type=FILE,
+            help="The container's settings, in the standard's form.",
+        ),
     ):
         command = option(command)
     return common_options(command)

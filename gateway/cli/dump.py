@@ -16,6 +16,7 @@ from mqgateway.engine import lenient_json
 from mqgateway.engine.message import format_host, parse_properties
 from mqgateway.engine.store import schema
 from mqgateway.engine.timers import schema as timers
+from mqgateway.gateway.cli.plain import escaped, escaped_json
 from mqgateway.gateway.codec.command import decode_command
 from mqgateway.gateway.codec.errors import CodecError
 
@@ -68,10 +69,10 @@ def dump_file(path: str, kind: str | None, offset: int, limit: int, output: str)
 
 def _line(entry: Entry, output: str) -> str:
     if output == "json":
-        return _json(entry)
+        return escaped_json(_json(entry))
     fields = dict(entry)
     at = fields.pop("at")
-    return f"{at:>12}  " + " ".join(f"{name}={_text(value)}" for name, value in fields.items())
+    return f"{at:>12}  " + escaped(" ".join(f"{name}={_text(value)}" for name, value in fields.items()))
 
 
 def _text(value: Any) -> str:

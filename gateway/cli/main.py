@@ -7,6 +7,7 @@ imports happen inside the commands, so that `--help` and errors are immediate.
 Exit codes: 0 stopped in good order or printed what was asked, 1 could not start, 2 wrong usage or settings.
 """
 
+import functools
 import json
 import os
 import sys
@@ -24,7 +25,16 @@ from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.perf import perf
 from mqgateway.gateway.cli.pipeline import pipeline
 from mqgateway.gateway.cli.send import send
-from mqgateway.gateway.cli.service_flags import FILE, HELP, common_options, fail, process_start, report
+from mqgateway.gateway.cli.service_flags import (
+    FILE,
+    HELP,
+    StandardCommand,
+    common_options,
+    fail,
+    important_flag,
+    process_start,
+    report,
+)
 from mqgateway.gateway.cli.settings import (
     BrokerSettings,
     NamesrvSettings,
@@ -76,14 +86,14 @@ def read_settings(
     given: dict[str, Any], *, namesrv: NamesrvSettings | None, broker: BrokerSettings | None
 ) -> None:
     """Fill the services' settings from files, environment and flags; wrong ones end the process."""
-    output = given["output"]
+    output, problems = given["output"], []
     try:
         problems = _apply_all(given, namesrv, broker)
+        if stop_for(problems, given["strict"]):
+            fail(problems, output)
+        _find_out_all(given, namesrv, broker)
     except EngineError as error:
-        fail([str(error)], output)
-        return
-    if stop_for(problems, given["strict"]):
-        fail(problems, output)
+        fail([*problems, str(error)], output)
     report(problems, output)
     if given["print_config"] or given.get("important"):
         _print_settings(given, [kind.options for kind in (namesrv, broker) if kind is not None])
@@ -109,16 +119,24 @@ def _apply_all(
         }
         settings += from_flags(flags)
         problems += broker.options.apply(from_tls_file(settings) + settings)
-        if given.get("config"):
-            broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
-        broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         settings = from_file(given.get("namesrv_config")) + from_environment(os.environ, namesrv.options)
         settings += [pair for pair in pairs if broker is None or _is_name_servers(pair.key, namesrv, broker)]
         settings += from_flags({"listenPort": given.get("namesrv_port"), **bind})
         problems += namesrv.options.apply(from_tls_file(settings) + settings)
-        namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
     return problems
+
+
+def _find_out_all(
+    given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
+) -> None:
+    """Fill in what was not set; after what was set wrong is told, which may be why something does not fit."""
+    if broker is not None:
+        if given.get("config"):
+            broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
+        broker.find_out(small_files=namesrv is not None)
+    if namesrv is not None:
+        namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
 
 
 def _is_brokers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
@@ -172,7 +190,9 @@ def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of a name server, the standard's among them."""
     for option in (
         click.option(
-            "-n", "--namesrv", "ignored", hidden=True, help="Accepted as the standard does; no effect."
+            *("-n", "--namesrv", "--namesrvAddr", "ignored"),
+            hidden=True,
+            help="Accepted as the standard does; no effect.",
         ),
         click.option("--port", "namesrv_port", type=int, help="Port to listen on.  [default: 9876]"),
         click.option(
@@ -180,7 +200,11 @@ def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(file_okay=False),
             help="Folder of its files.  [default: home folder]",
         ),
-        click.option("-c", "--config", "namesrv_config", type=FILE, help="Settings in the standard's form."),
+        click.option(
+            *("-c", "--config", "--configFile", "namesrv_config"),
+            type=FILE,
+            help="Settings in the standard's form.",
+        ),
     ):
         command = option(command)
     return common_options(command)
@@ -189,7 +213,7 @@ def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of a broker, the standard's among them."""
     for option in (
-        click.option("-m", "important", is_flag=True, help="Print the important settings and exit."),
+        important_flag,
         click.option(
             "--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1)."
         ),
@@ -200,9 +224,15 @@ def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Folder of all files.  [default: home folder]",
         ),
         click.option(
-            "-n", "--namesrv", "namesrv_address", metavar="HOST:PORT", help="Name servers, separated by ';'."
+            *("-n", "--namesrv", "--namesrvAddr", "namesrv_address"),
+            metavar="HOST:PORT",
+            help="Name servers, separated by ';'.",
         ),
-        click.option("-c", "--config", type=FILE, help="Settings in the standard's broker.conf form."),
+        click.option(
+            *("-c", "--config", "--configFile", "config"),
+            type=FILE,
+            help="Settings in the standard's broker.conf form.",
+        ),
     ):
         command = option(command)
     return common_options(command)
@@ -227,11 +257,10 @@ for command in (store, send, consume, tail, perf, pipeline):
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))
 main.command("container")(container_options(run_container))
-mqnamesrv = click.command("mqnamesrv", context_settings=HELP)(namesrv_options(run_namesrv))
-mqbroker = click.command("mqbroker", context_settings=HELP)(broker_options(run_broker))
-mqbrokercontainer = click.command("mqbrokercontainer", context_settings=HELP)(
-    container_options(run_container)
-)
+standard = functools.partial(click.command, cls=StandardCommand, context_settings=HELP)
+mqnamesrv = standard("mqnamesrv")(namesrv_options(run_namesrv))
+mqbroker = standard("mqbroker")(broker_options(run_broker))
+mqbrokercontainer = standard("mqbrokercontainer")(container_options(run_container))
 
 
 EXAMPLES_DUMP = """\b

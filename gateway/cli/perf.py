@@ -1,9 +1,9 @@
 """`mqgateway perf produce|consume`: how fast a topic is written and read from here, and how long that takes.
 
-While it runs, standard error shows messages and rate (if it is a terminal); in the end there is a table, or
-with `--json` one object: messages, failures, seconds, rate a second, bytes a second, latencies in ms. A
-send's latency is from the call to the answer; a message's, from its birth at the sender to the listener here,
-by both clocks.
+While it runs, standard error shows messages and rate (if it is a terminal); in the end, and at Ctrl-C, there
+is a table, or with `--json` one object: messages, failures, seconds, rate a second, bytes a second,
+latencies in ms. A send's latency is from the call to the answer; a message's, from its birth at the sender to
+the listener here, by both clocks.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import json
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mqgateway.engine.clock import Clock, SystemClock
-from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import check_topic, client_flags, settings, told
 from mqgateway.gateway.cli.perf_latency import Latencies
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ Examples:
   mqgateway perf consume BenchmarkTest -g bench --from first --seconds 30"""
 
 REFRESH_SECONDS = 0.25
+LAST_SECONDS = 3.0
+"""For what is under way at Ctrl-C."""
 
 
 @click.group(epilog=EXAMPLES)
@@ -64,9 +67,9 @@ def produce(**given: Any) -> None:
     from mqgateway.gateway.client import Producer
 
     meter = Meter(SystemClock(), given["messages"], given["seconds"])
-    with Producer(given["group"], **settings(given)) as producer, meter.shown("sent"):
+    producing = Producer(given["group"], **settings(given))
+    with meter.reported(given["as_json"]), producing as producer, meter.shown("sent"):
         send_all(producer, given, meter)
-    meter.report(given["as_json"])
 
 
 @perf.command()
@@ -99,18 +102,22 @@ def consume(**given: Any) -> None:
 
     chosen = {"consume_message_batch_max_size": 32, **settings(given)}
     chosen["consume_from_where"] = BEGINNINGS[given["begin"]]
+    check_topic(given["topic"], chosen)
     consumer = PushConsumer(given["group"], take, **chosen)
     consumer.subscribe(given["topic"])
-    with consumer, meter.shown("consumed"):
+    with meter.reported(given["as_json"]), consumer, meter.shown("consumed"):
         meter.wait()
-    meter.report(given["as_json"])
 
 
 def send_all(producer: Any, given: dict[str, Any], meter: Meter) -> None:
-    """Keep so many sends under way until it is enough."""
+    """Keep so many sends under way until it is enough, or until Ctrl-C, which lets them end as well."""
     line = _Line(producer, given, meter)
     try:
         line.run(given["concurrency"])
+    except KeyboardInterrupt:
+        line.is_over = True
+        line.wait()
+        raise
     finally:
         line.is_over = True
 
@@ -129,14 +136,20 @@ class _Line:
         self._count = given["batch"]
         self._meter = meter
         self._ended = threading.Semaphore(0)
+        self._under_way = 0
         self.is_over = False
 
     def run(self, concurrency: int) -> None:
         """Begin with so many, and wait until none is left."""
         for _ in range(concurrency):
+            self._under_way += 1
             self._begin()
-        for _ in range(concurrency):
-            self._ended.acquire()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until none is left; not for long where their answers do not come."""
+        while self._under_way and self._ended.acquire(timeout=LAST_SECONDS if self.is_over else None):
+            self._under_way -= 1
 
     def _begin(self) -> None:
         if self.is_over or self._meter.is_enough(self._count):
@@ -227,6 +240,16 @@ class Meter:
             "bytesPerSecond": round(self.octets / elapsed) if elapsed > 0 else 0,
             "latencyMillis": self.latencies.as_millis(),
         }
+
+    @contextmanager
+    def reported(self, as_json: bool) -> Iterator[None]:
+        """What is measured within is reported at its end, and so is what there is at Ctrl-C."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.report(as_json)
+            raise
+        self.report(as_json)
 
     def report(self, as_json: bool) -> None:
         """Print the result."""

@@ -1,5 +1,6 @@
-"""`mqgateway send`: messages from arguments, a file, or standard input, one a line.
+"""`mqgateway send`: messages from arguments, a file, or standard input, one a line or one in all.
 
+Lines may be of any bytes. With `--whole` all of the file is one body, as it is.
 Each result is a line: id, queue and offset; with `--json` an object. Exit codes: 0 all were stored, 1
 something was not, 2 wrong usage.
 """
@@ -9,11 +10,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 
 from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.plain import escaped
 
 if TYPE_CHECKING:
     from mqgateway.gateway.client.message import Message, SendResult
@@ -26,6 +28,7 @@ Examples:
   mqgateway send TopicTest 'hello world'
   mqgateway send TopicTest -t TagA -k order-1 -p colour=blue 'one message'
   seq 1000 | mqgateway send TopicTest --progress
+  mqgateway send TopicTest -f picture.png --whole
   mqgateway send TopicTest --delay 30s 'later' --json"""
 
 
@@ -36,7 +39,8 @@ Examples:
 @click.option("-t", "--tags", help="Tag of the messages.")
 @click.option("-k", "--keys", help="Keys, separated by blanks.")
 @click.option("-p", "--property", "properties", multiple=True, metavar="NAME=VALUE", help="A property.")
-@click.option("-f", "--file", "source", type=click.File("r"), help="Read bodies from a file, one a line.")
+@click.option("-f", "--file", "source", type=click.File("rb"), help="Read bodies from a file, one a line.")
+@click.option("--whole", is_flag=True, help="All of the file, or of standard input, is one body.")
 @click.option("--order", help="Messages with the same text keep their order.")
 @click.option("--delay-level", type=click.IntRange(1, 18), help="Deliver after a delay level.")
 @click.option("--delay", metavar="TIME", help="Deliver after a time: 1500ms, 30s, 5m, 2h.")
@@ -48,6 +52,8 @@ def send(**given: Any) -> None:
     """Send messages to TOPIC: the BODIES given, or lines of a file or of standard input."""
     from mqgateway.gateway.client import Producer
 
+    if given["whole"] and given["bodies"]:
+        raise click.UsageError("--whole is for a file or standard input, not for bodies given here")
     messages = _messages(given)
     with Producer(given["group"], **settings(given)) as producer:
         if given["oneway"]:
@@ -81,11 +87,28 @@ def _messages(given: dict[str, Any]) -> Iterator[Message]:
         "delay_millis": millis_of(given["delay"]) if given["delay"] else 0,
         "sharding_key": given["order"],
     }
-    lines: Iterable[str] = given["bodies"] or given["source"] or sys.stdin
-    for line in lines:
-        body = line if given["bodies"] else line.rstrip("\n")
-        if body:
-            yield Message(given["topic"], body, **fields)
+    for body in _bodies(given):
+        yield Message(given["topic"], body, **fields)
+
+
+def _bodies(given: dict[str, Any]) -> Iterator[bytes | str]:
+    """Empty lines are none; a line ends with LF, what else is in it belongs to it."""
+    if given["bodies"]:
+        yield from (body for body in given["bodies"] if body)
+        return
+    source: BinaryIO = given["source"] or sys.stdin.buffer
+    if given["whole"]:
+        yield source.read()
+        return
+    is_text = True
+    for line in source:
+        is_text = is_text and b"\0" not in line
+        if body := line.removesuffix(b"\n"):
+            yield body
+    if not is_text:
+        click.echo(
+            "note: this was no text; each line of it is a message, with --whole all of it is one", err=True
+        )
 
 
 def _property(pair: str) -> tuple[str, str]:
@@ -125,7 +148,8 @@ def show_results(results: Iterable[SendResult | Exception], out: TextIO, as_json
         advance()
         if isinstance(result, Exception):
             failed += 1
-            print(json.dumps({"error": str(result)}) if as_json else f"error: {result}", file=out)
+            told = json.dumps({"error": str(result)}) if as_json else escaped(f"error: {result}")
+            print(told, file=out)
             continue
         place = {
             "status": result.status.value,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -14,6 +14,25 @@ FILE = click.Path(dir_okay=False)
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
+class StandardCommand(click.Command):
+    """A command of the standard's name, whose long flags may have one dash too: `-namesrvAddr`.
+
+    Standard: commons-cli, which looks for a long name before it takes a word for letters.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See `click.Command.parse_args`."""
+        names = {name for parameter in self.params for name in parameter.opts if name.startswith("--")}
+        words = [f"-{arg}" if f"-{arg}".partition("=")[0] in names else arg for arg in args]
+        return super().parse_args(ctx, words)
+
+
+def important_flag(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flag that prints what the standard calls important."""
+    names = ("-m", "--printImportantConfig", "important")
+    return click.option(*names, is_flag=True, help="Print the important settings and exit.")(command)
+
+
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags every server command has."""
     for option in (
@@ -21,7 +40,11 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set a property; repeatable."
         ),
         click.option("--strict", is_flag=True, help="Do not start when any setting is wrong or unknown."),
-        click.option("-p", "--print-config", is_flag=True, help="Print all effective settings and exit."),
+        click.option(
+            *("-p", "--print-config", "--printConfigItem", "print_config"),
+            is_flag=True,
+            help="Print all effective settings and exit.",
+        ),
         click.option("--bind", metavar="ADDRESS", help="Listen on this address only.  [default: all]"),
         click.option(
             "--output",
@@ -40,13 +63,13 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def fail(problems: Sequence[Problem] | Sequence[str], output: str) -> None:
+def fail(problems: Sequence[Problem | str], output: str) -> NoReturn:
     """Report what is wrong with the settings and end with exit code 2."""
     report(problems, output)
     raise SystemExit(2)
 
 
-def report(problems: Sequence[Problem] | Sequence[str], output: str) -> None:
+def report(problems: Sequence[Problem | str], output: str) -> None:
     """Print problems to standard error, one a line."""
     for problem in problems:
         if output == "json":

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqgateway.gateway.cli.plain import escaped, escaped_json
+
 if TYPE_CHECKING:
     from mqgateway.engine.options import StoreOptions
     from mqgateway.engine.upkeep.check import CheckReport
@@ -100,7 +102,7 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
     if as_json:
         print_json(check_as_json(report))
     else:
-        click.echo("\n".join(check_as_text(report)))
+        click.echo("\n".join(map(escaped, check_as_text(report))))
     sys.exit(0 if report.is_sound else 1)
 
 
@@ -124,7 +126,7 @@ def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard
     if as_json:
         print_json(rebuild_as_json(report))
     else:
-        click.echo("\n".join(rebuild_as_text(report)))
+        click.echo("\n".join(map(escaped, rebuild_as_text(report))))
     sys.exit(1 if report.findings.errors else 0)
 
 
@@ -149,7 +151,7 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
     if as_json:
         print_json(stats_as_json(figures))
     else:
-        click.echo("\n".join(stats_as_text(figures, top)))
+        click.echo("\n".join(map(escaped, stats_as_text(figures, top))))
 
 
 def options_of(folder: str, config: str | None) -> StoreOptions:
@@ -185,7 +187,7 @@ def errors_told(as_json: bool) -> Iterator[None]:
         if as_json:
             print_json({"error": str(error)}, err=True)
         else:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {escaped(str(error))}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
@@ -222,7 +224,7 @@ def print_json(value: object, err: bool = False) -> None:
     """One JSON object."""
     import orjson
 
-    click.echo(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode(), err=err)
+    click.echo(escaped_json(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()), err=err)
 
 
 def in_bytes(count: float) -> str:

@@ -10,11 +10,9 @@ from typing import Any
 
 import click
 
-from mqgateway.gateway.cli.client_flags import client_flags, settings, told
-from mqgateway.gateway.cli.consume import print_message
+from mqgateway.gateway.cli.client_flags import READERS, client_flags, settings, told
+from mqgateway.gateway.cli.printing import form_of, print_message, raw_flag
 
-READERS = "TOOLS_CONSUMER"
-"""A group that every broker knows, for tools."""
 POLL_SECONDS = 1.0
 
 EXAMPLES = """\b
@@ -29,13 +27,14 @@ Examples:
 @click.option("-l", "--lines", default=10, show_default=True, type=click.IntRange(0), help="Newest messages.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with what comes.")
 @click.option("--tags", help="Only messages with one of these tags: 'A || B'.")
+@raw_flag
 @client_flags
 @told
 def tail(**given: Any) -> None:
     """Print the newest messages of TOPIC."""
     from mqgateway.gateway.client import LitePullConsumer, PullConsumer
 
-    chosen = settings(given)
+    chosen, form = settings(given), form_of(given)
     wanted = given["tags"] or "*"
     with PullConsumer(READERS, **chosen) as reader:
         queues = reader.queues(given["topic"])
@@ -46,7 +45,7 @@ def tail(**given: Any) -> None:
             newest += _between(reader, queue, begin, ends[queue], wanted)
     newest.sort(key=lambda message: (message.store_timestamp, message.physical_offset))
     for message in newest[-given["lines"] :] if given["lines"] else []:
-        print_message(message, sys.stdout, given["as_json"])
+        print_message(message, sys.stdout, form)
     if not given["follow"]:
         return
     follower = LitePullConsumer(READERS, auto_commit=False, **chosen)
@@ -56,7 +55,7 @@ def tail(**given: Any) -> None:
             follower.seek(queue, end)
         while True:
             for message in follower.poll(POLL_SECONDS):
-                print_message(message, sys.stdout, given["as_json"])
+                print_message(message, sys.stdout, form)
 
 
 def _between(reader: Any, queue: Any, begin: int, end: int, wanted: str) -> list[Any]:

@@ -5,7 +5,8 @@ for Twisted. All three are one core.
 
 The way through it, from what decides to what acts:
 
-    message       messages, results; `errors` what goes wrong, `options` every setting
+    message       messages, results; `errors` what goes wrong, `options` every setting, `settings` the same as
+                  types
     routes        who has which topic; `publishing` whose turn it is, `faults` whom to avoid
     sending       a message as it goes out: checked, named, compressed (`compression`), in a batch
     (`batches`), within a namespace (`namespaces`), signed (`signing`); `selectors` choose a queue
@@ -30,7 +31,7 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
                   `admin_access`, `admin_replicas` and themselves (`admin_broker`)
     trace         records of what was sent and consumed, if wanted
     served        what brokers ask of clients
-    loop          the thread that `blocking` and `aio` run the core in
+    loop          the thread that `blocking` and `aio` run the core in; `signals` end what waits there
 """
 
 from mqgateway.gateway.client.blocking import (

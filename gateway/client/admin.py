@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar, Unpack
 
 from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.topics import TopicConfig
@@ -28,6 +28,7 @@ from mqgateway.gateway.client.errors import BrokerError, NoBroker, NotRunning
 from mqgateway.gateway.client.namespaces import with_namespace
 from mqgateway.gateway.client.options import ClientOptions, made
 from mqgateway.gateway.client.routes import MASTER
+from mqgateway.gateway.client.settings import ClientSettings
 from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -41,7 +42,9 @@ RESET_SECONDS = 15.0
 class Admin:
     """Questions of an administrator. `client` is shared with others if given, else its own."""
 
-    def __init__(self, surroundings: Surroundings, *, client: Client | None = None, **settings: Any) -> None:
+    def __init__(
+        self, surroundings: Surroundings, *, client: Client | None = None, **settings: Unpack[ClientSettings]
+    ) -> None:
         self.options = made(ClientOptions, settings)
         self._owns_client = client is None
         self.client = client or Client(self.options, surroundings)

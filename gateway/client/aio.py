@@ -3,6 +3,9 @@
     async with Producer("group", "127.0.0.1:9876") as producer:
         print(await producer.send(Message("topic", "hello")))
 
+    async def listener(messages, context):
+        ...
+
     consumer = PushConsumer("group", listener, "127.0.0.1:9876")
     await consumer.subscribe("topic")
     async with consumer:
@@ -17,9 +20,10 @@ the loop that `start` was awaited on. What the methods do, give and raise is sai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
 
 from twisted.internet.defer import Deferred, execute
 
@@ -29,7 +33,7 @@ from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, tra
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.consumer import QueuesChanged
-from mqgateway.gateway.client.errors import NotRunning
+from mqgateway.gateway.client.errors import BadArgument, NotRunning
 from mqgateway.gateway.client.listening import Context, Outcome
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import (
@@ -41,6 +45,14 @@ from mqgateway.gateway.client.message import (
     TransactionState,
 )
 from mqgateway.gateway.client.selectors import Selector
+from mqgateway.gateway.client.settings import (
+    ClientSettings,
+    LitePullSettings,
+    ProducerSettings,
+    PullSettings,
+    PushSettings,
+)
+from mqgateway.gateway.client.signals import on_sigterm
 from mqgateway.gateway.client.subscriptions import Sql
 from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue
 
@@ -65,12 +77,16 @@ Listener = Callable[[Sequence[ReceivedMessage], Context], Coroutine[Any, Any, Ou
 class Face(Generic[C]):
     """What all faces of the core do: live in the client's loop, start, close."""
 
-    def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: dict[str, Any]) -> None:
+    _listeners: Sequence[Callable[..., Any]] = ()
+    """What is called on the caller's loop, where only coroutine functions can be."""
+
+    def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
         if namesrv is not None:
             settings = {"namesrv_addr": namesrv, **settings}
         self._loop = Loop.shared()
         self._core: C = self._loop.do(lambda: make(**settings))
         self._callers: asyncio.AbstractEventLoop | None = None
+        self._begun: dict[str, Coroutine[Any, Any, Any]] = {}
 
     @property
     def client_id(self) -> str:
@@ -79,7 +95,11 @@ class Face(Generic[C]):
         return client_id
 
     async def start(self) -> Self:
-        """Begin; gives itself."""
+        """Begin; gives itself. Raises `BadArgument` for a listener that is no coroutine function, and for
+        what was called before and never awaited, as `subscribe`."""
+        for listener in self._listeners:
+            check_coroutine_function(listener)
+        self._check_awaited()
         self._callers = asyncio.get_running_loop()
         await self._call(self._core.start)
         return self
@@ -93,6 +113,24 @@ class Face(Generic[C]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def _to_await(self, what: str, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """The same work, which must have been awaited when this is started."""
+        if self._callers is None:
+            self._begun[what] = work
+        return work
+
+    def _check_awaited(self) -> None:
+        forgotten = {
+            what: work
+            for what, work in self._begun.items()
+            if inspect.getcoroutinestate(work) == inspect.CORO_CREATED
+        }
+        self._begun = {}
+        for work in forgotten.values():
+            work.close()
+        if forgotten:
+            raise BadArgument("; ".join(f"{what} was not awaited: write `await ...`" for what in forgotten))
 
     async def _call(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.wrap_future(self._loop.submit(function, *args, **kwargs))
@@ -119,6 +157,14 @@ class Face(Generic[C]):
         return call
 
 
+def check_coroutine_function(listener: Callable[..., Any]) -> None:
+    """Raises `BadArgument` for a function that would not run on a loop."""
+    called = getattr(listener, "__call__", None)  # noqa: B004
+    if not (inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(called)):
+        name = getattr(listener, "__qualname__", repr(listener))
+        raise BadArgument(f"{name} is no coroutine function: write `async def`, or use gateway.client")
+
+
 def _settle(outcome: Deferred[T], future: Future[T]) -> None:
     if future.cancelled():
         outcome.errback(NotRunning("the listener was cancelled"))
@@ -133,7 +179,7 @@ def _settle(outcome: Deferred[T], future: Future[T]) -> None:
 class Producer(Face[producer.Producer]):
     """Sends messages."""
 
-    def __init__(self, group: str, namesrv: str | None = None, **settings: Any) -> None:
+    def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[ProducerSettings]) -> None:
         super().__init__(
             lambda **given: producer.Producer(group, Loop.shared(), **given),
             namesrv=namesrv,
@@ -220,8 +266,13 @@ class TransactionProducer(Producer):
     _core: transactions.TransactionProducer
 
     def __init__(
-        self, group: str, listener: TransactionListener, namesrv: str | None = None, **settings: Any
+        self,
+        group: str,
+        listener: TransactionListener,
+        namesrv: str | None = None,
+        **settings: Unpack[ProducerSettings],
     ) -> None:
+        self._listeners = (listener.execute, listener.check)
         inside = _OnLoop(listener, self)
         Face.__init__(
             self,
@@ -247,9 +298,10 @@ class PushConsumer(Face[push.PushConsumer]):
         is_ordered: bool = False,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
-        **settings: Any,
+        **settings: Unpack[PushSettings],
     ) -> None:
         self._closed = asyncio.Event()
+        self._listeners = (listener,)
         super().__init__(
             lambda **given: push.PushConsumer(
                 group,
@@ -264,9 +316,10 @@ class PushConsumer(Face[push.PushConsumer]):
             settings=settings,
         )
 
-    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
+    def subscribe(self, topic: str, wanted: str | Sql = "*") -> Coroutine[Any, Any, None]:
         """Want messages of a topic: all, by tags (`"a || b"`), or by an expression."""
-        await self._call(self._core.subscribe, topic, wanted)
+        work = self._call(self._core.subscribe, topic, wanted)
+        return self._to_await(f"subscribe({topic!r})", work)
 
     async def unsubscribe(self, topic: str) -> None:
         """Want no more of a topic."""
@@ -281,8 +334,11 @@ class PushConsumer(Face[push.PushConsumer]):
         await self._do(self._core.resume)
 
     async def wait(self) -> None:
-        """Wait until it is closed by another task."""
-        await self._closed.wait()
+        """Wait until it is closed by another task, or SIGTERM comes to a program that has nothing else to do
+        then; what stands after it, as the end of `async with`, closes the consumer in good order."""
+        loop = asyncio.get_running_loop()
+        with on_sigterm(lambda: loop.call_soon_threadsafe(self._closed.set)):
+            await self._closed.wait()
 
     async def close(self) -> None:
         """Stop and leave the group."""
@@ -293,7 +349,7 @@ class PushConsumer(Face[push.PushConsumer]):
 class PullConsumer(Face[pull.PullConsumer]):
     """Pulls when it is told."""
 
-    def __init__(self, group: str, namesrv: str | None = None, **settings: Any) -> None:
+    def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[PullSettings]) -> None:
         super().__init__(
             lambda **given: pull.PullConsumer(group, Loop.shared(), **given),
             namesrv=namesrv,
@@ -351,7 +407,7 @@ class LitePullConsumer(Face[lite_pull.LitePullConsumer]):
         *,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
-        **settings: Any,
+        **settings: Unpack[LitePullSettings],
     ) -> None:
         super().__init__(
             lambda **given: lite_pull.LitePullConsumer(
@@ -361,17 +417,18 @@ class LitePullConsumer(Face[lite_pull.LitePullConsumer]):
             settings=settings,
         )
 
-    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
+    def subscribe(self, topic: str, wanted: str | Sql = "*") -> Coroutine[Any, Any, None]:
         """Share the queues of a topic with the group."""
-        await self._call(self._core.subscribe, topic, wanted)
+        work = self._call(self._core.subscribe, topic, wanted)
+        return self._to_await(f"subscribe({topic!r})", work)
 
     async def unsubscribe(self, topic: str) -> None:
         """Want no more of a topic."""
         await self._do(self._core.unsubscribe, topic)
 
-    async def assign(self, queues: Iterable[MessageQueue], wanted: str | Sql = "*") -> None:
+    def assign(self, queues: Iterable[MessageQueue], wanted: str | Sql = "*") -> Coroutine[Any, Any, None]:
         """Read these queues and no others."""
-        await self._do(self._core.assign, list(queues), wanted)
+        return self._to_await("assign(...)", self._do(self._core.assign, list(queues), wanted))
 
     async def assignment(self) -> list[MessageQueue]:
         """The queues that are read."""
@@ -427,7 +484,7 @@ class LitePullConsumer(Face[lite_pull.LitePullConsumer]):
 class Admin(Face[admin.Admin]):
     """Asks brokers and name servers what administrators ask: see `gateway.client.admin`."""
 
-    def __init__(self, namesrv: str | None = None, **settings: Any) -> None:
+    def __init__(self, namesrv: str | None = None, **settings: Unpack[ClientSettings]) -> None:
         super().__init__(
             lambda **given: admin.Admin(Loop.shared(), **given), namesrv=namesrv, settings=settings
         )

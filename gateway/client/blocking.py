@@ -15,10 +15,10 @@ Settings are keyword arguments: see `gateway.client.options`.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
 
 from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.topics import TopicConfig
@@ -26,6 +26,7 @@ from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, tra
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.consumer import QueuesChanged
+from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.listening import Context, Outcome
 from mqgateway.gateway.client.loop import Loop, Pool
 from mqgateway.gateway.client.message import (
@@ -38,6 +39,14 @@ from mqgateway.gateway.client.message import (
 )
 from mqgateway.gateway.client.options import PushOptions
 from mqgateway.gateway.client.selectors import Selector
+from mqgateway.gateway.client.settings import (
+    ClientSettings,
+    LitePullSettings,
+    ProducerSettings,
+    PullSettings,
+    PushSettings,
+)
+from mqgateway.gateway.client.signals import Gate, on_sigterm
 from mqgateway.gateway.client.subscriptions import Sql
 from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue
 
@@ -61,7 +70,7 @@ Listener = Callable[[Sequence[ReceivedMessage], Context], Outcome]
 class Face(Generic[C]):
     """What all faces of the core do: live in the loop, start, close."""
 
-    def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: dict[str, Any]) -> None:
+    def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
         if namesrv is not None:
             settings = {"namesrv_addr": namesrv, **settings}
         self._loop = Loop.shared()
@@ -92,7 +101,7 @@ class Face(Generic[C]):
 class Producer(Face[producer.Producer]):
     """Sends messages."""
 
-    def __init__(self, group: str, namesrv: str | None = None, **settings: Any) -> None:
+    def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[ProducerSettings]) -> None:
         super().__init__(
             lambda **given: producer.Producer(group, Loop.shared(), **given),
             namesrv=namesrv,
@@ -208,7 +217,11 @@ class TransactionProducer(Producer):
     _core: transactions.TransactionProducer
 
     def __init__(
-        self, group: str, listener: TransactionListener, namesrv: str | None = None, **settings: Any
+        self,
+        group: str,
+        listener: TransactionListener,
+        namesrv: str | None = None,
+        **settings: Unpack[ProducerSettings],
     ) -> None:
         self._pool = Loop.shared().pool(TRANSACTION_THREADS, f"{group} transactions")
         inside = _InThreads(listener, self._pool)
@@ -241,12 +254,13 @@ class PushConsumer(Face[push.PushConsumer]):
         is_ordered: bool = False,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
-        **settings: Any,
+        **settings: Unpack[PushSettings],
     ) -> None:
         loop = Loop.shared()
         threads = settings.get("consume_thread_max", PushOptions().consume_thread_max)
         self._pool = loop.pool(threads, f"{group} listeners")
-        self._closed = threading.Event()
+        self._listener = listener
+        self._closed = Gate()
         super().__init__(
             lambda **given: push.PushConsumer(
                 group,
@@ -277,21 +291,33 @@ class PushConsumer(Face[push.PushConsumer]):
         """Go on."""
         self._loop.do(self._core.resume)
 
+    def start(self) -> Self:
+        """Begin; gives itself. Raises `BadArgument` for a coroutine function as listener."""
+        if inspect.iscoroutinefunction(self._listener):
+            name = getattr(self._listener, "__qualname__", repr(self._listener))
+            raise BadArgument(f"{name} is a coroutine function: write `def`, or use gateway.client.aio")
+        return super().start()
+
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is closed, by another thread or a signal's handler; false when time was up."""
-        return self._closed.wait(timeout)
+        """Wait until it is closed by another thread or a signal's handler; false when time was up.
+
+        In the main thread SIGTERM ends it as well, if the program has nothing else to do then: what stands
+        after it, as the end of `with`, closes the consumer in good order.
+        """
+        with on_sigterm(self._closed.open):
+            return self._closed.wait(timeout)
 
     def close(self) -> None:
         """Stop and leave the group; listeners at work end."""
         super().close()
         self._pool.stop()
-        self._closed.set()
+        self._closed.open()
 
 
 class PullConsumer(Face[pull.PullConsumer]):
     """Pulls when it is told."""
 
-    def __init__(self, group: str, namesrv: str | None = None, **settings: Any) -> None:
+    def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[PullSettings]) -> None:
         super().__init__(
             lambda **given: pull.PullConsumer(group, Loop.shared(), **given),
             namesrv=namesrv,
@@ -349,7 +375,7 @@ class LitePullConsumer(Face[lite_pull.LitePullConsumer]):
         *,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
-        **settings: Any,
+        **settings: Unpack[LitePullSettings],
     ) -> None:
         super().__init__(
             lambda **given: lite_pull.LitePullConsumer(
@@ -424,7 +450,7 @@ class LitePullConsumer(Face[lite_pull.LitePullConsumer]):
 class Admin(Face[admin.Admin]):
     """Asks brokers and name servers what administrators ask: see `gateway.client.admin`."""
 
-    def __init__(self, namesrv: str | None = None, **settings: Any) -> None:
+    def __init__(self, namesrv: str | None = None, **settings: Unpack[ClientSettings]) -> None:
         super().__init__(
             lambda **given: admin.Admin(Loop.shared(), **given), namesrv=namesrv, settings=settings
         )

@@ -135,7 +135,8 @@ class Client:
 
         def failed(failure: Failure) -> None:
             if isinstance(failure.value, ClientError):
-                log.warning("%s: %s", getattr(work, "__qualname__", work), failure.getErrorMessage())
+                level = logging.WARNING if self._is_running else logging.DEBUG
+                log.log(level, "%s: %s", getattr(work, "__qualname__", work), failure.getErrorMessage())
             else:
                 log.error("%s failed", work, exc_info=failure.value)
 

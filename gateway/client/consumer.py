@@ -233,7 +233,7 @@ class GroupConsumer(ABC):
             try:
                 balanced = await self._rebalance_topic(topic) and balanced
             except ClientError as error:
-                if not topic.startswith(RETRY_PREFIX):
+                if self.is_running and not topic.startswith(RETRY_PREFIX):
                     log.warning("queues of %s cannot be shared: %s", topic, error)
                     balanced = False
             if not self.is_running:
@@ -276,6 +276,8 @@ class GroupConsumer(ABC):
                 self.client.rebalance_soon(LOCK_RETRY_SECONDS)
             add = [queue for queue in add if queue in locked]
         for queue in add:
+            if not self.is_running:
+                break
             changed = await self._take(queue) or changed
         return changed
 
@@ -286,7 +288,8 @@ class GroupConsumer(ABC):
         try:
             offset = await self.where_to_begin(queue)
         except ClientError as error:
-            log.warning("where to begin with %s is not known: %s", queue, error)
+            if self.is_running:
+                log.warning("where to begin with %s is not known: %s", queue, error)
             return False
         if not self.is_running or queue in self.held:
             return False

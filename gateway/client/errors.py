@@ -23,11 +23,12 @@ class BadArgument(ClientError, ValueError):
 
 
 class NoRoute(ClientError):
-    """No name server knows brokers of the topic."""
+    """No name server knows brokers of the topic; `detail` says what else is wrong, if anything is."""
 
     def __init__(self, topic: str, detail: str = "") -> None:
         super().__init__(f"no route to topic {topic}" + (f": {detail}" if detail else ""))
         self.topic = topic
+        self.detail = detail
 
 
 class NoBroker(ClientError):

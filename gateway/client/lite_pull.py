@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 from twisted.internet.defer import Deferred
 
@@ -25,6 +25,7 @@ from mqgateway.gateway.client.offsets import NONE
 from mqgateway.gateway.client.options import LitePullOptions, made
 from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from mqgateway.gateway.client.routes import queues_to_read
+from mqgateway.gateway.client.settings import LitePullSettings
 from mqgateway.gateway.client.subscriptions import Sql, subscription
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue, SubscriptionData
 from mqgateway.gateway.codec.codes import ResponseCode
@@ -69,9 +70,9 @@ class LitePullConsumer(GroupConsumer):
         client: Client | None = None,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
-        **settings: Any,
+        **settings: Unpack[LitePullSettings],
     ) -> None:
-        options = made(LitePullOptions, settings)
+        options = made(LitePullOptions, settings, ("strategy", "on_queues_changed"))
         checked_time(options.consume_timestamp)
         if options.consumer_timeout_millis_when_suspend < options.broker_suspend_max_time_millis:
             raise BadArgument("consumer_timeout_millis_when_suspend is less than brokers may wait")
@@ -335,7 +336,8 @@ class LitePullConsumer(GroupConsumer):
             try:
                 offset = await self.where_to_begin(queue)
             except ClientError as error:
-                log.warning("where to begin with %s is not known: %s", queue, error)
+                if self.is_running:
+                    log.warning("where to begin with %s is not known: %s", queue, error)
                 return NO_OFFSET_SECONDS
             if assigned.round != number:
                 return 0.0
@@ -352,6 +354,8 @@ class LitePullConsumer(GroupConsumer):
                 is_lite=True,
             )
         except ClientError as error:
+            if not self.is_running:
+                return 0.0  # the pull that waited at the broker, ended by our leaving
             log.info("a pull from %s failed: %s", queue, error)
             if isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_FLOW_CONTROL_SECONDS

@@ -50,7 +50,7 @@ class Message:
     several without blanks (administrators find by them). A message waits at the broker with `delay_level`
     (1 to 18: 1s 5s 10s 30s 1m 2m ... 2h), `delay_millis`, or until `deliver_at`; only one of the three.
     `sharding_key` says what is to stay in order. `flag` is a number of the sender's own.
-    Raises `BadArgument` for what cannot be written.
+    Raises `BadArgument` for what cannot be written, `TypeError` for a body or keys of another kind.
     """
 
     __slots__ = ("body", "flag", "properties", "topic")
@@ -71,7 +71,7 @@ class Message:
         wait_store: bool = True,
     ) -> None:
         self.topic = topic
-        self.body = body.encode() if isinstance(body, str) else bytes(body)
+        self.body = body if type(body) is bytes else _octets(body)
         self.flag = flag
         self.properties: dict[str, str] = {}
         if properties:
@@ -80,7 +80,7 @@ class Message:
         if tags:
             self.put(PROPERTY_TAGS, tags)
         if keys:
-            self._put_if(PROPERTY_KEYS, keys if isinstance(keys, str) else KEY_SEPARATOR.join(keys))
+            self._put_if(PROPERTY_KEYS, keys if isinstance(keys, str) else _joined(keys))
         if sharding_key:
             self.put(PROPERTY_SHARDING_KEY, sharding_key)
         if delay_level or delay_millis or deliver_at:
@@ -134,6 +134,26 @@ class Message:
     def __repr__(self) -> str:
         tags = f", tags {self.tags}" if self.tags else ""
         return f"{type(self).__name__}({self.topic!r}, {len(self.body)} bytes{tags})"
+
+
+def _octets(body: object) -> bytes:
+    """A body as it is sent. Raises `TypeError`: `bytes(5)` were five NUL bytes, which nobody means."""
+    if isinstance(body, str):
+        return body.encode()
+    try:
+        return bytes(memoryview(body))  # type: ignore[arg-type]
+    except TypeError:
+        hint = "json.dumps(body)" if isinstance(body, dict | list | tuple) else "str(body)"
+        kind = type(body).__name__
+        raise TypeError(f"a body is bytes or text, not {kind}: pass {hint}, or bytes of your own") from None
+
+
+def _joined(keys: Iterable[str]) -> str:
+    """Keys as their property holds them. Raises `TypeError`."""
+    try:
+        return KEY_SEPARATOR.join(keys)
+    except TypeError:
+        raise TypeError(f"keys are text, or several texts, not {keys!r}: pass str(...) of each") from None
 
 
 class ReceivedMessage(Message):

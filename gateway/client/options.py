@@ -8,12 +8,13 @@ said otherwise. `checked` refuses what is out of range. Standard: `ClientConfig`
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from mqgateway.engine.message import DEFAULT_TOPIC, TRACE_TOPIC
-from mqgateway.engine.options.option import BadValue, format_value, option, options_of
+from mqgateway.engine.options.option import BadValue, closest, format_value, option, options_of, snake_case
 from mqgateway.engine.options.option_set import Options
 from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.errors import BadArgument
@@ -219,13 +220,21 @@ class LitePullOptions(ConsumerOptions):
     )
 
 
-def made(kind: type[T], given: dict[str, Any]) -> T:
-    """Options from keyword arguments. Raises `BadArgument` for unknown names, wrong types and ranges."""
+def made(kind: type[T], given: Mapping[str, Any], others: Iterable[str] = ()) -> T:
+    """Options from keyword arguments. Raises `BadArgument` for unknown names, wrong types and ranges.
+
+    `others` are arguments that are no settings; one of them may be what a misspelt name was meant to be.
+    """
     known = {one.attribute for one in options_of(kind)}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise BadArgument(f"{kind.__name__} has no {', '.join(unknown)}")
+        raise BadArgument("; ".join(_no_setting(name, [*known, *others]) for name in unknown))
     return checked(kind(**given))
+
+
+def _no_setting(name: str, known: list[str]) -> str:
+    near = closest(snake_case(name), sorted(known))
+    return f"there is no setting {name}" + (f": did you mean {near}?" if near else "")
 
 
 def checked(options: T) -> T:

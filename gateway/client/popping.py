@@ -230,6 +230,8 @@ class Popping:
         try:
             status, messages = await self._popper.pop(queue, subscribed, self._options)
         except ClientError as error:
+            if not self._consumer.is_running:
+                return 0  # the pop that waited at the broker, ended by our leaving
             log.info("a pop from %s failed: %s", queue, error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return BROKER_FLOW_CONTROL_MILLIS if is_flow_control else on_failure

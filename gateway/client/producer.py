@@ -12,7 +12,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client.asking import as_deferred, decode_header
@@ -46,6 +46,7 @@ from mqgateway.gateway.client.sending import (
     prepare,
     prepare_batch,
 )
+from mqgateway.gateway.client.settings import ProducerSettings
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -73,7 +74,7 @@ class Producer:
         surroundings: Surroundings,
         *,
         client: Client | None = None,
-        **settings: Any,
+        **settings: Unpack[ProducerSettings],
     ) -> None:
         self.options = made(ProducerOptions, settings)
         check_group(group, RESERVED_GROUP)

@@ -5,7 +5,7 @@ It belongs to a group only in that offsets are committed under its name. Standar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.client import Client, Surroundings
@@ -16,6 +16,7 @@ from mqgateway.gateway.client.namespaces import with_namespace
 from mqgateway.gateway.client.options import PullOptions, made
 from mqgateway.gateway.client.process_queue import ProcessQueue
 from mqgateway.gateway.client.routes import queues_to_read
+from mqgateway.gateway.client.settings import PullSettings
 from mqgateway.gateway.client.subscriptions import Sql, subscription
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
 
@@ -26,7 +27,12 @@ class PullConsumer(GroupConsumer):
     consume_type = "CONSUME_ACTIVELY"
 
     def __init__(
-        self, group: str, surroundings: Surroundings, *, client: Client | None = None, **settings: Any
+        self,
+        group: str,
+        surroundings: Surroundings,
+        *,
+        client: Client | None = None,
+        **settings: Unpack[PullSettings],
     ) -> None:
         super().__init__(group, made(PullOptions, settings), surroundings, client=client)
 

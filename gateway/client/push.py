@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.pop.names import retry_topic
@@ -34,6 +34,7 @@ from mqgateway.gateway.client.ordered import Ordered
 from mqgateway.gateway.client.popping import Popping
 from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from mqgateway.gateway.client.returning import Returns
+from mqgateway.gateway.client.settings import PushSettings
 from mqgateway.gateway.client.subscriptions import Sql
 from mqgateway.gateway.client.trace import Tracer
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, ConsumerRunningInfo, MessageQueue
@@ -74,9 +75,9 @@ class PushConsumer(GroupConsumer):
         client: Client | None = None,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
-        **settings: Any,
+        **settings: Unpack[PushSettings],
     ) -> None:
-        options = made(PushOptions, settings)
+        options = made(PushOptions, settings, ("is_ordered", "strategy", "on_queues_changed"))
         checked_time(options.consume_timestamp)
         if options.consume_thread_min > options.consume_thread_max:
             raise BadArgument("consume_thread_min is more than consume_thread_max")
@@ -105,7 +106,10 @@ class PushConsumer(GroupConsumer):
 
     @as_deferred
     async def start(self) -> None:
-        """Begin to consume. Raises `BadArgument`, `Unreachable`, `BrokerError`."""
+        """Begin to consume. Raises `BadArgument`, also without any subscription, `Unreachable`,
+        `BrokerError`."""
+        if not self.subscriptions:
+            raise BadArgument(f"the consumer {self.group} has no subscription: subscribe to a topic first")
         await self._join()
         await self._returns.start()
         if self.tracer is not None:
@@ -267,6 +271,8 @@ class PushConsumer(GroupConsumer):
                 sends_expression=sends,
             )
         except ClientError as error:
+            if not self.is_running:
+                return 0  # the pull that waited at the broker, ended by our leaving
             log.info("a pull from %s failed: %s", line.queue, error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return (

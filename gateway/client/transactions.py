@@ -8,7 +8,7 @@ Standard: `TransactionMQProducer`, `TransactionListener`, `DefaultMQProducerImpl
 from __future__ import annotations
 
 import logging
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
@@ -34,6 +34,7 @@ from mqgateway.gateway.client.message import (
 )
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.client.settings import ProducerSettings
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import CheckTransactionStateRequestHeader, EndTransactionRequestHeader
@@ -69,7 +70,7 @@ class TransactionProducer(Producer):
         listener: TransactionListener,
         *,
         client: Client | None = None,
-        **settings: Any,
+        **settings: Unpack[ProducerSettings],
     ) -> None:
         super().__init__(group, surroundings, client=client, **settings)
         self._listener = listener

@@ -60,7 +60,7 @@ class Peer(Protocol):
         ...
 
     def close(self, reason: str) -> None:
-        """Close after what was written has gone out; the reason is logged."""
+        """Close after what was written has gone out; the reason is logged, unless it is empty."""
         ...
 
     def on_lost(self, callback: Callable[[Peer], None]) -> None:

@@ -108,7 +108,7 @@ class RemotingClient:
         links, self._links = self._links, {}
         connections = [link.connection for link in links.values() if link.connection is not None]
         abort = self._reactor.callLater(LAST_WORDS_SECONDS, _abort_all, connections)
-        gone = DeferredList([link.close("the client is closed") for link in links.values()])
+        gone = DeferredList([link.close("the client is closed", is_said=False) for link in links.values()])
 
         def finished(_: object) -> None:
             if abort.active():

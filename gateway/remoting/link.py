@@ -116,8 +116,8 @@ class Link:
 
         connection.settled().addCallback(leave)
 
-    def close(self, reason: str) -> Deferred[None]:
-        """End it; fires when the connection is gone."""
+    def close(self, reason: str, *, is_said: bool = True) -> Deferred[None]:
+        """End it; fires when the connection is gone. `is_said`: the log says so, with the reason."""
         attempt, self._attempt = self._attempt, None
         service, self._service = self._service, None
         self._fail_waiters(PeerGone(f"{self.address}: {reason}"))
@@ -127,7 +127,7 @@ class Link:
             gone.callback(None)
         else:
             connection.on_lost(lambda _: gone.callback(None))
-            connection.close(reason)
+            connection.close(reason if is_said else "")
         if service is not None:
             service.stopService()
         elif attempt is not None:

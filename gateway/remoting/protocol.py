@@ -376,9 +376,10 @@ class Connection:
             self._write(encode_reply(request, reply))
 
     def close(self, reason: str) -> None:
-        """Close after what was written has gone out."""
+        """Close after what was written has gone out; see `Peer.close`."""
         if self.is_open:
-            log.info("%s is closed: %s", self.address, reason)
+            if reason:
+                log.info("%s is closed: %s", self.address, reason)
             self._lose()
 
     def abort(self) -> None:

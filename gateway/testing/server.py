@@ -45,6 +45,8 @@ LOOK_SECONDS = 0.005
 HURRY_SECONDS = 0.02
 """Time between beats of a server whose time runs faster."""
 PATIENCE_SECONDS = 10.0
+COMMIT_SECONDS = 30.0
+"""Clients commit for the first time 10 s after their start, then every 5 s; a JVM starts before that."""
 MEASURE_SECONDS = 1.1
 """The broker looks at its disk once a second."""
 
@@ -192,9 +194,21 @@ class Server:
         """Wait until so many messages lie in a topic. Raises `ServerError` when time is up."""
         self._wait(lambda: len(_stored(self.broker, topic)) >= count, f"{count} messages of {topic}", seconds)
 
-    def wait_until_consumed(self, group: str, topic: str, seconds: float = PATIENCE_SECONDS) -> None:
-        """Wait until a group has committed everything of a topic. Raises `ServerError` when time is up."""
-        self._wait(lambda: _behind(self.broker, group, topic) == 0, f"{group} has consumed {topic}", seconds)
+    def wait_until_consumed(self, group: str, topic: str, seconds: float = COMMIT_SECONDS) -> None:
+        """Wait until a group has committed everything of a topic, and acknowledged what it popped.
+
+        That is later than consuming it: see `COMMIT_SECONDS`. What a listener could not consume counts when
+        it was handed back. Raises `ServerError` when time is up.
+        """
+
+        def left() -> int:
+            return _behind(self.broker, group, topic) + _unacknowledged(self.broker, group, topic)
+
+        try:
+            self._wait(lambda: not left(), f"{group} has consumed {topic}", seconds)
+        except ServerError as error:
+            count, members = self.run(lambda: (left(), _members(self.broker, group)))
+            raise ServerError(f"{error}: {count} messages are left, {members} members are there") from None
 
     # Time
 
@@ -440,6 +454,17 @@ def _stored(broker: Broker, topic: str) -> list[ReceivedMessage]:
                 break
             offset = got.next_offset
     return sorted(found, key=lambda message: message.physical_offset)
+
+
+def _unacknowledged(broker: Broker, group: str, topic: str) -> int:
+    """Popped messages that are out: a pop commits what it gives."""
+    counts = broker.pops.log.in_flight
+    return sum(counts.count((topic, group, queue)) for queue in broker.store.queues().get(topic, ()))
+
+
+def _members(broker: Broker, group: str) -> int:
+    known = broker.clients.consumer_groups.get(group)
+    return len(known.clients) if known else 0
 
 
 def _behind(broker: Broker, group: str, topic: str) -> int:

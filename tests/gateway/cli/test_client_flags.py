@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from mqgateway.gateway.cli.client_flags import client_flags, settings, told
-from mqgateway.gateway.client.errors import NoRoute
+from mqgateway.gateway.client.errors import BrokerError, NoRoute
 
 
 @click.command()
@@ -57,5 +57,9 @@ def test_errors_of_the_client_are_one_line() -> None:
         return CliRunner().invoke(fail)
 
     result = run(NoRoute("T"))
-    assert (result.exit_code, result.output) == (1, "error: no route to topic T\n")
+    assert (result.exit_code, result.output) == (3, "error: there is no topic T\n")
+    result = run(NoRoute("T", "it has no queue"))
+    assert (result.exit_code, result.output) == (1, "error: no route to topic T: it has no queue\n")
+    result = run(BrokerError(1, "\x1b]0;title\x07", "a:1"))
+    assert (result.exit_code, result.output) == (1, "error: a:1 answered 1: \\x1b]0;title\\x07\n")
     assert run(KeyboardInterrupt()).exit_code == 130

@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import json
 import threading
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from mqgateway.gateway.cli.consume import Printer, print_message
+from mqgateway.gateway.cli.consume import Printer
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.client.listening import Context
 from mqgateway.gateway.client.message import Message
@@ -72,7 +71,7 @@ def test_tags_order_and_broadcast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_ends_after_so_many_and_the_rest_comes_again() -> None:
     out = io.StringIO()
-    printer = Printer(out, False, 2)
+    printer = Printer(out, "text", 2)
     context = Context(queue_of("T"))
     assert printer([received()], context) and printer([received()], context)
     assert not printer([received()], context)
@@ -81,7 +80,7 @@ def test_it_ends_after_so_many_and_the_rest_comes_again() -> None:
 
 
 def test_it_ends_when_nothing_comes() -> None:
-    printer = Printer(io.StringIO(), False)
+    printer = Printer(io.StringIO(), "text")
     printer.wait(0.0)
 
     class Waking(threading.Condition):
@@ -97,9 +96,15 @@ def test_it_ends_when_nothing_comes() -> None:
     assert Waking.waits == 3
 
 
-def test_long_bodies_are_cut_and_lines_stay_lines() -> None:
-    message: Any = received()
-    message.body = b"a\nb" + b"x" * 1000
-    out = io.StringIO()
-    print_message(message, out, False)
-    assert "a\\nbxxx" in out.getvalue() and out.getvalue().endswith("... 1003 bytes\n")
+def test_bytes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        body = bytes(range(256))
+        cluster.run(cluster.producer().send(Message("T", body)))
+        assert consume(monkeypatch, cluster, 1, "--from", "first", "--raw").stdout_bytes == body
+
+
+def test_a_topic_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch):
+        result = CliRunner().invoke(main, ["consume", "Nope", "-g", "G", "-n", NAMESRV])
+        assert (result.exit_code, result.output) == (3, "error: there is no topic Nope\n")

@@ -269,3 +269,15 @@ def test_an_index_file_of_another_size_and_a_torn_one(tmp_path: Path) -> None:
     assert entries(file, "index")[1] == {"at": 100, "entry": 1, **entry}
     file.write_bytes(b"torn")
     assert "unreadable" in entries(file, "index")[0]
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_nothing_in_a_file_is_a_control_sequence(tmp_path: Path, output: str) -> None:
+    names = {"topic\x1b]0;x\x07": {"p\x9b2J": "\x7f\r\n"}}
+    (tmp_path / "topics.json").write_text(json.dumps(names, ensure_ascii=False))
+    (tmp_path / "frame").write_bytes(b"\x00\x00\x00\x04\x1b[2J")
+    (tmp_path / "text").write_bytes(b"\x1b[2J\x9b2J")
+    for name, kind in (("topics.json", "table"), ("frame", "frame"), ("text", "text")):
+        lines = list(dump_file(str(tmp_path / name), kind, 0, 10, output))
+        assert lines
+        assert not set(map(ord, "".join(lines))) & {*range(0x20), *range(0x7F, 0xA0)}

@@ -1,12 +1,16 @@
 """The commands' outsides: help, printing of settings, refusal of wrong ones. Nothing is started here."""
 
 import json
+import re
 from pathlib import Path
 
+import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from mqgateway.gateway.cli.main import main, mqbroker, mqnamesrv
+from mqgateway.gateway.cli.main import main, mqbroker, mqbrokercontainer, mqnamesrv
+from tests.house.source import ROOT
 
 
 def invoke(*arguments: str, command=main, env: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
@@ -31,6 +35,36 @@ def test_the_standards_names_take_the_standards_flags(tmp_path: Path) -> None:
     result = invoke("-p", command=mqnamesrv)
     assert result.exit_code == 0
     assert "listenPort=9876" in result.output
+
+
+@pytest.mark.parametrize("dash", ["--", "-"])
+def test_the_standards_long_flags(tmp_path: Path, dash: str) -> None:
+    """As commons-cli takes them: with one dash or two, the value after a blank or an equals sign."""
+    file = tmp_path / "any.conf"
+    file.write_text("listenPort=12345\n")
+    flags = (f"{dash}configFile", str(file), f"{dash}namesrvAddr=10.1.1.1:1;10.1.1.2:1")
+    for command in (mqbroker, mqbrokercontainer, mqnamesrv):
+        result = invoke(*flags, f"{dash}printConfigItem", command=command)
+        assert result.exit_code == 0, result.output
+        assert "listenPort=12345" in result.output
+        assert ("namesrvAddr=10.1.1.1:1;10.1.1.2:1" in result.output) == (command is not mqnamesrv)
+    for command in (mqbroker, mqbrokercontainer):
+        result = invoke(*flags, f"{dash}printImportantConfig", command=command)
+        assert (result.exit_code, len(result.output.splitlines()) < 12) == (0, True)
+        assert "namesrvAddr=10.1.1.1:1;10.1.1.2:1" in result.output.splitlines()
+    paths = (f"{dash}brokerConfigPaths", "/a.conf:/b.conf", "-p")
+    assert "brokerConfigPaths=/a.conf:/b.conf" in invoke(*paths, command=mqbrokercontainer).output
+
+
+@pytest.mark.parametrize("key", ["enableControllerMode", "enableDLegerCommitLog"])
+def test_what_is_not_supported_yet_is_named_as_the_cause(tmp_path: Path, key: str) -> None:
+    """Brokers with a controller have no id of their own, which would be refused as well."""
+    file = tmp_path / "broker.conf"
+    file.write_text(f"brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\n{key}=true\n")
+    result = invoke("-c", str(file), command=mqbroker)
+    first, *others = result.stderr.splitlines()
+    assert result.exit_code == 2 and first.startswith(f"error: {file}:4: {key}=true: ")
+    assert "not supported yet" in first and not others
 
 
 def test_the_important_settings_alone(tmp_path: Path) -> None:
@@ -111,3 +145,43 @@ def test_dump_has_examples_and_prints_json(tmp_path: Path) -> None:
     file.write_text('{"dataVersion":{"counter":1}}')
     result = invoke("dump", str(file), "--json")
     assert json.loads(result.stdout) == {"at": 0, "dataVersion": {"counter": 1}}
+
+
+def test_what_was_set_wrong_is_told_with_what_does_not_fit(tmp_path: Path) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text("brokerRole=SLAVE\nbrokerIdd=1\n")
+    lines = invoke("broker", "-c", str(file)).stderr.splitlines()
+    assert "did you mean brokerId?" in lines[0] and "a slave's id must be more than 0" in lines[1]
+
+
+def commands_of(command: click.Command, name: str) -> dict[str, click.Command]:
+    """Every command below one, by what is typed."""
+    found = {name: command}
+    if isinstance(command, click.Group):
+        for part, below in command.commands.items():
+            found |= commands_of(below, f"{name} {part}")
+    return found
+
+
+def test_the_page_of_commands_names_what_there_is() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    commands = {**commands_of(main, "mqgateway"), "mqbroker": mqbroker, "mqnamesrv": mqnamesrv}
+    commands["mqbrokercontainer"] = mqbrokercontainer
+    flags = {flag for command in commands.values() for one in command.params for flag in one.opts}
+    assert set(re.findall(r"--[a-zA-Z][-a-zA-Z]+", page)) <= flags | {"--help"}
+    assert all(re.search(rf"\b{name.split()[-1]}\b", page) for name in commands if name.count(" ") == 1)
+    examples = re.findall(r"^    (?:.* \| )?mqgateway ([a-z]+) ", page, re.M)
+    assert {f"mqgateway {word}" for word in examples} <= set(commands)
+
+
+@pytest.mark.parametrize(("name", "command"), [("mqgateway", main), ("mqbroker", mqbroker)])
+def test_the_shell_completes_as_the_page_says(name: str, command: click.Command) -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    variable = f"_{name.upper()}_COMPLETE"
+    assert variable in page
+    begun = "con" if name == "mqgateway" else "--print"
+    offered = [item.value for item in ShellComplete(command, {}, name, variable).get_completions([], begun)]
+    wanted = ["consume", "container"]
+    if name == "mqbroker":
+        wanted = ["--print-config", "--printConfigItem", "--printImportantConfig"]
+    assert sorted(offered) == sorted(wanted)

@@ -49,6 +49,36 @@ def test_consuming(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "messages" in text and "50" in text and "latency p99.9" in text
 
 
+def test_a_topic_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch):
+        result = CliRunner().invoke(main, ["perf", "consume", "Nope", "-n", NAMESRV])
+        assert (result.exit_code, result.output) == (3, "error: there is no topic Nope\n")
+
+
+def test_ctrl_c_prints_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(what: object) -> None:
+        raise KeyboardInterrupt
+
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        monkeypatch.setattr(Meter, "wait", interrupted)
+        result = CliRunner().invoke(main, ["perf", "consume", "T", "--json", "-n", NAMESRV])
+        assert (result.exit_code, json.loads(result.output)["messages"]) == (130, 0)
+        asked: list[int] = []
+        really = Meter.is_enough
+
+        def is_enough(meter: Meter, count: int) -> bool:
+            asked.append(count)
+            if len(asked) == 6:
+                raise KeyboardInterrupt
+            return really(meter, count)
+
+        monkeypatch.setattr(Meter, "is_enough", is_enough)
+        arguments = ["produce", "T", "--concurrency", "1", "--json", "-n", NAMESRV]
+        result = CliRunner().invoke(main, ["perf", *arguments])
+        assert (result.exit_code, json.loads(result.output)["messages"]) == (130, 5)
+
+
 def test_a_meter_knows_when_it_is_enough() -> None:
     clock = ManualClock()
     meter = Meter(clock, 10, 60.0)

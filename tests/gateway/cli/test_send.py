@@ -15,7 +15,7 @@ from tests.gateway.client.cluster import NAMESRV, Cluster
 from tests.gateway.client.facing import faced
 
 
-def send(*arguments: str, text: str = "") -> Result:
+def send(*arguments: str, text: str | bytes = "") -> Result:
     return CliRunner().invoke(main, ["send", "T", "-n", NAMESRV, *arguments], input=text)
 
 
@@ -45,6 +45,21 @@ def test_lines_from_standard_input_and_files(monkeypatch: pytest.MonkeyPatch, tm
         assert send(text="a\nb\n").exit_code == 0
         assert send("-f", str(tmp_path / "lines"), "--progress").exit_code == 0
         assert cluster.stored("T") == [b"a", b"b", b"c", b"d"]
+
+
+def test_bodies_of_any_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bin.dat").write_bytes(octets := bytes(range(256)))
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        result = send("-f", str(tmp_path / "bin.dat"))
+        assert result.exit_code == 0 and "note: this was no text" in result.stderr
+        assert send("-f", str(tmp_path / "bin.dat"), "--whole").stderr == ""
+        assert send(text=b"\xff\x00\r\n\xfe").exit_code == 0
+        assert send("--whole", text=b"\xff\n\n").exit_code == 0
+        lines = octets.split(b"\n")
+        assert cluster.stored("T") == [*lines, octets, b"\xff\x00\r", b"\xfe", b"\xff\n\n"]
+        result = send("x", "--whole")
+        assert result.exit_code == 2 and "--whole is for a file" in result.output
 
 
 def test_results_as_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,3 +189,13 @@ def test_administration(monkeypatch: pytest.MonkeyPatch) -> None:
         admin.delete_group("G")
         admin.delete_topic("T")
         assert admin.ask_name_server(admin_names.route("T")) is None
+
+
+def test_a_coroutine_function_cannot_listen_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def listener(messages: Sequence[ReceivedMessage], context: Context) -> None: ...
+
+    with faced(monkeypatch) as cluster:
+        consumer = PushConsumer("G", listener, NAMESRV, **here(cluster))  # type: ignore[arg-type]
+        consumer.subscribe("T")
+        with pytest.raises(BadArgument, match="listener is a coroutine function"):
+            consumer.start()

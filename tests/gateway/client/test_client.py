@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.client.client import Client, together
 from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker, Unreachable
+from mqgateway.gateway.client.lite_pull import LitePullConsumer
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.options import ClientOptions
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
 from tests.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
+from tests.gateway.client.test_popping import set_mode
 
 B_PORT = 20911
 BEAT = RequestCode.HEART_BEAT
@@ -143,3 +148,33 @@ def test_things_done_together_end_together() -> None:
         wait.callback(None)
     assert done == [2, 1, 0]
     assert ended[0].check(ClientError)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["push", "pop", "lite", "producer"])
+def test_a_clean_stop_is_quiet(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A pull that waits at the broker ends with its connection, and nothing of that is worth a line."""
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        given = cluster.settings({"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"})
+        member: Any
+        if kind == "producer":
+            member = Producer("P", cluster.around, **cluster.settings({}))
+        elif kind == "lite":
+            member = LitePullConsumer("G", cluster.around, **given)
+        else:
+            given["client_rebalance"] = kind == "push"
+            if kind == "pop":
+                set_mode(cluster)
+            member = PushConsumer("G", cluster.around, lambda *_: None, **given)
+        if kind != "producer":
+            cluster.run(member.subscribe("T"))
+        cluster.run(member.start())
+        if kind == "producer":
+            cluster.run(member.send(Message("T", "x")))
+        cluster.settle(3.0)
+        with caplog.at_level("INFO"):
+            caplog.clear()
+            cluster.run(member.close())
+            cluster.settle(3.0)
+        ours = ("mqgateway.gateway.client", "mqgateway.gateway.remoting")
+        assert [one.getMessage() for one in caplog.records if one.name.startswith(ours)] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -112,8 +113,10 @@ def test_two_groups_of_one_client() -> None:
             cluster.run(consumer.subscribe("T"))
             cluster.begin(consumer)
             inboxes.append(inbox)
+        again = PushConsumer("G", cluster.around, Inbox(), client=client)
+        cluster.run(again.subscribe("T"))
         with pytest.raises(BadArgument, match="already"):
-            cluster.run(PushConsumer("G", cluster.around, Inbox(), client=client).start())
+            cluster.run(again.start())
         send(cluster, 4)
         cluster.wait_for(lambda: all(len(inbox.got) == 4 for inbox in inboxes))
 
@@ -133,3 +136,28 @@ def test_times_are_checked() -> None:
     assert checked_time("20240131123000") == "20240131123000" and checked_time("") == ""
     with pytest.raises(BadArgument):
         checked_time("soon")
+
+
+def test_leaving_while_queues_are_taken_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
+    """A topic may have a thousand queues: those that were not begun with are no failures."""
+    from mqgateway.gateway.client.push import PushConsumer
+
+    class Leaving(PushConsumer):
+        def _begin(self, queue: Any, process: Any, offset: int) -> None:
+            begun.append(queue)
+            if len(begun) == 1:
+                caplog.clear()
+                closed.append(self.close())
+
+    begun: list[Any] = []
+    closed: list[Any] = []
+    with caplog.at_level("WARNING"), Cluster() as cluster:
+        cluster.make_topic("T", queues=64)
+        consumer = Leaving("G", cluster.around, Inbox(), **cluster.settings({}))
+        cluster.run(consumer.subscribe("T"))
+        cluster.run(consumer.start())
+        cluster.wait_for(lambda: closed)
+        cluster.run(closed[0])
+        cluster.settle(2.0)
+        assert len(begun) == 1
+        assert [one.getMessage() for one in caplog.records] == []

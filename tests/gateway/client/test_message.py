@@ -37,6 +37,27 @@ def test_properties_that_cannot_be_written_are_refused(wrong: dict[str, str]) ->
         Message("T", b"x", properties=wrong)
 
 
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [(5, r"not int: pass str\(body\)"), ({"a": 1}, r"not dict: pass json.dumps\(body\)"), (None, "NoneType")],
+    ids=repr,
+)
+def test_a_body_of_another_kind_is_refused_with_what_to_pass(body: object, hint: str) -> None:
+    with pytest.raises(TypeError, match=f"a body is bytes or text, {hint}" if hint[0] == "n" else hint):
+        Message("T1", body)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("body", [bytearray(b"\0\xff"), memoryview(b"\0\xff"), "\0\xff".encode("latin-1")])
+def test_whatever_holds_bytes_is_a_body(body: bytes) -> None:
+    assert Message("T", body).body == b"\0\xff" and type(Message("T", body).body) is bytes
+
+
+@pytest.mark.parametrize("keys", [5, [1, 2]], ids=repr)
+def test_keys_that_are_no_texts_are_refused(keys: object) -> None:
+    with pytest.raises(TypeError, match="keys are text"):
+        Message("T", b"x", keys=keys)  # type: ignore[arg-type]
+
+
 def test_a_message_has_one_delay() -> None:
     with pytest.raises(BadArgument, match="one delay"):
         Message("T", b"x", delay_level=1, delay_millis=5)

@@ -86,6 +86,22 @@ def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
         made(ProducerOptions, wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("send_msg_timout", "send_msg_timeout"),
+        ("sendMsgTimeout", "send_msg_timeout"),
+        ("is_orderd", "is_ordered"),
+        ("use_TLS", "use_tls"),
+    ],
+)
+def test_what_a_misspelt_setting_was_meant_to_be(wrong: str, meant: str) -> None:
+    with pytest.raises(BadArgument, match=f"there is no setting {wrong}: did you mean {meant}\\?$"):
+        made(ProducerOptions, {wrong: 1, "max_message_size": 1}, ["is_ordered"])
+    with pytest.raises(BadArgument, match=r"no setting whatever$"):
+        made(ProducerOptions, {"whatever": 1})
+
+
 def test_choices_may_be_given_as_text() -> None:
     assert made(ProducerOptions, {"compress_type": "LZ4"}).compress_type is Compression.LZ4
     options = made(PushOptions, {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"})

@@ -20,6 +20,13 @@ from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
 from tests.gateway.client.cluster import Cluster, messages, queue_of, requests_seen
 
 
+def test_a_consumer_without_a_subscription_does_not_start() -> None:
+    with Cluster() as cluster:
+        consumer = PushConsumer("G", cluster.around, Inbox(), **cluster.settings({}))
+        with pytest.raises(BadArgument, match="the consumer G has no subscription"):
+            cluster.run(consumer.start())
+
+
 class Inbox:
     """A listener that keeps what it is given, and says what it is told to."""
 

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.client import admin_groups
+from mqgateway.gateway.client.admin import Admin
 from mqgateway.gateway.client.errors import BrokerError, SendFailed, TimedOut, Unreachable
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
+from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.testing.faults import PULL, SEND
-from mqgateway.gateway.testing.server import Server, ServerError
+from mqgateway.gateway.testing.server import COMMIT_SECONDS, Server, ServerError
 from tests.gateway.testing.hands import HOST, HandLoop, Hands, hands
 
 
@@ -62,11 +66,46 @@ def test_how_far_a_group_is() -> None:
         for number in range(5):
             held.send(producer, Message(topic, str(number)))
         assert held.server.behind("G", topic) == 5
-        with pytest.raises(ServerError, match="consumed"):
+        with pytest.raises(ServerError, match=r"within 0.1 s: 5 messages are left, 0 members are there"):
             held.server.wait_until_consumed("G", topic, 0.1)
         held.consumer(inbox, topic)
         held.server.wait_until_consumed("G", topic, 20)
         assert held.server.behind("G", topic) == 0 and len(inbox.got) == 5
+
+
+def test_a_service_that_starts_meanwhile_is_waited_for_until_its_first_commit() -> None:
+    """The next pull goes out while the listener is at work, so only the beat after 10 s commits."""
+    with hands() as held:
+        topic, done = held.server.create_topic(queues=1), Deferred[None]()
+        held.send(held.producer(), Message(topic, "book"))
+        first = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET", "client_ip": "10.0.0.2"}
+        service = PushConsumer(
+            "G", held.loop, lambda given, _: done, namesrv_addr=held.server.namesrv, **first
+        )
+        held.loop.call(service.subscribe, topic)
+        held.loop.net.callLater(2.0, service.start)
+        held.loop.net.callLater(4.0, done.callback, None)
+        began = held.loop.net.seconds()
+        held.server.wait_until_consumed("G", topic)
+        assert 12 <= held.loop.net.seconds() - began < COMMIT_SECONDS
+        held.loop.call(service.close)
+
+
+def test_what_was_popped_is_consumed_when_it_is_acknowledged() -> None:
+    with hands() as held:
+        topic, done = held.server.create_topic(queues=1), Deferred[None]()
+        mode = admin_groups.set_mode("G", topic, "POP")
+        admin = Admin(held.loop, namesrv_addr=held.server.namesrv, client_ip="10.0.0.2")
+        held.loop.call(admin.start)
+        held.loop.call(admin.ask, mode, "broker-a")
+        held.loop.call(admin.close)
+        held.send(held.producer(), Message(topic, "slow"))
+        held.consumer(lambda given, _: done, topic, client_rebalance=False)
+        held.wait_for(lambda: held.server.behind("G", topic) == 0)
+        with pytest.raises(ServerError, match="1 messages are left, 1 members are there"):
+            held.server.wait_until_consumed("G", topic, 1.0)
+        done.callback(None)
+        held.server.wait_until_consumed("G", topic)
 
 
 def test_delays_take_no_time() -> None:

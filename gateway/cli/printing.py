@@ -1,0 +1,78 @@
+"""How commands print messages: a line each, a JSON object each, or nothing but the bytes of the bodies."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+import click
+
+from mqgateway.gateway.cli.plain import body_fields, body_text, escaped, escaped_json
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.client.message import ReceivedMessage
+
+Form = Literal["text", "json", "raw"]
+
+BODY_MAX = 500
+"""Bytes of a body that a line shows."""
+
+
+def raw_flag(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flag `--raw`; its value reaches `form_of`."""
+    text = "Write the bodies' bytes as they are, and nothing else."
+    return click.option("--raw", is_flag=True, help=text)(command)
+
+
+def form_of(given: Mapping[str, Any]) -> Form:
+    """How messages are wanted. Raises `click.UsageError` for two forms, and for bytes to a terminal, which
+    would do what they say."""
+    if not given["raw"]:
+        return "json" if given["as_json"] else "text"
+    if given["as_json"]:
+        raise click.UsageError("--raw and --json are two forms: choose one")
+    if sys.stdout.isatty():
+        raise click.UsageError("--raw is not for a terminal: write to a file or a pipe")
+    return "raw"
+
+
+def print_message(message: ReceivedMessage, out: TextIO, form: Form) -> None:
+    """Print one message."""
+    if form == "raw":
+        out.flush()
+        out.buffer.write(message.body)
+        out.buffer.flush()
+        return
+    print(as_json(message) if form == "json" else as_line(message), file=out, flush=True)
+
+
+def as_line(message: ReceivedMessage) -> str:
+    """Time, place, tag and body, all controls escaped."""
+    queue = message.queue
+    stored = datetime.fromtimestamp(message.store_timestamp / 1000)
+    place = f"{queue.broker_name}/{queue.queue_id}@{message.queue_offset}"
+    more = f" ... {len(message.body)} bytes" if len(message.body) > BODY_MAX else ""
+    fields = (f"{stored:%H:%M:%S.%f}"[:-3], escaped(place), escaped(message.tags or "-"))
+    return "  ".join((*fields, body_text(message.body[:BODY_MAX]) + more))
+
+
+def as_json(message: ReceivedMessage) -> str:
+    """Everything that is known of it, as one object on one line."""
+    queue = message.queue
+    shown = {
+        "topic": message.topic,
+        "brokerName": queue.broker_name,
+        "queueId": queue.queue_id,
+        "queueOffset": message.queue_offset,
+        "messageId": message.message_id,
+        "offsetMessageId": message.offset_message_id,
+        "bornTimestamp": message.born_timestamp,
+        "storeTimestamp": message.store_timestamp,
+        "reconsumeTimes": message.reconsume_times,
+        "properties": message.properties,
+        **body_fields(message.body),
+    }
+    return escaped_json(json.dumps(shown, ensure_ascii=False))
