@@ -147,6 +147,7 @@ class MessageStore:
         self._lock: File | None = None
         self._is_open = False
         self._refusal = "the store is not started"
+        self._held = ""
 
     # Starting and stopping.
 
@@ -194,12 +195,23 @@ class MessageStore:
             self.compaction.load(clean)
         if not clean:
             self._durability.start_round()
+        self._retention.measure()
         seconds = self._clock.monotonic() - began
         report = RecoveryReport(
             clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
         )
         log.info("store %s is open: %s", self._root, report)
         return report
+
+    def disk_settled(self, held: str) -> None:
+        """The start is over, or what it held back is written: `held` says why the disk takes nothing, or is
+        empty. Files are opened anew then, as those given out meanwhile are slower.
+        """
+        self._held = held
+        if self._is_open and not held:
+            self._queues.pool.clear()
+            with contextlib.suppress(OSError):  # the one that is open does as well
+                self._log.reopen()
 
     def stop(self) -> None:
         """Write and sync everything; after a failure of the disk the next start recovers as after a crash."""
@@ -236,8 +248,13 @@ class MessageStore:
     @property
     def refusal(self) -> str:
         """Why writes are refused at the moment; empty when they are taken."""
+        return self._refusal or self.sickness
+
+    @property
+    def sickness(self) -> str:
+        """What is wrong with the disk, so that writes are refused; empty when nothing is."""
         return (
-            self._refusal
+            self._held
             or self._durability.commit.failure
             or self._retention.disk_full
             or self._durability.derived_failure
@@ -522,6 +539,7 @@ class MessageStore:
             "pageCacheLockTimeMills": "0",
             "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
             "remainHowManyDataToFlush": in_words(self._log.position - self.flushed_offset),
+            **({"writesRefused": self.sickness} if self.sickness else {}),
         }
 
 
