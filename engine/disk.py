@@ -17,6 +17,7 @@ import fcntl
 import mmap
 import os
 import shutil
+from collections.abc import Iterable
 from typing import Protocol
 
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
@@ -181,6 +182,16 @@ def make_directories(disk: Disk, path: str) -> None:
         disk.makedirs(missing[0])
     for made in missing:
         disk.sync_dir(os.path.dirname(made) or ".")
+
+
+def open_to_others(disk: Disk, folder: str, files: Iterable[str]) -> str:
+    """The first of a folder's files that not only its owner may read; empty when there is none.
+
+    A folder that others may not enter hides all it holds.
+    """
+    if not disk.mode(folder) & 0o011:
+        return ""
+    return next((path for path in files if disk.exists(path) and disk.mode(path) & 0o044), "")
 
 
 def total_memory() -> int:

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Iterable
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.disk import Disk, File, make_directories, total_memory
+from mqgateway.engine.disk import Disk, File, make_directories, open_to_others, total_memory
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
 from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
@@ -29,7 +29,7 @@ from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
-from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
@@ -196,12 +196,26 @@ class MessageStore:
         if not clean:
             self._durability.start_round()
         self._retention.measure()
+        self._tell_who_may_read()
         seconds = self._clock.monotonic() - began
         report = RecoveryReport(
             clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
         )
         log.info("store %s is open: %s", self._root, report)
         return report
+
+    def _tell_who_may_read(self) -> None:
+        files = self._log.files
+        newest = [f"{files.directory}/{file_name(start)}" for start in files.starts[-1:]]
+        tables = [f"{self._root}/config/{name}" for name in self._disk.listdir(f"{self._root}/config")]
+        found = open_to_others(self._disk, self._root, [*newest, *tables])
+        if found:
+            log.warning(
+                "%s and perhaps more of %s may be read by other users; chmod -R go-rwx %s changes that",
+                found,
+                self._root,
+                self._root,
+            )
 
     def disk_settled(self, held: str) -> None:
         """The start is over, or what it held back is written: `held` says why the disk takes nothing, or is

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import PART_UNIT, Disk, ReadOnlyDisk, RealDisk, make_directories, total_memory
+from mqgateway.engine.disk import (
+    PART_UNIT,
+    Disk,
+    ReadOnlyDisk,
+    RealDisk,
+    make_directories,
+    open_to_others,
+    total_memory,
+)
 from mqgateway.engine.testing.crash_disk import SECTOR, CrashDisk
 
 
@@ -269,3 +277,16 @@ def test_reading_needs_no_right_to_write(place: tuple[Disk, str]) -> None:
         looked.open(f"{folder}/b", create=True)
     disk.lock(f"{folder}/lock").close()
     looked.lock(f"{folder}/lock").close()
+
+
+def test_what_others_may_read_is_found_unless_they_cannot_come_near(tmp_path: Path) -> None:
+    disk = RealDisk()
+    for name, mode in (("a", 0o600), ("b", 0o640)):
+        (tmp_path / name).write_bytes(b"x")
+        os.chmod(tmp_path / name, mode)
+    files = [f"{tmp_path}/{name}" for name in ("none", "a", "b")]
+    os.chmod(tmp_path, 0o711)
+    assert open_to_others(disk, str(tmp_path), files) == f"{tmp_path}/b"
+    assert open_to_others(disk, str(tmp_path), files[:2]) == ""
+    os.chmod(tmp_path, 0o700)
+    assert open_to_others(disk, str(tmp_path), files) == ""
