@@ -10,17 +10,23 @@ dropped here while a worker still syncs it there.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
 import mmap
 import os
 import shutil
+from collections.abc import Iterable
 from typing import Protocol
 
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+"""What new files and folders may be used for, unless the umask says less: messages are nobody else's."""
 
 PART_UNIT = mmap.ALLOCATIONGRANULARITY
 """Where parts of a file may begin, in bytes."""
@@ -159,6 +165,12 @@ class Disk(Protocol):
     def usage(self, path: str) -> tuple[int, int]:
         """Bytes that can be had in all and bytes free of the file system that holds `path`."""
 
+    def mode(self, path: str) -> int:
+        """Who may do what with a file or directory, as nine bits."""
+
+    def read_only(self) -> Disk:
+        """The same files for who only looks at them: they need not be writable."""
+
 
 def make_directories(disk: Disk, path: str) -> None:
     """Make a directory and the ones above it where missing, so that they outlive a power cut."""
@@ -170,6 +182,16 @@ def make_directories(disk: Disk, path: str) -> None:
         disk.makedirs(missing[0])
     for made in missing:
         disk.sync_dir(os.path.dirname(made) or ".")
+
+
+def open_to_others(disk: Disk, folder: str, files: Iterable[str]) -> str:
+    """The first of a folder's files that not only its owner may read; empty when there is none.
+
+    A folder that others may not enter hides all it holds.
+    """
+    if not disk.mode(folder) & 0o011:
+        return ""
+    return next((path for path in files if disk.exists(path) and disk.mode(path) & 0o044), "")
 
 
 def total_memory() -> int:
@@ -300,7 +322,10 @@ class RealFile:
 
     def window(self, size: int) -> Window:
         # Real room, as writing to a hole through memory on a full disk would end the process.
-        os.posix_fallocate(self._fd, 0, size)
+        try:
+            os.posix_fallocate(self._fd, 0, size)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
         return _RealWindow(self._fd, size)
 
     def close(self) -> None:
@@ -337,7 +362,7 @@ class RealDisk:
 
     def open(self, path: str, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return RealFile(os.open(path, flags, 0o644), path)
+        return RealFile(os.open(path, flags, FILE_MODE), path)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -365,7 +390,13 @@ class RealDisk:
             return []
 
     def makedirs(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        missing = []
+        while path and not os.path.isdir(path):
+            missing.append(path)
+            path = os.path.dirname(path)
+        for each in reversed(missing):  # not `os.makedirs`, which gives the mode to the last one only
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(each, FOLDER_MODE)
 
     def rename(self, old: str, new: str) -> None:
         os.replace(old, new)
@@ -388,14 +419,14 @@ class RealDisk:
         return RealFileSystem(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def read_bytes(self, path: str) -> bytes:
-        file = self.open(path)
+        file = RealFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC), path)
         try:
             return file.read(0, file.size())
         finally:
             file.close()
 
     def lock(self, path: str) -> File:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             # The first byte, with the kind of lock that Java's FileChannel.tryLock takes.
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0, os.SEEK_SET)
@@ -409,6 +440,12 @@ class RealDisk:
         # As df counts: room kept for the administrator is neither used nor free.
         used = stat.f_blocks - stat.f_bfree
         return stat.f_frsize * (used + stat.f_bavail), stat.f_frsize * stat.f_bavail
+
+    def mode(self, path: str) -> int:
+        return os.stat(path).st_mode & 0o777
+
+    def read_only(self) -> Disk:
+        return ReadOnlyDisk()
 
 
 class ReadOnlyDisk(RealDisk):

@@ -83,6 +83,7 @@ class TableFile:
         self._worker = worker
         self._is_writing = False
         self._next: Callable[[], bytes] | None = None
+        self._is_failing = False
         self.path = path
         self.has_failed = False
         """Whether the newest state could not be written; it should be tried again."""
@@ -119,8 +120,12 @@ class TableFile:
     def _done(self, outcome: Exception | None) -> None:
         self._is_writing = False
         if outcome is not None:
-            self.has_failed = True
-            log.error("%s could not be written: %s", self.path, outcome)
+            if not self._is_failing:
+                log.error("%s could not be written: %s; it is tried again", self.path, outcome)
+            self.has_failed = self._is_failing = True
+        elif self._is_failing:
+            self._is_failing = False
+            log.info("%s is written again", self.path)
         if self._next is not None:
             make_text, self._next = self._next, None
             self.save(make_text)

@@ -71,6 +71,12 @@ class CommitLog:
             self._start = self._end = position
             self._file = None
 
+    def reopen(self) -> None:
+        """Open the files anew: the disk gave others in their place. Raises `OSError`."""
+        self.files.pool.clear()
+        if self._file is not None:
+            self._file = self.files.file(self._start)
+
     @property
     def min_offset(self) -> int:
         """The first offset still there. Standard: `getMinPhyOffset`."""

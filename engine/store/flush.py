@@ -185,6 +185,7 @@ class Durability:
         self._running = False
         self._sync_failed = False
         self._is_washing = False
+        self._complaint = ""
         commit_log.on_stain = self._wash
 
     def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
@@ -253,12 +254,19 @@ class Durability:
     def _washed(self, outcome: str | Exception) -> None:
         self._is_washing = False
         if isinstance(outcome, Exception):
-            log.error("the end of the commit log cannot be cleared: %s; tried again soon", outcome)
+            self._complain(f"the end of the commit log cannot be cleared: {outcome}; tried again")
         elif outcome:
             log.error("%s; writes are refused from now on", outcome)
             self.commit.fail(outcome)
         else:
+            self._complaint = ""
             self._log.washed()
+
+    def _complain(self, text: str) -> None:
+        """Say what goes on being wrong once."""
+        if text != self._complaint:
+            self._complaint = text
+            log.error("%s", text)
 
     @staticmethod
     def _take_directories(unsynced: set[str]) -> list[str]:
@@ -309,8 +317,9 @@ class Durability:
                 self._index.apply(now)
             self._checkpoint.save()
         except OSError as error:
+            if not self.derived_failure:
+                log.error("consume queues or index cannot be written: %s; tried again", error)
             self.derived_failure = f"consume queues or index cannot be written: {error}"
-            log.error("%s", self.derived_failure)
             return False
         self.derived_failure = ""
         return True
@@ -427,8 +436,9 @@ class Durability:
             for index_file, header in current.index_headers:
                 index_file.write_header(header)
         except OSError as error:
-            log.error("the checkpoint cannot be written: %s; tried again soon", error)
+            self._complain(f"the checkpoint cannot be written: {error}; tried again")
             return
+        self._complaint = ""
         self._round = None
         self._is_round_synced = False
 

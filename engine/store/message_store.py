@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Iterable
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.disk import Disk, File, make_directories, total_memory
+from mqgateway.engine.disk import Disk, File, make_directories, open_to_others, total_memory
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
 from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
@@ -29,7 +29,7 @@ from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
-from mqgateway.engine.store.file_queue import FilePool
+from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
@@ -147,6 +147,7 @@ class MessageStore:
         self._lock: File | None = None
         self._is_open = False
         self._refusal = "the store is not started"
+        self._held = ""
 
     # Starting and stopping.
 
@@ -194,12 +195,37 @@ class MessageStore:
             self.compaction.load(clean)
         if not clean:
             self._durability.start_round()
+        self._retention.measure()
+        self._tell_who_may_read()
         seconds = self._clock.monotonic() - began
         report = RecoveryReport(
             clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
         )
         log.info("store %s is open: %s", self._root, report)
         return report
+
+    def _tell_who_may_read(self) -> None:
+        files = self._log.files
+        newest = [f"{files.directory}/{file_name(start)}" for start in files.starts[-1:]]
+        tables = [f"{self._root}/config/{name}" for name in self._disk.listdir(f"{self._root}/config")]
+        found = open_to_others(self._disk, self._root, [*newest, *tables])
+        if found:
+            log.warning(
+                "%s and perhaps more of %s may be read by other users; chmod -R go-rwx %s changes that",
+                found,
+                self._root,
+                self._root,
+            )
+
+    def disk_settled(self, held: str) -> None:
+        """The start is over, or what it held back is written: `held` says why the disk takes nothing, or is
+        empty. Files are opened anew then, as those given out meanwhile are slower.
+        """
+        self._held = held
+        if self._is_open and not held:
+            self._queues.pool.clear()
+            with contextlib.suppress(OSError):  # the one that is open does as well
+                self._log.reopen()
 
     def stop(self) -> None:
         """Write and sync everything; after a failure of the disk the next start recovers as after a crash."""
@@ -236,8 +262,13 @@ class MessageStore:
     @property
     def refusal(self) -> str:
         """Why writes are refused at the moment; empty when they are taken."""
+        return self._refusal or self.sickness
+
+    @property
+    def sickness(self) -> str:
+        """What is wrong with the disk, so that writes are refused; empty when nothing is."""
         return (
-            self._refusal
+            self._held
             or self._durability.commit.failure
             or self._retention.disk_full
             or self._durability.derived_failure
@@ -522,6 +553,7 @@ class MessageStore:
             "pageCacheLockTimeMills": "0",
             "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
             "remainHowManyDataToFlush": in_words(self._log.position - self.flushed_offset),
+            **({"writesRefused": self.sickness} if self.sickness else {}),
         }
 
 

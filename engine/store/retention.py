@@ -78,7 +78,7 @@ class Retention:
             self._last_look = now
             self.look()
         elif now - self._last_measure >= _MEASURE_MILLIS:
-            self._measure()
+            self.measure()
         if self._to_delete and now >= self._next_delete:
             self._next_delete = now + self._options.delete_commit_log_files_interval
             self._delete_one()
@@ -96,7 +96,7 @@ class Retention:
     def look(self) -> None:
         """Measure the disks and decide how many files may go."""
         options = self._options
-        self._measure()
+        self.measure()
         hour = datetime.fromtimestamp(self._clock.millis() / 1000).hour
         hours = [word for word in options.delete_when.replace(" ", "").split(";") if word.isdecimal()]
         due = any(int(word) == hour for word in hours) or self._ordered_looks > 0
@@ -114,7 +114,7 @@ class Retention:
             why = f"the disk is {self._percent:.1f} % full" if filling else "it is time"
             log.info("%d log files may go%s: %s", self._to_delete, " whatever their age" * forced, why)
 
-    def _measure(self) -> None:
+    def measure(self) -> None:
         """See how full the disks of log and consume queues are; the fuller one counts."""
         self._last_measure = self._clock.millis()
         options = self._options

@@ -333,8 +333,8 @@ class CrashDisk:
     ) -> Fault:
         """Let `times` calls on such paths fail, after `skip` that do not.
 
-        `call` is read, write, sync, truncate, open, window, rename, unlink, sync_dir, or any of them
-        with "any". `part` of the data is written before a write fails.
+        `call` is read, write, sync, truncate, open, window, makedirs, rename, unlink, sync_dir, or any of
+        them with "any". `part` of the data is written before a write fails.
         """
         fault = Fault(call, part_of_path, error, skip, times, part)
         self._faults.append(fault)
@@ -454,6 +454,7 @@ class CrashDisk:
         return [name for name in self.listdir(path) if self.is_dir(f"{path}/{name}")]
 
     def makedirs(self, path: str) -> None:
+        self.allow("makedirs", path)
         missing = []
         while path not in self._names:
             missing.append(path)
@@ -470,6 +471,7 @@ class CrashDisk:
         self._change("unlink", path, "", self._get(path))
 
     def rmtree(self, path: str) -> None:
+        self.allow("unlink", path)
         for name in sorted((name for name in self._names if f"{name}/".startswith(f"{path}/")), reverse=True):
             self._change("unlink", name, "", self._names[name])
 
@@ -497,7 +499,7 @@ class CrashDisk:
         self._durable = dict(self._names)
 
     def read_bytes(self, path: str) -> bytes:
-        return self.open(path).read(0, self._get(path).size)
+        return CrashFile(self, path, self._get(path)).read(0, self._get(path).size)
 
     def lock(self, path: str) -> File:
         if path in self._locks:
@@ -511,3 +513,28 @@ class CrashDisk:
         if used is None:
             used = sum(len(inode.data) for inode in self._names.values())
         return self.total, self.total - used
+
+    def mode(self, path: str) -> int:
+        return 0o700 if self.is_dir(path) else 0o600
+
+    def read_only(self) -> CrashDisk:
+        return _Looked(self)
+
+
+class _Looked(CrashDisk):
+    """Another's names and files, for who only looks at them: faults of opening are for who would write."""
+
+    def __init__(self, disk: CrashDisk) -> None:
+        super().__init__(disk.total, disk.millis)
+        self._disk = disk
+        self._names = disk._names
+
+    def open(self, path: str, create: bool = False) -> File:
+        if create:
+            raise _error(errno.EROFS, path)
+        return CrashFile(self._disk, path, self._get(path))
+
+    def lock(self, path: str) -> File:
+        if path in self._disk._locks:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
+        return self.open(path)

@@ -27,6 +27,7 @@ from mqgateway.engine.options import (
     StoreOptions,
     TlsOptions,
 )
+from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.topics import TopicConfig
 from mqgateway.engine.worker import Worker
@@ -66,6 +67,7 @@ NOTICE_SECONDS = 0.02
 """Changes of members within this time are told together."""
 LAZY_NOTICE_SECONDS = 15.0  # without `realTimeNotifyConsumerChange`
 FIRST_REGISTRATION_SECONDS = 1.0  # how long a start waits for the name servers
+HELD_SECONDS = 1.0  # how often a disk that took no writes at the start is tried again
 FOREVER = 2**62
 FAST_PORT_DISTANCE = 2  # how far the port that serves no pulls lies below the main one
 
@@ -97,13 +99,14 @@ class BrokerService:
         self._remoting = remoting
         self._reactor = reactor
         self._clock = clock
+        self._disk = Overlay(disk)
         self._worker, aside, self._threads = _workers(worker, reactor, store_options.cold_read_threads)
         self._beat_timer: Timer | None = None
         self._beaten_offset = -1
         self._timers: list[LoopingCall] = []
         self._notice_timer: Timer | None = None
         self._stopped: Deferred[None] | None = None
-        self._is_closed = False
+        self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
         self._client = RemotingClient(
@@ -114,7 +117,7 @@ class BrokerService:
             options,
             store_options,
             everything,
-            disk=disk,
+            disk=self._disk,
             clock=clock,
             worker=self._worker,
             aside=aside,
@@ -207,14 +210,7 @@ class BrokerService:
     def _start(self) -> Deferred[None]:
         broker, bind = self.broker, self._remoting.bind_address
         try:
-            # What is rebuilt of the queues depends on the kind of the topic.
-            broker.topics.load()
-            broker.mappings.load()
-            broker.store.start()
-            for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
-                table.load()
-            broker.request_modes.load()
-            self.services.load()
+            self._open_store()
             self._server.listen(bind, self.port)
             if self.fast_port:
                 self._server.listen(bind, self.fast_port, self.fast_dispatcher)
@@ -240,6 +236,41 @@ class BrokerService:
         registered = self.membership.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
         return registered.addErrback(lambda _: None)
+
+    def _open_store(self) -> None:
+        """Load and recover; what the disk does not take is held back until it does."""
+        broker = self.broker
+        self._disk.begin()
+        # What is rebuilt of the queues depends on the kind of the topic.
+        broker.topics.load()
+        broker.mappings.load()
+        broker.store.start()
+        for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
+            table.load()
+        broker.request_modes.load()
+        self.services.load()
+        self._disk.end()
+        broker.store.disk_settled(self._disk.refusal)
+        if self._disk.refusal:
+            self._every(HELD_SECONDS, self._write_held)
+
+    def _write_held(self) -> None:
+        """Try to write what the start could not."""
+        if self._disk.refusal and not self._is_writing_held:
+            self._is_writing_held = True
+            self._worker.run(self._disk.carry_out, self._held_written)
+
+    def _held_written(self, outcome: bool | Exception) -> None:
+        self._is_writing_held = False
+        if outcome is not True or self._is_closed:
+            return
+        try:
+            self._disk.settle()
+            self.broker.store.disk_settled("")
+        except OSError as error:
+            log.warning("the disk takes writes, but not all yet: %s; tried again", error)
+        else:
+            log.warning("the disk takes writes again: messages are taken")
 
     def _close(self) -> Deferred[None]:
         """What was read is answered and nothing more comes in."""

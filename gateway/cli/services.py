@@ -80,6 +80,9 @@ class Both:
         advertised = broker.broker.broker_ip1 if broker else own[0]
         remoting = (broker or self._namesrv_settings).remoting  # type: ignore[union-attr]
         warnings = reach_warnings(advertised, remoting.bind_address, own, in_container()) if broker else []
+        sickness = self.broker.broker.store.sickness if self.broker else ""
+        if sickness:
+            warnings.append(f"messages are refused until it is mended, stored ones are served: {sickness}")
         return Summary(
             name_server=f"{advertised}:{self._namesrv_port}" if self.namesrv else None,
             broker=f"{advertised}:{self.broker.port}" if self.broker else None,

@@ -1,12 +1,21 @@
 """Both disks keep the same promises; the memory disk also crashes and fails as ordered."""
 
 import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import PART_UNIT, Disk, ReadOnlyDisk, RealDisk, make_directories, total_memory
+from mqgateway.engine.disk import (
+    PART_UNIT,
+    Disk,
+    ReadOnlyDisk,
+    RealDisk,
+    make_directories,
+    open_to_others,
+    total_memory,
+)
 from mqgateway.engine.testing.crash_disk import SECTOR, CrashDisk
 
 
@@ -231,3 +240,53 @@ def test_ordered_failures_happen_as_often_as_ordered() -> None:
 
 def test_memory_is_counted() -> None:
     assert total_memory() > 1 << 20
+
+
+def test_files_and_folders_are_nobody_elses(tmp_path: Path) -> None:
+    disk = RealDisk()
+    disk.makedirs(f"{tmp_path}/a/b")
+    disk.open(f"{tmp_path}/a/b/c", create=True)
+    disk.lock(f"{tmp_path}/a/lock")
+    assert [disk.mode(f"{tmp_path}/a{name}") for name in ("", "/b", "/b/c", "/lock")] == [
+        0o700,
+        0o700,
+        0o600,
+        0o600,
+    ]
+
+
+@pytest.mark.parametrize(("umask", "file", "folder"), [(0, 0o600, 0o700), (0o277, 0o400, 0o500)])
+def test_the_umask_counts_downwards(tmp_path: Path, umask: int, file: int, folder: int) -> None:
+    disk, before = RealDisk(), os.umask(umask)
+    try:
+        disk.makedirs(f"{tmp_path}/folder")
+        disk.open(f"{tmp_path}/file", create=True)
+    finally:
+        os.umask(before)
+    assert disk.mode(f"{tmp_path}/folder") == folder
+    assert disk.mode(f"{tmp_path}/file") == file
+
+
+def test_reading_needs_no_right_to_write(place: tuple[Disk, str]) -> None:
+    disk, folder = place
+    disk.open(f"{folder}/a", create=True).write(0, b"abc")
+    looked = disk.read_only()
+    assert looked.open(f"{folder}/a").read(0, 9) == b"abc"
+    assert looked.listdir(folder) == ["a"]
+    with pytest.raises(OSError, match=os.strerror(errno.EROFS)):
+        looked.open(f"{folder}/b", create=True)
+    disk.lock(f"{folder}/lock").close()
+    looked.lock(f"{folder}/lock").close()
+
+
+def test_what_others_may_read_is_found_unless_they_cannot_come_near(tmp_path: Path) -> None:
+    disk = RealDisk()
+    for name, mode in (("a", 0o600), ("b", 0o640)):
+        (tmp_path / name).write_bytes(b"x")
+        os.chmod(tmp_path / name, mode)
+    files = [f"{tmp_path}/{name}" for name in ("none", "a", "b")]
+    os.chmod(tmp_path, 0o711)
+    assert open_to_others(disk, str(tmp_path), files) == f"{tmp_path}/b"
+    assert open_to_others(disk, str(tmp_path), files[:2]) == ""
+    os.chmod(tmp_path, 0o700)
+    assert open_to_others(disk, str(tmp_path), files) == ""

@@ -1,4 +1,5 @@
-"""A disk that is full or sick at any call: told plainly, nothing spoiled, service goes on when it can.
+"""A disk that is full, read-only or sick at any call: told plainly, nothing spoiled, service goes on when it
+can.
 
 Every fourth call fails in its own run; MQGATEWAY_FAULTS=all lets every one.
 """
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.testing.crash_disk import PowerCut
 from mqgateway.engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, Bench, drain, message, options
 
@@ -177,3 +180,130 @@ def test_a_start_that_fails_spoils_nothing_for_the_next(call: str) -> None:
         assert run.found(again) == run.taken
         assert not again.report.clean
     assert failed or call == "unlink"
+
+
+WRITING = {
+    errno.ENOSPC: ("write", "open", "truncate", "window", "makedirs", "rename"),
+    errno.EROFS: ("write", "open", "truncate", "window", "makedirs", "rename", "unlink"),
+}
+"""Calls that such a disk refuses."""
+
+
+class Held:
+    """A start on a disk that takes no writes from the nth call of a kind on."""
+
+    def __init__(self, bench: Bench, call: str, error: int, nth: int) -> None:
+        self.bench = bench
+        self.fault = bench.disk.fail_next(call, "/store", error, times=1, skip=nth)
+        self.overlay = Overlay(bench.disk)
+        self.overlay.begin()
+        bench.disk.watch = lambda _operation: self._all_fail(error)
+        self.store = MessageStore(
+            options(**CHANGES), disk=self.overlay, clock=bench.clock, worker=InlineWorker(), store_host=HOST
+        )
+        self.store.start()
+        self.overlay.end()
+        self.store.disk_settled(self.overlay.refusal)
+        if self.fault.has_hit:
+            self._fail_all(error)
+
+    def _all_fail(self, error: int) -> None:
+        if self.fault.has_hit:
+            self.bench.disk.watch = None
+            self._fail_all(error)
+
+    def _fail_all(self, error: int) -> None:
+        for call in WRITING[error]:
+            self.bench.disk.fail_next(call, "/store", error, times=1 << 30)
+
+    def found(self) -> list[bytes]:
+        return [m.body for m in drain(self.store)]
+
+    def heal(self) -> None:
+        self.bench.disk.heal()
+        self.bench.disk.watch = None
+
+    def settle(self) -> None:
+        assert self.overlay.carry_out()
+        self.overlay.settle()
+        self.store.disk_settled("")
+
+
+def run_that_ended(*, cleanly: bool) -> Run:
+    run = Run()
+    run.go()
+    if cleanly:
+        run.bench.store.stop()
+    run.bench.disk.kill()
+    return run
+
+
+@pytest.mark.parametrize("cleanly", [True, False])
+@pytest.mark.parametrize(
+    ("call", "error"), [(call, error) for error in (errno.ENOSPC, errno.EROFS) for call in WRITING[error]]
+)
+def test_a_start_serves_what_is_stored_whatever_cannot_be_written(
+    call: str, error: int, cleanly: bool
+) -> None:
+    held = 0
+    for nth in count(0, EVERY):
+        run = run_that_ended(cleanly=cleanly)
+        start = Held(run.bench, call, error, nth)
+        if not start.fault.has_hit or not start.overlay.refusal:
+            break
+        held += 1
+        assert start.found() == run.taken, nth
+        refused = start.store.put(message(body=b"refused"))
+        assert refused.status is REFUSED
+        assert os.strerror(error) in refused.remark and "/store" in refused.remark
+        assert start.store.runtime_info()["writesRefused"] == refused.remark
+        for _ in range(5):
+            run.bench.clock.advance(700)
+            start.store.tick()
+        assert not start.overlay.carry_out()
+        assert len(start.store.query("orders", "k", 64, 0, 1 << 60).records) == len(run.taken)
+        left = run.bench.disk.crash(nth)
+        assert run.found(run.bench.again(left)) == run.taken, nth
+        start.heal()
+        start.settle()
+        run.bench.clock.advance(1000)
+        start.store.tick()
+        assert start.store.put(message(body=b"after", properties={"KEYS": "k"})).status is PutStatus.PUT_OK
+        start.store.dispatch()
+        for _ in range(20):
+            run.bench.clock.advance(700)
+            start.store.tick()
+        assert start.found() == [*run.taken, b"after"], nth
+        again = run.bench.crash(nth)
+        assert run.found(again) == [*run.taken, b"after"], nth
+        assert len(again.store.query("orders", "k", 64, 0, 1 << 60).records) == len(run.taken) + 1
+    assert held or call in ("rename", "makedirs", "window", "unlink", "truncate")
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
+@pytest.mark.parametrize("cleanly", [True, False])
+def test_a_power_cut_while_held_changes_are_carried_out_spoils_nothing(cleanly: bool, error: int) -> None:
+    for number in count(1, EVERY):
+        run = run_that_ended(cleanly=cleanly)
+        disk = run.bench.disk
+        start = Held(run.bench, "open" if error == errno.EROFS else "write", error, 0)
+        start.heal()
+        disk.cut_at = disk.operations + number
+        try:
+            start.settle()
+        except PowerCut:
+            for seed in range(3):
+                assert run.found(run.bench.again(disk.crash(seed))) == run.taken, (number, seed)
+        else:
+            break
+    assert number > 1
+
+
+def test_a_store_stopped_while_its_disk_takes_nothing_is_as_it_was() -> None:
+    run = run_that_ended(cleanly=True)
+    start = Held(run.bench, "open", errno.EROFS, 0)
+    start.store.tick()
+    start.store.stop()
+    start.heal()
+    again = run.bench.again()
+    assert again.report.clean and run.found(again) == run.taken
