@@ -9,7 +9,7 @@ memory; every few seconds the least offset of a group's clients is committed und
 
 from collections.abc import Callable, Iterable
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.offsets import BROADCAST, SEPARATOR
 from mqgateway.engine.options import BrokerOptions
 
@@ -54,7 +54,7 @@ class BroadcastOffsets:
 
     def pulled(self, key: ClientKey, queue_id: int, offset: int, from_proxy: bool) -> None:
         """The client has asked for messages from this offset on."""
-        now = self._clock.millis()
+        now = elapsed_millis(self._clock)
         reader = self._readers.get(key)
         known = None if reader is None else reader.offsets.get(queue_id)
         if known is None:
@@ -100,7 +100,7 @@ class BroadcastOffsets:
         `members` gives the client ids of a group that are connected; `commit` takes group, topic, queue and
         offset.
         """
-        now, options = self._clock.millis(), self._options
+        now, options = elapsed_millis(self._clock), self._options
         connected = {group: frozenset(members(group)) for _, group in self._topics}
         least: dict[tuple[str, str], dict[int, int]] = {}
         for key, reader in list(self._readers.items()):
@@ -123,7 +123,7 @@ class BroadcastOffsets:
                 commit(broadcast_group(group), topic, queue_id, offset)
 
     def _new_reader(self, key: ClientKey, from_proxy: bool) -> _Reader:
-        reader = self._readers[key] = _Reader(from_proxy, self._clock.millis())
+        reader = self._readers[key] = _Reader(from_proxy, elapsed_millis(self._clock))
         self._topics[key[:2]] = self._topics.get(key[:2], 0) + 1
         return reader
 

@@ -1,9 +1,15 @@
 """The one door to time: everything that needs to know what time it is takes a `Clock`.
 
 `SystemClock` is the machine's; `ManualClock` is moved by hand, so that no test waits.
+
+Two kinds of time. The wall clock (`Clock.millis`) may be set, back too: it is read for what is written or
+shown. How long something takes or may take, and when it is due next, is told by the monotonic one
+(`Clock.monotonic`, `elapsed_millis`), which nobody sets. What is due at a time that was written down is told
+by `engine.steady_clock`.
 """
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -11,12 +17,23 @@ class Clock(Protocol):
     """Wall time for what is stored and shown, monotonic time for durations."""
 
     def millis(self) -> int:
-        """Milliseconds since the epoch, the unit of every timestamp on the wire and on disk."""
+        """The wall clock: milliseconds since the epoch, the unit of every timestamp on the wire and on disk.
+        It may go back, or leap.
+        """
         ...
 
     def monotonic(self) -> float:
         """Seconds from an arbitrary start; never goes back."""
         ...
+
+
+monotonic_seconds: Callable[[], float] = time.monotonic
+"""The machine's monotonic clock, for those who have no `Clock`: the reactor above all."""
+
+
+def elapsed_millis(clock: Clock) -> int:
+    """The monotonic clock in ms: what deadlines, intervals and ages in memory are measured in."""
+    return int(clock.monotonic() * 1000)
 
 
 class SystemClock:

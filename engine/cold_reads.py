@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from typing import Any
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import total_memory
 from mqgateway.engine.message import is_system_group
 from mqgateway.engine.options import BrokerOptions, StoreOptions
@@ -37,13 +37,14 @@ EXPECTED_SHARE = 0.8
 
 
 class _Group:
-    """What one group has read cold since the last tick; times in ms."""
+    """What one group has read cold since the last tick; wall times in ms, `heard_at` in elapsed ms."""
 
-    __slots__ = ("created", "last_read", "size")
+    __slots__ = ("created", "heard_at", "last_read", "size")
 
     def __init__(self, now: int) -> None:
         self.created = now
         self.last_read = now
+        self.heard_at = 0
         self.size = 0
 
 
@@ -83,7 +84,7 @@ class ColdReads:
         """A group has read so many cold bytes."""
         if is_system_group(group):
             return
-        now = self._clock.millis()
+        now, elapsed = self._clock.millis(), elapsed_millis(self._clock)
         known = self._groups.get(group)
         if known is None:
             if len(self._groups) >= self._options.max_groups:
@@ -91,6 +92,7 @@ class ColdReads:
             known = self._groups[group] = _Group(now)
         known.size += size
         known.last_read = now
+        known.heard_at = elapsed
         self._total += size
 
     def is_too_much(self, group: str) -> bool:
@@ -116,9 +118,9 @@ class ColdReads:
         options = self._options
         if options.cold_ctr_strategy_enable:
             self._errors.append(int(options.global_cold_read_threshold * EXPECTED_SHARE) - self._total)
-        oldest = self._clock.millis() - LIFE_MILLIS
+        oldest = elapsed_millis(self._clock) - LIFE_MILLIS
         for name, known in list(self._groups.items()):
-            if known.last_read <= oldest:
+            if known.heard_at <= oldest:
                 del self._groups[name]
                 self._adapted.pop(name, None)
                 continue

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 from zlib import crc32
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.jsonfile import load_table, save_table
 from mqgateway.engine.options import StoreOptions
@@ -95,7 +95,7 @@ class Compaction:
         self._logs: dict[Key, CompactionLog] = {}
         self._due: dict[Key, int] = {}
         self._positions: dict[str, int] = {}
-        self._scanned = self._synced = 0
+        self._scanned, self._synced = -SCAN_MILLIS, -SYNC_MILLIS
         self._is_working = self._is_syncing = False
         self._planned: tuple[Key, Plan, int] | None = None
         self._unfinished: tuple[Key, Replacement] | None = None
@@ -157,7 +157,7 @@ class Compaction:
             # Not all at the same time. Standard: `CompactionStore.loadAndGetClog`, which draws lots.
             interval = self._options.compaction_schedule_internal
             delay = interval + 1000 + crc32(_name(key).encode()) % interval
-            self._due[key] = self._clock.millis() + delay
+            self._due[key] = elapsed_millis(self._clock) + delay
         return found
 
     def _original(self, key: Key) -> Original:
@@ -202,7 +202,7 @@ class Compaction:
 
     def tick(self) -> None:
         """Copy what has come, sync it, compact what is due. Called every 100 ms or so."""
-        now = self._clock.millis()
+        now = elapsed_millis(self._clock)
         try:
             if now - self._scanned >= SCAN_MILLIS:
                 self._scanned = now

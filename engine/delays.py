@@ -5,7 +5,8 @@ its consume queue unit carries the delivery time in place of a tags code. As all
 equally long, each queue is in the order of delivery: `DelaySchedule.tick` looks at the head of each, and
 puts what is due back under its own topic and queue. `delayOffset.json` keeps how far each level has come.
 
-Never early: a message is delivered when the wall clock has reached the time in its unit. After a crash what
+Never early: a message is delivered when its level's time has passed since it was stored, however the wall
+clock was set meanwhile (`engine.steady_clock`). After a crash what
 was delivered since the file was last written is delivered again, as the standard does; but the file never
 runs ahead of the log's durable part, so nothing is lost.
 
@@ -51,6 +52,8 @@ UNKNOWN_LEVEL_MILLIS = 1000
 UNITS_AT_ONCE = 64
 ATTEMPTS_MAX = 3
 """How often an unreadable message is tried before it is left out."""
+FUTURE_MILLIS = 1000
+"""A message that was stored so much later than now is not taken for one from the future."""
 PAUSE_MILLIS = 1000
 """How long to wait after a failure before the next attempt."""
 
@@ -269,7 +272,7 @@ class DelaySchedule:
                 self._is_dirty = True
 
     def tick(self, now: int) -> int:
-        """Deliver what is due at `now` (ms since the epoch); gives how many messages were delivered."""
+        """Deliver what is due at `now`, in steady time (ms); gives how many messages were delivered."""
         budget = self._max_per_tick
         count = len(self._queues)
         for step in range(count):
@@ -327,7 +330,8 @@ class DelaySchedule:
             units = self._units(queue, min(UNITS_AT_ONCE, budget - taken))
             if not units:
                 break
-            for physical_offset, _, due in units:
+            for physical_offset, _, written in units:
+                due = self._due(queue, physical_offset, written, now)
                 if not self._take(queue, physical_offset, due, now):
                     return taken
                 taken += 1
@@ -351,9 +355,8 @@ class DelaySchedule:
     def _take(self, queue: _Level, physical_offset: int, due: int, now: int) -> bool:
         """Deliver the head, or leave it out where it never can be; false when it has to wait."""
         if due > now:
-            queue.due = self._plausible(queue, physical_offset, due, now)
-            if queue.due > now:
-                return False
+            queue.due = due
+            return False
         stored = self._store.look_up(physical_offset)
         if stored is None:
             return self._give_up(queue, physical_offset, now)
@@ -377,17 +380,23 @@ class DelaySchedule:
         self._advance(queue)
         return True
 
-    def _plausible(self, queue: _Level, physical_offset: int, due: int, now: int) -> int:
-        """When the head is due: what its unit says, unless no message of the level can be due so late.
+    def _due(self, queue: _Level, physical_offset: int, written: int, now: int) -> int:
+        """When the head is due, in steady time: as its unit says, unless no message can be due so late.
 
-        That is so when the level was made shorter since, or the unit is damaged; the message itself decides.
+        That is so when the level was made shorter since, or the unit is damaged: then the message itself
+        decides. One that was stored in the future is due at once: the clock was set back while nobody looked.
+        Standard: `ScheduleMessageService.correctDeliverTimestamp`.
         """
-        if due <= now + self._levels.delay(queue.number):
+        delay = self._levels.delay(queue.number)
+        due = written + self._store.steady.ahead_at(physical_offset, written - delay)
+        if due <= now + delay:
             return due
         stored = self._store.look_up(physical_offset)
         if stored is None:
             return now
-        return min(due, self._levels.deliver_time(queue.number, stored.store_timestamp))
+        time = stored.store_timestamp
+        right = time + delay + self._store.steady.ahead_at(physical_offset, time)
+        return min(due, right) if right <= now + delay + FUTURE_MILLIS else now
 
     def _give_up(self, queue: _Level, physical_offset: int, now: int) -> bool:
         """Leave out a head that cannot be read, when it is gone or after some attempts; false: wait."""

@@ -272,5 +272,5 @@ class ConsumerFilters:
     def _end(self, gone: Collection[FilterData] | Iterator[FilterData]) -> None:
         for data in gone:
             if not data.is_dead:
-                data.dead_time = self._clock.millis()
+                data.dead_time = max(self._clock.millis(), data.born_time)  # the clock may have been set back
                 self._is_dirty = True

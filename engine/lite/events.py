@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.lite.rules import Rules
 from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions
 from mqgateway.engine.offsets import ConsumerOffsets
@@ -33,14 +33,17 @@ SHORTEST_DELAY_MILLIS = 50
 
 
 class Waiting:
-    """What one client is told of. `popped` is when it last asked."""
+    """What one client is told of. `popped` is the wall time at which it last asked, `asked_at` that of the
+    monotonic clock; both in ms.
+    """
 
-    __slots__ = ("group", "most", "popped", "queues")
+    __slots__ = ("asked_at", "group", "most", "popped", "queues")
 
-    def __init__(self, group: str, most: int, now: int) -> None:
+    def __init__(self, group: str, most: int, now: int, elapsed: int) -> None:
         self.group = group
         self.most = most
         self.popped = now
+        self.asked_at = elapsed
         self.queues: dict[str, None] = {}
 
     def offer(self, queue: str) -> bool:
@@ -50,9 +53,9 @@ class Waiting:
         self.queues[queue] = None
         return True
 
-    def is_silent(self, now: int) -> bool:
+    def is_silent(self, elapsed: int) -> bool:
         """Whether it does not seem to pop any more."""
-        silence = now - self.popped
+        silence = elapsed - self.asked_at
         return silence > SILENCE_MILLIS or (bool(self.queues) and silence > SILENCE_WITH_EVENTS_MILLIS)
 
 
@@ -112,7 +115,7 @@ class Events:
         waiting = self._waiting.get(client_id)
         if waiting is None:
             return
-        waiting.popped = self._clock.millis()
+        waiting.popped, waiting.asked_at = self._clock.millis(), elapsed_millis(self._clock)
         for queue in list(waiting.queues):
             if queue in waiting.queues:
                 del waiting.queues[queue]
@@ -133,7 +136,7 @@ class Events:
             return
         waiting = self._waiting_of(subscriber)
         if (
-            waiting.is_silent(self._clock.millis())
+            waiting.is_silent(elapsed_millis(self._clock))
             or len(waiting.queues) * 100 >= FULL_PERCENT * waiting.most
         ):
             self._again_later(subscriber)
@@ -145,15 +148,15 @@ class Events:
         if waiting.queues:
             self._wake(subscriber)
 
-    def tick(self, now: int) -> None:
-        """Look after clients that are silent, and do what was put off. Standard: `scan`."""
-        self._avoided = {client_id: until for client_id, until in self._avoided.items() if until > now}
-        for client_id in [each for each, one in self._waiting.items() if one.is_silent(now)]:
+    def tick(self, elapsed: int) -> None:
+        """Look after clients that are silent, and do what was put off; `elapsed` in ms. Standard: `scan`."""
+        self._avoided = {client_id: until for client_id, until in self._avoided.items() if until > elapsed}
+        for client_id in [each for each, one in self._waiting.items() if one.is_silent(elapsed)]:
             waiting = self._waiting.pop(client_id)
-            self._avoided[client_id] = now + AVOIDED_MILLIS
+            self._avoided[client_id] = elapsed + AVOIDED_MILLIS
             for queue in waiting.queues:
                 self.offer(queue, waiting.group, client_id)
-        for subscriber in [each for each, time in self._later.items() if time <= now]:
+        for subscriber in [each for each, time in self._later.items() if time <= elapsed]:
             del self._later[subscriber]
             if subscriber.client_id:
                 self.dispatch_all(subscriber)
@@ -204,7 +207,10 @@ class Events:
         waiting = self._waiting.get(subscriber.client_id)
         if waiting is None:
             waiting = Waiting(
-                subscriber.group, self._rules.max_events(subscriber.group), self._clock.millis()
+                subscriber.group,
+                self._rules.max_events(subscriber.group),
+                self._clock.millis(),
+                elapsed_millis(self._clock),
             )
             self._waiting[subscriber.client_id] = waiting
         return waiting
@@ -214,7 +220,7 @@ class Events:
         self._schedule(subscriber, delay + self._chance(JITTER_MILLIS))
 
     def _schedule(self, subscriber: Subscriber, delay: int) -> None:
-        self._later.setdefault(subscriber, self._clock.millis() + max(delay, SHORTEST_DELAY_MILLIS))
+        self._later.setdefault(subscriber, elapsed_millis(self._clock) + max(delay, SHORTEST_DELAY_MILLIS))
 
     def _added(self, subscriber: Subscriber, queue: str) -> None:
         if self._rules.is_wildcard(subscriber.group):

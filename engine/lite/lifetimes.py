@@ -29,7 +29,10 @@ class Lifetimes:
         return [queue for queue in self._store.queues() if queue.startswith(begin)]
 
     def expired(self, now: int) -> list[str]:
-        """Light queues whose last message is older than their parent allows, or that stay empty."""
+        """Light queues whose last message is older than their parent allows, or that stay empty.
+
+        `now` is steady time, in ms.
+        """
         found = []
         empty: dict[str, int] = {}
         for queue in self._store.queues():
@@ -42,10 +45,16 @@ class Lifetimes:
                 if empty[queue] > EMPTY_SCANS_MAX:
                     del empty[queue]
                     found.append(queue)
-            elif self._is_old(names[0], now - self._store.store_time(queue, 0, end - 1)):
+            elif self._is_old(names[0], now - self._stored(queue, end - 1)):
                 found.append(queue)
         self._empty = empty
         return found
+
+    def _stored(self, queue: str, offset: int) -> int:
+        """When a message was stored, in steady time (ms)."""
+        stored = self._store.store_time(queue, 0, offset)
+        units = self._store.consume_queue_units(queue, 0, offset, 1)
+        return stored + self._store.steady.ahead_at(units[0][0] if units else 0, stored)
 
     def _is_old(self, parent: str, age: int) -> bool:
         """Whether the last message of a lite topic is so old (ms) that the topic ends."""

@@ -39,7 +39,7 @@ class OrderKey(NamedTuple):
 
 
 class Order:
-    """The messages of one queue that are out. Times in ms since the epoch."""
+    """The messages of one queue that are out. Times are steady, in ms since the epoch."""
 
     __slots__ = (
         "attempt_id",
@@ -83,6 +83,13 @@ class Order:
                 if now < time:
                     return time
         return now
+
+    def shorten(self, now: int) -> None:
+        """Let no message be invisible for longer than it can be."""
+        if self.pop_time > now:
+            usual, longest = self.pop_time + self.invisible_time, now + self.invisible_time
+            self.visible = {each: min(self.visible.get(each, usual), longest) for each in self.offsets}
+            self.popped_at = min(self.popped_at, now)
 
     @property
     def next_offset(self) -> int:
@@ -143,8 +150,12 @@ class Orders:
     def __len__(self) -> int:
         return len(self._table)
 
-    def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+    def load(self, now: int) -> None:
+        """Take over what the file holds. Raises `ConfigError` when it cannot be read.
+
+        What was popped later than `now` is visible again no later than if it were popped now: the clock was
+        set back.
+        """
         for name, queues in ((self._file.load() or {}).get("table") or {}).items():
             topic, _, group = str(name).partition(SEPARATOR)
             for queue_id, shape in queues.items():
@@ -157,6 +168,7 @@ class Orders:
                     continue
                 if order is not None and len(self._table) < self._options.max_ordered_queues:
                     key = OrderKey(topic, group, int(queue_id))
+                    order.shorten(now)
                     self._table[key] = order
                     self._set_alarm(key, order, 0)
 

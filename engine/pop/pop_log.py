@@ -95,7 +95,7 @@ class PopLog:
         self._next_revival = 0.0
         self._turn = 0
         self.topic = revive_topic(options.broker_cluster_name)
-        self.in_flight = InFlight(clock.millis(), options.max_offsets)
+        self.in_flight = InFlight(store.steady.now(), options.max_offsets)
         self.foreign: ForeignMessages | None = None
         """How messages of other broker groups are read."""
         self.is_behind = False
@@ -165,7 +165,7 @@ class PopLog:
 
     def put_aside(self, message: Message) -> PutStatus | None:
         """Give the message to the timers; None when it may be stored, else why it is refused."""
-        return self._timers.rewrite(message, self._clock.millis())
+        return self._timers.rewrite_steady(message)
 
     def begin_anew(self) -> None:
         """Let no pop so far decide where a group goes on: it was sent somewhere else."""

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, FileSystem
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.checkpoint import Checkpoint
@@ -195,19 +195,19 @@ class Durability:
         self._file_system = self._disk.file_system(self._queues.directory)
         self.dispatched_offset = self._round_offset = dispatched_offset
         self.dispatched_timestamp = self._log.last_timestamp = dispatched_timestamp
-        now = self._clock.millis()
+        now = elapsed_millis(self._clock)
         self._last_flush = self._last_thorough = self._last_queues = self._last_round = now
         self._running = True
 
     def wait(self, end: int, done: Done) -> None:
         """See `GroupCommit.wait`; the time allowed is syncFlushTimeout. The sync starts with `flush`."""
-        self.commit.wait(end, self._clock.millis() + self._options.sync_flush_timeout, done)
+        self.commit.wait(end, elapsed_millis(self._clock) + self._options.sync_flush_timeout, done)
 
     def flush(self) -> None:
         """Start a sync of the log, unless one is running or there is nothing to sync."""
         if not self.commit.begin(self._log.position):
             return
-        self._last_flush = self._clock.millis()
+        self._last_flush = elapsed_millis(self._clock)
         self._target_timestamp = self._log.last_timestamp
         files = self._log.files_between(self.commit.flushed, self._log.position)
         directories = self._take_directories(self._log.files.pool.unsynced)
@@ -276,7 +276,7 @@ class Durability:
 
     def tick(self) -> None:
         """Do what is due by the clock."""
-        now = self._clock.millis()
+        now = elapsed_millis(self._clock)
         options = self._options
         if self._log.stain is not None and not self.commit.failure:
             self._wash()
@@ -293,16 +293,16 @@ class Durability:
         if now - self._last_queues >= options.flush_interval_consume_queue:
             self._last_queues = now
             self._to_write = len(self._queues.dirty)
-            self._write_derived(now)
+            self._write_derived()
         elif self._to_write:
-            self._write_derived(now)
+            self._write_derived()
         early = self.dispatched_offset - self._round_offset >= DISPATCHED_A_ROUND
         if early or now - self._last_round >= options.flush_consume_queue_thorough_interval:
             self.start_round(all_out=False)
         elif self._is_round_synced:
             self._end_round()
 
-    def _write_derived(self, now: int, all_out: bool = False) -> bool:
+    def _write_derived(self, all_out: bool = False) -> bool:
         """Step 1. A failure is told in the log and tried again; the data stays in memory."""
         until = self._clock.monotonic() + WRITE_SECONDS
         try:
@@ -314,7 +314,7 @@ class Durability:
                     self._to_write, lambda: self._clock.monotonic() > until
                 )
             if self._index is not None:
-                self._index.apply(now)
+                self._index.apply(self._clock.millis())
             self._checkpoint.save()
         except OSError as error:
             if not self.derived_failure:
@@ -331,9 +331,8 @@ class Durability:
         """
         if self._round is not None or self._sync_failed:
             return
-        now = self._clock.millis()
-        self._last_round = now
-        if not self._write_derived(now, all_out):
+        self._last_round = elapsed_millis(self._clock)
+        if not self._write_derived(all_out):
             return
         offset, timestamp = self.dispatched_offset, self.dispatched_timestamp
         waiting = self._queues.first_waiting()
@@ -452,11 +451,7 @@ class Durability:
         """Make everything durable, here and now; whether the store may count as cleanly stopped."""
         self._running = False
         clean = False
-        if (
-            not self.commit.failure
-            and not self._sync_failed
-            and self._write_derived(self._clock.millis(), all_out=True)
-        ):
+        if not self.commit.failure and not self._sync_failed and self._write_derived(all_out=True):
             try:
                 self._sync_all()
                 clean = True

@@ -17,11 +17,12 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, open_to_others, total_memory
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
 from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
+from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead
@@ -132,18 +133,20 @@ class MessageStore:
         self._log.files.pool.remove = self._queues.pool.remove = self._removals.add
         if self._index is not None:
             self._index.remove = self._removals.add
+        self.steady = SteadyClock(clock)
+        """What tells when something is due whose time is written in the log."""
         self._retention = Retention(
-            options, disk, clock, self._log, self._queues, self._index, self._removals
+            options, disk, clock, self.steady, self._log, self._queues, self._index, self._removals
         )
         self._inspection = Inspection(self._log, options.check_crc_on_read)
         self._reader = Reader(options, self._log, self._queues.pool, self._inspection, memory)
         self._key_query = KeyQuery(options, clock, self._index, self._log, self._record_at)
         self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
-        self.statistics = Statistics(clock.millis())
+        self.statistics = Statistics(clock.millis(), elapsed_millis(clock))
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
-        self._last_sample = 0
+        self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
         self._is_open = False
         self._refusal = "the store is not started"
@@ -351,6 +354,7 @@ class MessageStore:
         """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms or
         so.
         """
+        self.steady.look(self._log.position)
         self.dispatch()
         self._durability.tick()
         try:
@@ -359,10 +363,10 @@ class MessageStore:
             log.error("old files cannot be looked through: %s", error)
         if self.compaction is not None:
             self.compaction.tick()
-        now = self._clock.millis()
-        if now - self._last_sample >= _SAMPLE_MILLIS:
-            self._last_sample = now
-            self.statistics.sample(now)
+        elapsed = elapsed_millis(self._clock)
+        if elapsed - self._last_sample >= _SAMPLE_MILLIS:
+            self._last_sample = elapsed
+            self.statistics.sample(elapsed)
 
     # Reading.
 
@@ -542,9 +546,8 @@ class MessageStore:
 
         Standard: `DefaultMessageStore.getRuntimeInfo`, and of `AdminBrokerProcessor` those the store knows.
         """
-        now = self._clock.millis()
         return {
-            **self.statistics.runtime_info(now),
+            **self.statistics.runtime_info(elapsed_millis(self._clock)),
             **disk_figures(self._disk, self._log.files.directory, self._queues.directory),
             "commitLogMinOffset": str(self.min_physical_offset),
             "commitLogMaxOffset": str(self.max_physical_offset),

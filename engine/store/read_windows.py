@@ -7,10 +7,10 @@ mapped counts as memory of this process.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from mqgateway.engine.clock import monotonic_seconds
 from mqgateway.engine.disk import PART_UNIT, File, Part, Slices
 
 PART_SIZE = max(1 << 20, PART_UNIT)
@@ -31,7 +31,7 @@ class _Window:
 class ReadWindows:
     """The parts that were read last."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, now: Callable[[], float] = monotonic_seconds) -> None:
         self._now = now
         self._windows: OrderedDict[tuple[tuple[str, int], int], _Window] = OrderedDict()
 

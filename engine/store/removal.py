@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.worker import Worker
@@ -52,7 +52,7 @@ class Removals:
 
     def tick(self) -> None:
         """Try again what could not be removed, when it is time."""
-        if self._hanging and self._clock.millis() >= self._next_retry:
+        if self._hanging and elapsed_millis(self._clock) >= self._next_retry:
             for paths in self._hanging.values():
                 self._waiting.extend(paths)
             self._hanging.clear()
@@ -90,7 +90,7 @@ class Removals:
             interval = self._options.redelete_hanged_file_interval
             log.error("%s cannot be removed: %s; tried again in %d ms", path, outcome, interval)
             self._hanging.setdefault(path.rpartition("/")[0], []).insert(0, path)
-            self._next_retry = self._clock.millis() + interval
+            self._next_retry = elapsed_millis(self._clock) + interval
         else:
             log.info("%s removed", path)
         self._go_on()

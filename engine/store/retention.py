@@ -16,9 +16,10 @@ import logging
 from collections.abc import Iterator
 from datetime import datetime
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.file_queue import file_name
@@ -48,6 +49,7 @@ class Retention:
         options: StoreOptions,
         disk: Disk,
         clock: Clock,
+        steady: SteadyClock,
         commit_log: CommitLog,
         queues: ConsumeQueues,
         index: Index | None,
@@ -56,6 +58,7 @@ class Retention:
         self._options = options
         self._disk = disk
         self._clock = clock
+        self._steady = steady
         self._log = commit_log
         self._queues = queues
         self._index = index
@@ -72,7 +75,7 @@ class Retention:
 
     def tick(self) -> None:
         """Measure and look if it is time, give up one file if one may go, go on sweeping the queues."""
-        now = self._clock.millis()
+        now = elapsed_millis(self._clock)
         self._removals.tick()
         if self._last_look is None or now - self._last_look >= self._options.clean_resource_interval:
             self._last_look = now
@@ -116,7 +119,7 @@ class Retention:
 
     def measure(self) -> None:
         """See how full the disks of log and consume queues are; the fuller one counts."""
-        self._last_measure = self._clock.millis()
+        self._last_measure = elapsed_millis(self._clock)
         options = self._options
         was_full, full = self.disk_full, ""
         self._percent = 0.0
@@ -140,7 +143,7 @@ class Retention:
         """How many of the oldest log files may go after this look."""
         if self._removals.is_hanging(self._log.files.directory):
             return 0
-        oldest_kept = self._clock.millis() - self._options.file_reserved_time * _HOUR_MILLIS
+        oldest_kept = self._steady.now() - self._options.file_reserved_time * _HOUR_MILLIS
         most = self._options.delete_file_batch_max
         count = 0
         for start in self._log.files.starts[:-1][:most]:
@@ -150,10 +153,13 @@ class Retention:
         return count
 
     def _written(self, start: int) -> int:
+        """When a file was last written, in steady time: a clock that was set forward makes no file old."""
+        files = self._log.files
         try:
-            return self._disk.modified(f"{self._log.files.directory}/{file_name(start)}")
+            written = self._disk.modified(f"{files.directory}/{file_name(start)}")
         except FileNotFoundError:
             return 0
+        return written + self._steady.ahead_at(start + files.file_size, written)
 
     def _delete_one(self) -> None:
         """Give up the oldest log file; nothing more while one cannot be removed."""

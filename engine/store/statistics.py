@@ -38,10 +38,13 @@ class _Sample(NamedTuple):
 
 
 class Statistics:
-    """Totals since start. `started` in ms; durations in seconds come in, milliseconds go out."""
+    """Totals since start. `started` is the wall time in ms, `elapsed` that of the monotonic clock, as in all
+    that follows; durations in seconds come in, milliseconds go out.
+    """
 
-    def __init__(self, started: int) -> None:
+    def __init__(self, started: int, elapsed: int) -> None:
         self.started = started
+        self._began = elapsed
         self.put_times = 0
         self.put_failed = 0
         self.put_bytes = 0
@@ -54,8 +57,8 @@ class Statistics:
         self._spread = [0] * len(_NAMES)
         self._last_spread: list[int] | None = None
         self._latencies: deque[float] = deque(maxlen=_LATENCIES)
-        self._samples: deque[_Sample] = deque([_Sample(started, 0, 0, 0, 0)], maxlen=_SAMPLES)
-        self._minute = started
+        self._samples: deque[_Sample] = deque([_Sample(elapsed, 0, 0, 0, 0)], maxlen=_SAMPLES)
+        self._minute = elapsed
 
     def put(self, count: int, size: int, seconds: float) -> None:
         """Messages were put together, `size` bytes of records."""
@@ -98,7 +101,7 @@ class Statistics:
 
     def runtime_info(self, now: int) -> dict[str, str]:
         """The keys of the standard's `StoreStatsService.getRuntimeInfo`."""
-        seconds = max(0, now - self.started) // 1000
+        seconds = (now - self._began) // 1000
         days, hours, minutes = seconds // 86400, seconds % 86400 // 3600, seconds % 3600 // 60
         spread = self._last_spread or self._spread
         return {

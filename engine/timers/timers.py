@@ -6,8 +6,9 @@ every second or so what was written is made durable (`stability`). All of it lie
 files; in memory there is what one slot needs.
 
 Never early: a slot is delivered when its step of time has passed. Once: what a crash interrupts is found in
-the log and not delivered again (`recovery`). A clock that is set back makes new timers wait by the new time,
-as the slots behind are used again.
+the log and not delivered again (`recovery`). Slots are of steady time (`engine.steady_clock`): a timer waits
+as long as it was to wait when it was set, however the wall clock is set meanwhile. A start goes on where the
+timers had come, if any wait; else by the wall clock, which may use slots again that lie behind.
 
 Standard: `TimerMessageStore`, `HookUtils.handleScheduleMessage`.
 """
@@ -132,19 +133,27 @@ class Timers:
         until = self.dequeue.read_time
         if self.enqueue.behind:
             # What was stored later than this waits for a later time than this.
-            until = min(until, self._store.store_time(TIMER_TOPIC, 0, self.enqueue.queue_offset))
+            stored = self._store.store_time(TIMER_TOPIC, 0, self.enqueue.queue_offset)
+            until = min(until, stored + self._store.steady.ahead)
         return until
 
     # Setting timers.
 
     def rewrite(self, message: Message, now: int) -> PutStatus | None:
-        """Put a message with a timer aside; None when it may be stored, else why it is refused.
+        """Put a message with a timer aside; None when it may be stored, else why it is refused. `now` is what
+        the wall clock shows, from which on is counted how long it waits.
 
         Messages without timers, and those that are due already, stay as they are. Standard:
         `HookUtils.transformTimerMessage`.
         """
-        if not has_timer(message):
-            return None
+        return self._put_aside(message, now, self._store.steady.ahead) if has_timer(message) else None
+
+    def rewrite_steady(self, message: Message) -> PutStatus | None:
+        """The same for a message whose time is steady time, as those of pops are."""
+        return self._put_aside(message, self._store.steady.now(), 0)
+
+    def _put_aside(self, message: Message, now: int, ahead: int) -> PutStatus | None:
+        """`ahead` is how much steady time is ahead of the clock that `now` and the message's time are of."""
         if not self.is_enabled:
             return PutStatus.WHEEL_TIMER_NOT_ENABLE
         try:
@@ -156,12 +165,12 @@ class Timers:
             return PutStatus.WHEEL_TIMER_MSG_ILLEGAL if is_delete else None
         if time - now > self._options.timer_max_delay_sec * 1000:
             return PutStatus.WHEEL_TIMER_MSG_ILLEGAL
-        out_time = slot_time(time, self.precision)
+        out_time = slot_time(time + ahead, self.precision)
         if self._is_congested(out_time):
             return PutStatus.WHEEL_TIMER_FLOW_CONTROL
         put_aside(message, out_time)
         if self.on_set is not None:
-            self.on_set(out_time + self.precision - now)
+            self.on_set(out_time + self.precision - now - ahead)
         return None
 
     def _is_congested(self, out_time: int) -> bool:
@@ -178,7 +187,7 @@ class Timers:
         """Recover, once the store has started. Raises `OSError` and `CorruptFile`."""
         if not self.is_enabled:
             return
-        now = self._clock.millis()
+        now = self._store.steady.now()
         checkpoint = self.checkpoint
         checkpoint.load()
         if checkpoint.precision not in (0, self.precision):
@@ -193,6 +202,7 @@ class Timers:
             run(self._open(self.precision, now))
         checkpoint.precision = self.precision
         checkpoint.is_clean = False
+        self._go_on_in_time()
         self._is_loaded = True
         self._save()
         if self.wheel.is_new:
@@ -224,7 +234,7 @@ class Timers:
         """
         if not self.is_enabled:
             return
-        now, checkpoint = self._clock.millis(), self.checkpoint
+        now, checkpoint = self._store.steady.now(), self.checkpoint
         checkpoint.load()
         # Timers that come at the last moment go into a slot later than their own.
         longest = self._options.timer_max_delay_sec * 1000
@@ -248,6 +258,7 @@ class Timers:
         yield from self._open(self.precision, now)
         self.enqueue.window = (self.wheel.slots // 2 - BLANK_SLOTS) * self.precision
         checkpoint.precision = self.precision
+        self._go_on_in_time()
         self._is_loaded = True
         self._save()
 
@@ -290,6 +301,14 @@ class Timers:
             self._caught_up_offset = self.enqueue.queue_offset + self.enqueue.behind
         checkpoint.stable = stable
 
+    def _go_on_in_time(self) -> None:
+        """Let those that wait do so no longer where the clock was set back while nobody looked."""
+        if self.pending or self.enqueue.behind:
+            checkpoint = self.checkpoint
+            self._store.steady.go_on_from(
+                max(self.dequeue.read_time, checkpoint.read_time, checkpoint.reached)
+            )
+
     def close(self) -> None:
         """Write how far the timers have come, here and now; for the end, when the store has stopped."""
         if not self._is_loaded:
@@ -311,7 +330,7 @@ class Timers:
     # Living.
 
     def tick(self, now: int) -> None:
-        """Take in and deliver what there is at `now` (ms since the epoch), in bounds; then `is_behind` says
+        """Take in and deliver what there is at `now`, in steady time (ms), in bounds; then `is_behind` says
         whether there is more.
         """
         if not self._is_loaded:
@@ -437,7 +456,7 @@ class Timers:
         """Figures by the standard's keys. Standard: `AdminBrokerProcessor.prepareRuntimeInfo`."""
         if not self._is_loaded:
             return dict.fromkeys(_FIGURES, "0")
-        behind = max(0, self._clock.millis() - self.dequeue.read_time) // 1000
+        behind = max(0, self._store.steady.now() - self.dequeue.read_time) // 1000
         values: tuple[Any, ...] = (behind, self.enqueue.behind, self.pending, *self._rates)
         return {name: str(value) for name, value in zip(_FIGURES, values, strict=True)}
 

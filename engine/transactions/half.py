@@ -90,7 +90,8 @@ class HalfMessage:
         return self.immunity is not None and self.age(now) > max(self.immunity, time_out)
 
     def due(self, now: int, time_out: int, check_max: int, reserved: int) -> Due:
-        """What is due at `now`, with the standard's limits: questions, and the age log files are kept to.
+        """What is due at `now`, with the standard's limits: questions, and the age log files are kept to. One
+        from a future further away than it may wait is asked about: the clock was set back.
 
         Standard: `TransactionalMessageServiceImpl.check`.
         """
@@ -99,7 +100,7 @@ class HalfMessage:
         age = self.age(now)
         if self.immunity is None:
             return Due.NOTHING_YET if 0 <= age <= time_out else Due.QUESTION
-        return Due.LATER if age <= self.patience(time_out) else Due.QUESTION
+        return Due.LATER if abs(age) <= self.patience(time_out) else Due.QUESTION
 
 
 def as_half(message: Message) -> None:

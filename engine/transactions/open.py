@@ -242,6 +242,18 @@ class TransactionLog:
         self.prepared(HalfMessage(given_up).topic)
         return True
 
+    def now_for(self, half: HalfMessage) -> int:
+        """The time (ms) by the clock that the half message's own times are of, however it was set since."""
+        return self._store.steady.now() - self._ahead(half)
+
+    def _ahead(self, half: HalfMessage) -> int:
+        """How much steady time was ahead when it was sent; a copy has the times of what it copies."""
+        stored, position = half.stored, half.stored.physical_offset
+        if half.is_copy:
+            units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, half.origin, 1)
+            return self._store.steady.ahead_at(units[0][0] if units else position, stored.born_timestamp)
+        return self._store.steady.ahead_at(position, stored.store_timestamp)
+
     def _put(self, message: Message) -> PutResult:
         result = self._store.put(message)
         if self._is_flushed_at_once and result.status is PutStatus.PUT_OK:
@@ -289,7 +301,7 @@ class TransactionLog:
     # What the clock does.
 
     def tick(self, now: int, is_reachable: IsReachable) -> list[CheckBack]:
-        """Do what is due at `now` (ms since the epoch); gives the questions to send."""
+        """Do what is due at `now`, in steady time (ms); gives the questions to send."""
         options = self._options
         elapsed = self._clock.monotonic()
         rested = (elapsed - self._rested_since) * 1000
@@ -373,14 +385,15 @@ class TransactionLog:
             self._note_copy(half, offset)
         options = self._options
         reserved = self._store_options.file_reserved_time * HOUR_MILLIS
-        due = half.due(now, options.transaction_time_out, options.transaction_check_max, reserved)
+        ahead = self._ahead(half)
+        due = half.due(now - ahead, options.transaction_time_out, options.transaction_check_max, reserved)
         if due is Due.NOTHING_YET:
             return False
         if due is Due.GIVING_UP or half.queue_id is None:
             return self._give_up(half)
-        too_old = stored.born_timestamp + reserved + 1
+        too_old = stored.born_timestamp + ahead + reserved + 1
         if due is Due.LATER:
-            patient_until = now + half.patience(options.transaction_time_out) - half.age(now) + 1
+            patient_until = now + half.patience(options.transaction_time_out) - half.age(now - ahead) + 1
             return self._hold(half, walk, now, _Held(min(patient_until, too_old), None))
         if not is_reachable(half.group):
             return self._hold(half, walk, now, _Held(too_old, half.group))
@@ -389,7 +402,9 @@ class TransactionLog:
     def _hold(self, half: HalfMessage, walk: _Round, now: int, held: _Held) -> bool:
         """Leave a half message where it is, or put it back where it would keep too much from being done."""
         offset = half.stored.queue_offset
-        until = half.stored.store_timestamp + RENEWAL_MILLIS
+        stored = half.stored
+        ahead = self._store.steady.ahead_at(stored.physical_offset, stored.store_timestamp)
+        until = stored.store_timestamp + ahead + RENEWAL_MILLIS
         has_room = len(self._held) < self._options.max_waiting_transactions or offset in self._held
         if has_room and now < until and walk.end - offset <= SPREAD_MAX:
             self._held[offset] = held._replace(until=min(held.until, until))

@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.remoting.call import Peer
@@ -33,9 +33,11 @@ class TooManyClients(Exception):
 
 
 class Client:
-    """One client of one group, on one channel. `last_update` is the time of its last heartbeat, ms."""
+    """One client of one group, on one channel. `last_update` is the wall time of its last
+    heartbeat, `heard_at` that of the monotonic clock; both in ms.
+    """
 
-    __slots__ = ("client_id", "language", "last_update", "peer", "subscribed", "version")
+    __slots__ = ("client_id", "heard_at", "language", "last_update", "peer", "subscribed", "version")
 
     def __init__(self, peer: Peer, client_id: str, language: str, version: int) -> None:
         self.peer = peer
@@ -43,6 +45,7 @@ class Client:
         self.language = language
         self.version = version
         self.last_update = 0
+        self.heard_at = 0
         # What this client itself subscribed to, to tell whether the members of a group agree.
         self.subscribed: Subscribed | None = None
 
@@ -297,13 +300,13 @@ class ClientTable:
 
         Standard: `scanNotActiveChannel`.
         """
-        oldest = self._clock.millis() - self._options.channel_expired_timeout
+        oldest = elapsed_millis(self._clock) - self._options.channel_expired_timeout
         silent: dict[Peer, None] = {}
         tables = [group.clients for group in self.consumer_groups.values()]
         tables.extend(self.producer_groups.values())
         for clients in tables:
             for peer, client in clients.items():
-                if client.last_update < oldest:
+                if client.heard_at < oldest:
                     silent[peer] = None
         for peer in silent:
             log.warning("Nothing heard of %s for too long, its channel is closed", peer.address)
@@ -344,7 +347,7 @@ class ClientTable:
             log.error("The channel of %s in group %s now calls itself %s", known, group, client.client_id)
             client.subscribed = known.subscribed
             clients[client.peer] = known = client
-        known.last_update = self._clock.millis()
+        known.last_update, known.heard_at = self._clock.millis(), elapsed_millis(self._clock)
         return known, is_new
 
     def _check_memberships(self, peer: Peer) -> None:
@@ -382,7 +385,7 @@ class ClientTable:
         self.inconsistent_groups.add(name)
         if self._on_disagreement is not None:
             self._on_disagreement(name)
-        now = self._clock.millis()
+        now = elapsed_millis(self._clock)
         if group.complained_at is not None and now - group.complained_at < COMPLAINT_INTERVAL_MILLIS:
             return
         group.complained_at = now

@@ -11,7 +11,7 @@ Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransfer
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.message import PROPERTY_WAIT_STORE_MSG_OK
 from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions
@@ -83,4 +83,4 @@ class Durability:
         return waiting
 
     def _now(self) -> int:
-        return int(self._clock.monotonic() * 1000)
+        return elapsed_millis(self._clock)

@@ -9,7 +9,7 @@ the figures of the broker (request 28) and in its statistics. Standard: `BrokerF
 
 import logging
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.gateway.broker.stats import BrokerStats
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import RequestError
@@ -41,7 +41,7 @@ class FlowControl:
         """Count a request that somebody else refuses."""
         total = self.totals[cause] = self.totals.get(cause, 0) + 1
         self._stats.refused(cause)
-        now = self._clock.millis()
+        now = elapsed_millis(self._clock)
         reported = self._reported.get(cause)
         if reported is None or now - reported[0] >= REPORT_MILLIS:
             since = total - (0 if reported is None else reported[1])

@@ -18,13 +18,13 @@ from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, suc
 from twisted.python.failure import Failure
 
 from mqgateway.engine import lenient_json
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.adoption import taken_back
 from mqgateway.engine.ha.members import MASTER_ID, Change, MemberGroup
 from mqgateway.engine.ha.online import ComingOnline, Step, Task
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.ha_services import SpecialServices
-from mqgateway.gateway.broker.longpoll import monotonic_millis
 from mqgateway.gateway.broker.slave_tables import places
 from mqgateway.gateway.codec.bodies import GetBrokerMemberGroupResponseBody, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -114,7 +114,7 @@ class Membership:
         self._is_stopped = True
 
     def _now(self) -> int:
-        return monotonic_millis(self._broker.clock)
+        return elapsed_millis(self._broker.clock)
 
     def tick(self) -> None:
         """Do what is due; called with every beat."""

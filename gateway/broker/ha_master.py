@@ -15,13 +15,12 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.feed import Feed
 from mqgateway.engine.ha.frames import StreamBroken, encode_header
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
-from mqgateway.gateway.broker.longpoll import monotonic_millis
 from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Transport
 
 log = logging.getLogger(__name__)
@@ -136,7 +135,7 @@ class SlaveServer(Factory):
 
     def now(self) -> int:
         """Ms of a clock that never goes back."""
-        return monotonic_millis(self._clock)
+        return elapsed_millis(self._clock)
 
     def listen(self, host: str, port: int) -> None:
         """Take connections. Raises `twisted.internet.error.CannotListenError`."""

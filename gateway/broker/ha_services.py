@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.message import PROPERTY_REAL_TOPIC
@@ -19,7 +20,6 @@ from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.tail import messages_since
 from mqgateway.engine.transactions.escape import TransactionEscape
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.longpoll import monotonic_millis
 from mqgateway.gateway.broker.pop_away import PopsAway
 from mqgateway.gateway.broker.slave_store import SlaveStore
 from mqgateway.gateway.broker.slave_tables import SlaveTables
@@ -112,7 +112,7 @@ class SpecialServices:
         broker.pops.persist()
 
     def _now(self) -> int:
-        return monotonic_millis(self._broker.clock)
+        return elapsed_millis(self._broker.clock)
 
     def tick(self, now: int, elapsed: int) -> None:
         """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""

@@ -16,14 +16,13 @@ from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.errors import StoreError
 from mqgateway.engine.ha.follow import Follow
 from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.place import Masters, Own, where_to_begin, why_not
 from mqgateway.engine.options import FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
-from mqgateway.gateway.broker.longpoll import monotonic_millis
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -103,7 +102,7 @@ class MasterClient:
 
     def now(self) -> int:
         """Ms of a clock that never goes back."""
-        return monotonic_millis(self._clock)
+        return elapsed_millis(self._clock)
 
     def told(self, main_address: str | None, ha_address: str | None) -> None:
         """A name server has said where the master is; what is configured counts more."""

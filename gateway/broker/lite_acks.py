@@ -30,7 +30,7 @@ def ack_lite(broker: Broker, header: AckMessageRequestHeader) -> Reply:
         raise _invalid("ack queue illegal.")
     if offset < broker.offsets.query(group, queue, QUEUE_ID):
         return Reply()
-    key, now = OrderKey(queue, group, QUEUE_ID), broker.clock.millis()
+    key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
     try:
         next_offset = lites.orders.consume(key, offset, receipt.pop_time, now)
     except ValueError:
@@ -52,7 +52,7 @@ def change_lite(broker: Broker, header: ChangeInvisibleTimeRequestHeader) -> Rep
     receipt = _receipt(header.extra_info)
     if offset < broker.offsets.query(group, queue, QUEUE_ID):
         return Reply(header=ChangeInvisibleTimeResponseHeader(pop_time=0, invisible_time=0, revive_qid=0))
-    key, now = OrderKey(queue, group, QUEUE_ID), broker.clock.millis()
+    key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
     until = now + header.invisible_time
     if header.suspend:
         lites.orders.suspend(key, receipt.pop_time, until, now)

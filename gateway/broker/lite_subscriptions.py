@@ -8,6 +8,7 @@ from functools import partial
 
 from twisted.internet.defer import Deferred, gatherResults
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.lite.subscriptions import NotForWildcards, QuotaExceeded, Start, Subscriber
@@ -68,7 +69,7 @@ def _change(broker: Broker, call: Call, change: LiteSubscription, found: Found) 
     longest = max(map(len, (client_id, group, topic, *change.lite_topic_set)))
     if longest > broker.options.max_name_length:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"a name of {longest} characters is too long")
-    subscriber, now = Subscriber(client_id, group), broker.clock.millis()
+    subscriber, now = Subscriber(client_id, group), elapsed_millis(broker.clock)
     queues = sorted(light_queue(topic, name) for name in change.lite_topic_set if name)
     if change.action == PARTIAL_REMOVE:
         lites.subscriptions.remove(subscriber, queues, now)

@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Iterable
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.groups import GroupTable
 from mqgateway.engine.lite.events import Events
@@ -57,9 +57,9 @@ class Lites:
         self._offsets = offsets
         self._clock = clock
         self._peers: dict[str, Peer] = {}
-        self._next_check = clock.millis()
-        self._next_scan = clock.millis()
-        self._next_end = clock.millis() + options.min_lite_t_tl
+        elapsed = elapsed_millis(clock)
+        self._next_check = self._next_scan = elapsed
+        self._next_end = elapsed + options.min_lite_t_tl
         self.homes = homes
         self.rules = Rules(options, topics, groups)
         self.orders = Orders(options, disk, "")
@@ -111,22 +111,22 @@ class Lites:
         return names is None or home(names[1], brokers, own) == own
 
     def tick(self, now: int, elapsed: int) -> None:
-        """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
+        """Do what is due at `now` (steady time, ms); `elapsed` is the monotonic clock's, in ms."""
         for key in self.orders.freed(now):
             self.offer(key.group, key.topic)
         if self.holds:
             self.holds.due(elapsed)
-        if now >= self._next_scan:
-            self._next_scan = now + self._options.lite_event_check_interval
-            self.events.tick(now)
-        if now >= self._next_check:
-            self._next_check = now + self._options.lite_subscription_check_interval
-            self.subscriptions.expire(now)
+        if elapsed >= self._next_scan:
+            self._next_scan = elapsed + self._options.lite_event_check_interval
+            self.events.tick(elapsed)
+        if elapsed >= self._next_check:
+            self._next_check = elapsed + self._options.lite_subscription_check_interval
+            self.subscriptions.expire(elapsed)
             known = self.subscriptions
             self._peers = {each: peer for each, peer in self._peers.items() if known.of(each) is not None}
             self.orders.clean(now, lambda key: self.max_offset(key.topic) > 0)
-        if now >= self._next_end:
-            self._next_end = now + self._options.lite_ttl_check_interval
+        if elapsed >= self._next_end:
+            self._next_end = elapsed + self._options.lite_ttl_check_interval
             self.delete(self.lifetimes.expired(now))
 
     @property

@@ -1,10 +1,10 @@
 """Queue locks: which client of a group may consume a queue in order.
 
-`QueueLocks` is the table, with time passed in; below it the two request functions. A lock lives 60 seconds
-from its last renewal and is let go at once when its client leaves the group. When the connection of its
-client breaks, the client may still be at work, but not for longer than 30 seconds after it renewed the
-lock: official clients stop there by themselves. From then on others may have the queue; with the standard
-they wait for the whole 60.
+`QueueLocks` is the table, with time passed in (ms of the monotonic clock); below it the two request
+functions. A lock lives 60 seconds from its last renewal and is let go at once when its client leaves the
+group. When the connection of its client breaks, the client may still be at work, but not for longer than 30
+seconds after it renewed the lock: official clients stop there by themselves. From then on others may have the
+queue; with the standard they wait for the whole 60.
 
 Standard: `RebalanceLockManager`, `AdminBrokerProcessor.lockBatchMQ` and `unlockBatchMQ`.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.codec.bodies.assignment import (
     LockBatchRequestBody,
@@ -126,7 +127,7 @@ def lock_queues(broker: Broker, call: Call) -> Reply:
     if max(len(body.consumer_group), len(body.client_id)) > most:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"a group or a client id may have {most} characters")
     queues = [queue for queue in body.mq_set if len(queue.topic) + len(queue.broker_name) <= most]
-    held = broker.locks.lock(body.consumer_group, body.client_id, queues, call.now)
+    held = broker.locks.lock(body.consumer_group, body.client_id, queues, elapsed_millis(broker.clock))
     return Reply(body=LockBatchResponseBody(lock_ok_mq_set=set(held)).encode())
 
 

@@ -15,7 +15,6 @@ Standard: `PullRequestHoldService`, `PullRequest`.
 import logging
 from collections.abc import Callable, Iterable
 
-from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import Arrival
 from mqgateway.engine.store.results import Accept
@@ -185,11 +184,6 @@ class PullHolds:
         of_slot.pop(held)
         if not of_slot:
             del self._slots[slot]
-
-
-def monotonic_millis(clock: Clock) -> int:
-    """The time that deadlines of held pulls are measured in."""
-    return int(clock.monotonic() * 1000)
 
 
 def resume_all(woken: Iterable[HeldPull]) -> None:

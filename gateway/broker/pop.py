@@ -87,7 +87,7 @@ def _checked(
     broker: Broker, call: Call, header: PopMessageRequestHeader
 ) -> tuple[TopicConfig, SubscriptionGroupConfig]:
     ip = broker.options.broker_ip1
-    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < call.now:
+    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < broker.store.steady.now():
         raise RequestError(ResponseCode.POLLING_TIMEOUT, f"the broker[{ip}] pop message is timeout too much")
     check_broker(broker, "pop")
     if header.max_msg_nums > MESSAGES_MAX:
@@ -118,7 +118,7 @@ def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Def
     if isinstance(outcome, Deferred):
         return outcome
     header, holds = question.header, broker.pops.holds
-    left = time_left(header, broker.clock.millis())
+    left = time_left(header, broker.store.steady.now())
     if outcome.is_found or left <= 0:
         return outcome.reply
     place = (header.topic, header.consumer_group, header.queue_id)
@@ -169,7 +169,7 @@ def _is_partial(found: Found) -> bool:
 def _receipt(broker: Broker, header: PopMessageRequestHeader) -> Receipt:
     """What all messages of a pop that is made now have in common."""
     queue_id = ORDER_REVIVE_QUEUE if header.order else broker.pops.log.next_revive_queue()
-    now = broker.clock.millis()
+    now = broker.store.steady.now()
     return Receipt(0, now, header.invisible_time, queue_id, "", broker.options.broker_name)
 
 

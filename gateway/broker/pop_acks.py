@@ -110,7 +110,7 @@ def change_invisible_time(broker: Broker, call: Call) -> Reply | Deferred[Reply]
         return Reply(ResponseCode.NO_MESSAGE)
     receipt = _receipt(broker, header.extra_info)
     key = OrderKey(topic, header.consumer_group, queue_id)
-    now = broker.clock.millis()
+    now = broker.store.steady.now()
     if receipt.is_ordered:
         return _change_in_order(broker, key, header, receipt, now)
     # Check points are told apart by their times: the new one may not be taken for one that it replaces.
@@ -185,7 +185,7 @@ def _consume_in_order(broker: Broker, call: Call, key: OrderKey, offset: int, po
     """
     topic, group, queue_id = key
     offsets, orders = broker.offsets, broker.pops.orders
-    old, now = offsets.query(group, topic, queue_id), broker.clock.millis()
+    old, now = offsets.query(group, topic, queue_id), broker.store.steady.now()
     if offset < old:
         return
     try:

@@ -8,12 +8,13 @@ from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import compile_expression, compile_subscription, is_tag_type
 from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.topics import TopicConfig
 from mqgateway.gateway.broker.broker import FAQ, PERM_READ, Broker
-from mqgateway.gateway.broker.longpoll import Wanted, monotonic_millis
+from mqgateway.gateway.broker.longpoll import Wanted
 from mqgateway.gateway.broker.pop_holds import ANY_QUEUE, HeldPop, PopHolds
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
@@ -149,5 +150,5 @@ def wait(
     waiting: Deferred[Reply] = Deferred(cancel)
     topic, group, queue_id = place
     place = (topic, group, max(queue_id, ANY_QUEUE))
-    held = HeldPop(call.peer, place, wanted, monotonic_millis(broker.clock) + millis, resume)
+    held = HeldPop(call.peer, place, wanted, elapsed_millis(broker.clock) + millis, resume)
     return waiting if holds.hold(held) else None

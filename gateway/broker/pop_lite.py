@@ -52,7 +52,7 @@ def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         refusal.header = NOTHING_POPPED
         raise
     reply = _pop(broker, header)
-    left = time_left(header, broker.clock.millis())
+    left = time_left(header, broker.store.steady.now())
     if reply.code == ResponseCode.SUCCESS or left <= 0:
         return reply
 
@@ -70,7 +70,7 @@ def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
 
 def _check(broker: Broker, call: Call, header: PopLiteMessageRequestHeader) -> None:
     ip, topic, group = broker.options.broker_ip1, header.topic, header.consumer_group
-    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < call.now:
+    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < broker.store.steady.now():
         raise RequestError(ResponseCode.POLLING_TIMEOUT, f"the broker[{ip}] pop message is timeout too much")
     check_broker(broker, "pop")
     if header.max_msg_num > MESSAGES_MAX:
@@ -101,7 +101,7 @@ def _invalid(remark: str) -> RequestError:
 
 def _pop(broker: Broker, header: PopLiteMessageRequestHeader) -> Reply:
     """Look into the queues that the client was told of, until it has enough."""
-    now, most = broker.clock.millis(), header.max_msg_num
+    now, most = broker.store.steady.now(), header.max_msg_num
     found: list[Popped] = []
     for queue in broker.lites.events.take(header.client_id) if most > 0 else ():
         popped = _pop_queue(broker, header, queue, most, now)

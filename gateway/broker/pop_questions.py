@@ -100,7 +100,7 @@ def notification(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     wanted: Wanted = None
     if broker.options.use_message_filter_for_notification and header.exp_type:
         wanted = wanted_by(broker, header.topic, header.exp, header.exp_type)
-    left = time_left(header, broker.clock.millis())
+    left = time_left(header, broker.store.steady.now())
     has_message = _has_message(broker, header, topic, wanted)
     if has_message or left <= 0:
         return _told(has_message)
@@ -137,7 +137,7 @@ def _has(
     broker: Broker, header: NotificationRequestHeader, topic: str, queue_id: int, wanted: Wanted
 ) -> bool:
     """Whether one queue has something; of few messages those are left out that nobody wants."""
-    group, now = header.consumer_group, broker.clock.millis()
+    group, now = header.consumer_group, broker.store.steady.now()
     key = OrderKey(header.topic, group, queue_id)
     if header.order and broker.pops.orders.is_blocked(key, header.attempt_id, now):
         return False

@@ -100,7 +100,7 @@ def read(
 ) -> tuple[list[Found], int]:
     """What the queues have, and how many messages they have beyond that. Raises `ColdRead`."""
     pops, store, group = broker.pops, broker.store, header.consumer_group
-    now = broker.clock.millis()
+    now = broker.store.steady.now()
     found: list[Found] = []
     count = rest = 0
     for place in where:

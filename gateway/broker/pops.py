@@ -81,7 +81,7 @@ class Pops:
 
     def loading(self) -> Steps[None]:
         """What `load` does, in steps."""
-        self.orders.load()
+        self.orders.load(self._store.steady.now())
         yield from self.log.loading()
 
     def persist(self) -> None:

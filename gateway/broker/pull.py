@@ -15,6 +15,7 @@ from functools import partial
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.broadcasts import UNKNOWN, ClientKey
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import (
     ALL,
@@ -33,7 +34,7 @@ from mqgateway.gateway.broker.beginnings import broadcast_beginning, broadcast_r
 from mqgateway.gateway.broker.broker import FAQ, MASTER_ID, PERM_READ, Broker
 from mqgateway.gateway.broker.clients import BROADCASTING
 from mqgateway.gateway.broker.cold_pulls import HOLD_MILLIS, count_cold, must_wait
-from mqgateway.gateway.broker.longpoll import HeldPull, Wanted, monotonic_millis
+from mqgateway.gateway.broker.longpoll import HeldPull, Wanted
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader
@@ -343,7 +344,7 @@ def _park(
         *_place(header),
         offset,
         wanted,
-        monotonic_millis(broker.clock) + wait,
+        elapsed_millis(broker.clock) + wait,
         resume,
     )
     return waiting if broker.holds.hold(held) else None

@@ -14,6 +14,7 @@ from random import random
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.message import (
@@ -217,7 +218,7 @@ def _redirect_retry(broker: Broker, call: Call, header: SendMessageRequestHeader
     turns = group.retry_max_times
     if call.command.version >= V3_4_9 and header.max_reconsume_times is not None:
         turns = header.max_reconsume_times
-    if message.reconsume_times <= turns and not broker.locks.any_live(name, call.now):
+    if message.reconsume_times <= turns and not broker.locks.any_live(name, elapsed_millis(broker.clock)):
         return
     dead_letters = DLQ_PREFIX + name
     created = broker.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)

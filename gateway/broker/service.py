@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 from twisted.internet.task import LoopingCall
 
 from mqgateway.engine import broadcasts, cold_reads, laggards
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.message import SCHEDULE_TOPIC
@@ -38,7 +38,7 @@ from mqgateway.gateway.broker.ha_escape import EscapeSender
 from mqgateway.gateway.broker.ha_foreign import ForeignReader
 from mqgateway.gateway.broker.ha_group import Membership
 from mqgateway.gateway.broker.ha_services import SpecialServices
-from mqgateway.gateway.broker.longpoll import monotonic_millis, resume_all
+from mqgateway.gateway.broker.longpoll import resume_all
 from mqgateway.gateway.broker.parts import build_broker
 from mqgateway.gateway.broker.registration import Registration
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
@@ -320,7 +320,7 @@ class BrokerService:
         except Exception:
             log.exception("what is due cannot be done")
         seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
-        wait = self.broker.timers.wait_millis(self._clock.millis())
+        wait = self.broker.timers.wait_millis(self.broker.store.steady.now())
         if self.broker.pops.is_behind or self.services.is_behind:
             wait = 0
         if wait is not None:
@@ -335,12 +335,12 @@ class BrokerService:
 
     def _do_what_is_due(self) -> None:
         broker = self.broker
-        now = self._clock.millis()
         broker.store.tick()
+        now = broker.store.steady.now()
         self.replication.tick()
         self.membership.tick()
         # Once we stop nobody waits any longer, or the connections would never be settled.
-        elapsed = FOREVER if self._stopped is not None else monotonic_millis(self._clock)
+        elapsed = FOREVER if self._stopped is not None else elapsed_millis(self._clock)
         self.services.tick(now, elapsed)
         broker.lites.tick(now, elapsed)
         if broker.holds:
@@ -364,8 +364,8 @@ class BrokerService:
         broker, now = self.broker, self._clock.millis()
         for peer in broker.clients.expire():
             peer.close("no heartbeat for too long")
-        broker.locks.expire(now)
-        broker.stats.tick(now)
+        broker.locks.expire(elapsed_millis(self._clock))
+        broker.stats.tick(now, elapsed_millis(self._clock))
         broker.topics.retry()
         broker.mappings.retry()
         broker.groups.retry()

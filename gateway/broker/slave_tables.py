@@ -17,13 +17,13 @@ from typing import Any
 from twisted.internet.defer import Deferred, inlineCallbacks
 
 from mqgateway.engine import lenient_json, members
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.adoption import OffsetAdoption, Place
 from mqgateway.engine.offsets import SEPARATOR
 from mqgateway.engine.timers.checkpoint import Told
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.longpoll import monotonic_millis
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.exchange import RemotingError
@@ -86,7 +86,7 @@ class SlaveTables:
 
     def tick(self) -> None:
         """Begin a round if one is due."""
-        now = monotonic_millis(self._broker.clock)
+        now = elapsed_millis(self._broker.clock)
         if self._is_busy or self.master_address in ("", self._own_address):
             return
         interval = self._broker.store_options.slave_sync_interval

@@ -116,7 +116,7 @@ class BrokerStats:
         self._put_total = self._totals[BROKER_PUT_NUMS]
         self._get_total = self._totals[BROKER_GET_NUMS]
         self._tables |= {name: {options.broker_cluster_name: count} for name, count in self._totals.items()}
-        self._next_steps = [now, now, now]
+        self._next_steps = [0, 0, 0]
         self._today = _local_date(now)
         self.put_total_yesterday_morning = 0
         self.put_total_today_morning = 0
@@ -203,16 +203,19 @@ class BrokerStats:
             self._forget(name, lambda key: key.endswith("@" + group))
         self._tables[INCONSISTENT_SUBSCRIPTION_NUMS].pop(group, None)
 
-    def tick(self, now: int) -> None:
-        """Note where the counts stand, whenever a step is over, and the totals at each new day."""
+    def tick(self, now: int, elapsed: int) -> None:
+        """Note where the counts stand, whenever a step is over, and the totals at each new day.
+
+        `now` is wall time, `elapsed` that of the monotonic clock, both in ms.
+        """
         for index, (step, past) in enumerate(
             ((SECONDS_STEP, "minute"), (MINUTES_STEP, "hour"), (HOUR_STEP, "day"))
         ):
-            if now >= self._next_steps[index]:
-                self._next_steps[index] = now + step
+            if elapsed >= self._next_steps[index]:
+                self._next_steps[index] = elapsed + step
                 for table in self._tables.values():
                     for count in table.values():
-                        getattr(count, past).note(now, count.value, count.times)
+                        getattr(count, past).note(elapsed, count.value, count.times)
                 if index == 0:
                     self._note_morning(now)
 

@@ -54,9 +54,9 @@ def recall_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         raise RequestError(
             ResponseCode.TOPIC_NOT_EXIST, f"recall failed, the topic[{header.topic}] not exist"
         )
-    handle = _checked_handle(broker, call.now, header)
+    handle = _checked_handle(broker, broker.store.steady.now(), header)
     message = _deletion(broker, call, header, handle)
-    if broker.timers.rewrite(message, call.now) is not None:
+    if broker.timers.rewrite_steady(message) is not None:
         raise _failed()
     result = broker.store.put(message)
     if result.status is not PutStatus.PUT_OK:

@@ -100,7 +100,9 @@ def _named(broker: Broker, call: Call, header: EndTransactionRequestHeader) -> H
     half = broker.transactions.find(header.commit_log_offset)
     if half is None:
         raise RequestError(ResponseCode.SYSTEM_ERROR, NOT_FOUND)
-    if not header.from_transaction_check and half.is_overdue(call.now, broker.options.transaction_time_out):
+    if not header.from_transaction_check and half.is_overdue(
+        broker.transactions.now_for(half), broker.options.transaction_time_out
+    ):
         raise RequestError(
             ResponseCode.ILLEGAL_OPERATION, "the time asked for has passed, wait for the check"
         )

@@ -16,7 +16,7 @@ from twisted.internet.error import CannotListenError
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import EngineError
-from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
 
 
 class Service(Protocol):
@@ -32,7 +32,8 @@ class Service(Protocol):
 
 
 def the_reactor() -> Reactor:
-    """The process's reactor."""
+    """The process's reactor, which goes by the monotonic clock."""
+    use_monotonic_time(global_reactor)
     return cast(Reactor, global_reactor)
 
 
@@ -41,7 +42,7 @@ def run(make: Callable[[Reactor], Service], started: Callable[[Service], None]) 
 
     Gives the process's exit code: 0 after a stop in good order, 1 when the start or the stop failed.
     """
-    loop: Any = global_reactor
+    loop: Any = the_reactor()
     outcome = {"code": 0, "stopping": False}
 
     def failed(failure: Failure) -> None:

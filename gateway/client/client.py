@@ -22,6 +22,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client import served
 from mqgateway.gateway.client.asking import Asking, as_deferred
@@ -79,6 +80,8 @@ class Client:
         self.options = options
         self.surroundings = surroundings
         self.clock = surroundings.clock
+        self.steady = SteadyClock(self.clock)
+        """For ages and waiting times that are also shown as times."""
         self.random = random or Random()
         ip = options.client_ip or own_ip(servers[0])
         self.client_id = made_up_id(options, ip, named=named)

@@ -177,13 +177,13 @@ class GroupConsumer(ABC):
             self.client.spawn(self._learn(unknown))
 
     def _tick(self) -> None:
-        self.stats.tick(self.client.clock.millis())
+        self.stats.tick(self.client.steady.now())
 
     # Subscriptions
 
     def _subscribe(self, topic: str, wanted: str | Sql) -> None:
         check_topic(topic)
-        self.subscriptions[topic] = subscription(topic, wanted, self.client.clock.millis())
+        self.subscriptions[topic] = subscription(topic, wanted, self.client.steady.now())
 
     async def _subscribe_now(self, topic: str, wanted: str | Sql) -> None:
         """Subscribe, and tell the brokers if we are running."""
@@ -262,7 +262,7 @@ class GroupConsumer(ABC):
 
     async def _take_over(self, topic: str, wanted: set[MessageQueue]) -> bool:
         """Give up and begin with queues; whether anything changed."""
-        drop, add = changes(topic, wanted, self.held, self.client.clock.millis())
+        drop, add = changes(topic, wanted, self.held, self.client.steady.now())
         changed = False
         for queue in drop:
             self.held[queue].dropped = True
@@ -284,7 +284,7 @@ class GroupConsumer(ABC):
     async def _take(self, queue: MessageQueue) -> bool:
         """Begin with a queue; whether that was possible."""
         self.offsets.remove(queue)
-        process = ProcessQueue(self.client.clock.millis())
+        process = ProcessQueue(self.client.steady.now())
         try:
             offset = await self.where_to_begin(queue)
         except ClientError as error:
@@ -294,7 +294,7 @@ class GroupConsumer(ABC):
         if not self.is_running or queue in self.held:
             return False
         if self._wants_locks:
-            process.lock(self.client.clock.millis())
+            process.lock(self.client.steady.now())
         self.held[queue] = process
         log.info("%s consumes %s from %d on", self.group, queue, offset)
         self._begin(queue, process, offset)
@@ -313,7 +313,7 @@ class GroupConsumer(ABC):
         """Tell the brokers (with a newer version of the subscription) and whoever wants to know."""
         known = self.subscriptions.get(topic)
         if known is not None:
-            known.sub_version = self.client.clock.millis()
+            known.sub_version = self.client.steady.now()  # the newer one counts, so it may not go back
         await self.client.heartbeat()
         if self._on_queues_changed is not None:
             try:
@@ -411,7 +411,7 @@ class GroupConsumer(ABC):
 
     async def running_info(self) -> ConsumerRunningInfo:
         """Settings, subscriptions, queues and rates."""
-        now = self.client.clock.millis()
+        now = self.client.steady.now()
         properties = shown(self.settings) | self._own_properties()
         return ConsumerRunningInfo(
             properties=properties,

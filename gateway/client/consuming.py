@@ -79,14 +79,14 @@ class Concurrent:
 
     async def call(self, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
         """What the listener makes of messages; its failure is LATER."""
-        consumer, clock = self._consumer, self._consumer.client.clock
+        consumer, steady = self._consumer, self._consumer.client.steady
         consumer.restore_topics(messages)
-        began = clock.millis()
+        began = steady.now()
         start = str(began)
         for message in messages:
             message.properties[PROPERTY_CONSUME_START_TIMESTAMP] = start
         outcome = await heard(consumer, self._options, self._listener, messages, context)
-        now = clock.millis()
+        now = steady.now()
         done = min(context.acked, len(messages)) if outcome is not Consumed.LATER else 0
         consumer.stats.consumed(context.queue.topic, now - began, done, len(messages) - done, now)
         return outcome
@@ -116,7 +116,7 @@ class Concurrent:
         if again:
             schedule = self._consumer.client.schedule
             schedule.later(AGAIN_SECONDS, self.submit, again, process, context.queue)
-        offset = process.remove(settled, self._consumer.client.clock.millis())
+        offset = process.remove(settled, self._consumer.client.steady.now())
         if offset >= 0 and not process.dropped:
             self._consumer.offsets.update(context.queue, offset, increase_only=True)
 
@@ -131,14 +131,14 @@ class Concurrent:
         for _ in range(OVERDUE_MAX):
             message = process.first()
             began = message and message.properties.get(PROPERTY_CONSUME_START_TIMESTAMP)
-            now = self._consumer.client.clock.millis()
+            now = self._consumer.client.steady.now()
             if message is None or not began or now - int(began) <= limit:
                 return
             log.warning("%r has been consumed for more than %d min", message, self._options.consume_timeout)
             if not await self._returns.give_back(message, OVERDUE_DELAY_LEVEL):
                 return
             if process.first() is message:
-                process.remove([message], self._consumer.client.clock.millis())
+                process.remove([message], self._consumer.client.steady.now())
 
 
 async def heard(
@@ -149,16 +149,16 @@ async def heard(
     context: Context,
 ) -> Consumed:
     """What a listener makes of messages; a failure is LATER. Traced, if that is wanted."""
-    tracer, clock = consumer.tracer, consumer.client.clock
+    tracer, steady = consumer.tracer, consumer.client.steady
     told = tracer.before(messages) if tracer is not None else None
-    began = clock.millis()
+    began = steady.now()
     outcome: Consumed | None = None
     try:
         outcome = await listened(listener, messages, context)
     except Exception:
         log.exception("the listener of %s failed with %s", consumer.group, messages)
     if tracer is not None and told is not None:
-        tracer.after(told, outcome, clock.millis() - began >= options.consume_timeout * 60_000)
+        tracer.after(told, outcome, steady.now() - began >= options.consume_timeout * 60_000)
     return Consumed.LATER if outcome is None else outcome
 
 
@@ -177,11 +177,11 @@ async def directly(
         Consumed.COMMIT: "CR_COMMIT",
         Consumed.ROLLBACK: "CR_ROLLBACK",
     }
-    clock = consumer.client.clock
+    steady = consumer.client.steady
     context = Context(MessageQueue(message.topic, broker_name, message.queue.queue_id))
     consumer.restore_topics([message])
     result = ConsumeMessageDirectlyResult(order=is_ordered)
-    began = clock.millis()
+    began = steady.now()
     try:
         result.consume_result = names[await listened(listener, [message], context)]
     except Exception as error:
@@ -189,5 +189,5 @@ async def directly(
         result.consume_result = "CR_THROW_EXCEPTION"
         result.remark = f"{type(error).__name__}, {error}"
     result.auto_commit = context.auto_commit
-    result.spent_time_mills = clock.millis() - began
+    result.spent_time_mills = steady.now() - began
     return result

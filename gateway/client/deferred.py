@@ -22,7 +22,7 @@ from mqgateway.gateway.client.producer import Producer
 from mqgateway.gateway.client.pull import PullConsumer
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
-from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
 
 __all__ = [
     "Admin",
@@ -46,5 +46,10 @@ class _Process:
 
 
 def surroundings(reactor: Reactor) -> Surroundings:
-    """What a client needs of this process, with the given reactor."""
+    """What a client needs of this process, with the given reactor.
+
+    The reactor goes by the monotonic clock from then on: what it calls later no longer depends on the wall
+    clock, which may be set.
+    """
+    use_monotonic_time(reactor)
     return _Process(reactor)

@@ -132,7 +132,7 @@ class LitePullConsumer(GroupConsumer):
             raise BadArgument("no queues to read")
         for queue in set(self._assigned) - chosen:
             self._drop(queue)
-        now = self.client.clock.millis()
+        now = self.client.steady.now()
         for queue in sorted(chosen):
             self._filters.setdefault(queue.topic, subscription(queue.topic, wanted, now))
             if queue not in self._assigned:
@@ -160,7 +160,7 @@ class LitePullConsumer(GroupConsumer):
         return []
 
     def _given(self, batch: _Batch) -> list[ReceivedMessage]:
-        now = self.client.clock.millis()
+        now = self.client.steady.now()
         batch.assigned.consumed = batch.assigned.process.remove(batch.messages, now)
         self.stats.consumed(batch.assigned.queue.topic, 0, len(batch.messages), 0, now)
         self.restore_topics(batch.messages)
@@ -267,7 +267,7 @@ class LitePullConsumer(GroupConsumer):
         await self._commit(list(self._assigned))
 
     def _commit_now_and_then(self) -> None:
-        now = self.client.clock.millis()
+        now = self.client.steady.now()
         if now >= self._next_commit:
             self._next_commit = now + self.settings.auto_commit_interval_millis
             self._note_consumed(self._assigned)
@@ -306,7 +306,7 @@ class LitePullConsumer(GroupConsumer):
     async def _keep_pulling(self, assigned: Assigned) -> None:
         number = assigned.round
         while self.is_running and not assigned.process.dropped and assigned.round == number:
-            assigned.process.pulled_at = self.client.clock.millis()
+            assigned.process.pulled_at = self.client.steady.now()
             rest = self._rest(assigned)
             if not rest:
                 rest = await self._pull(assigned)

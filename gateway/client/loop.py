@@ -25,7 +25,7 @@ from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.engine.disk import Disk, RealDisk
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ class Loop:
 
     def __init__(self) -> None:
         self.reactor: Reactor = _new_reactor()
+        use_monotonic_time(self.reactor)
         self.clock: Clock = SystemClock()
         self.disk: Disk = RealDisk()
         self.worker: Worker | None = None

@@ -82,11 +82,11 @@ class Ordered:
     async def _turn(self, process: ProcessQueue, queue: MessageQueue) -> float | None:
         """Consume until nothing waits, something fails, or others want a turn; when to go on, if we are
         to."""
-        clock = self._consumer.client.clock
-        began = clock.millis()
+        steady = self._consumer.client.steady
+        began = steady.now()
         wait = NOT_LOCKED_SECONDS
         while not process.dropped and self._consumer.is_running:
-            now = clock.millis()
+            now = steady.now()
             if self._needs_lock and not process.has_lock(now):
                 self._consumer.client.schedule.later(wait, self._lock_soon, process, queue)
                 return None
@@ -108,15 +108,15 @@ class Ordered:
     async def _listened(
         self, messages: Sequence[ReceivedMessage], process: ProcessQueue, context: Context
     ) -> Consumed:
-        consumer, clock = self._consumer, self._consumer.client.clock
+        consumer, steady = self._consumer, self._consumer.client.steady
         consumer.restore_topics(messages)
-        began = clock.millis()
+        began = steady.now()
         process.is_busy = True
         try:
             outcome = await heard(consumer, self._options, self._listener, messages, context)
         finally:
             process.is_busy = False
-        now = clock.millis()
+        now = steady.now()
         is_bad = outcome in (Consumed.LATER, Consumed.ROLLBACK)
         done, failed = (0, len(messages)) if is_bad else (len(messages), 0)
         consumer.stats.consumed(context.queue.topic, now - began, done, failed, now)
@@ -179,7 +179,7 @@ class Ordered:
 
     async def _lock(self, queues: Sequence[MessageQueue]) -> None:
         locked = await self._consumer.lock(queues)
-        now = self._consumer.client.clock.millis()
+        now = self._consumer.client.steady.now()
         for queue in queues:
             process = self._consumer.held.get(queue)
             if process is None:

@@ -169,7 +169,7 @@ class Popping:
 
     def take_over(self, topic: str, wanted: Collection[MessageQueue]) -> bool:
         """Give up queues of a topic and begin with others; whether anything changed."""
-        now = self._consumer.client.clock.millis()
+        now = self._consumer.client.steady.now()
         before = {queue: held for queue, held in self.held.items() if queue.topic == topic}
         self._drop(
             lambda queue, held: (
@@ -202,7 +202,7 @@ class Popping:
         rest = self._consumer.client.schedule.pause
         await rest(FIRST_SECONDS)
         while self._consumer.is_running and not held.dropped:
-            held.popped_at = self._consumer.client.clock.millis()
+            held.popped_at = self._consumer.client.steady.now()
             if self._consumer.is_paused:
                 millis = PAUSED_MILLIS
             elif held.waiting > self._options.pop_threshold_for_queue:
@@ -225,8 +225,8 @@ class Popping:
         subscribed = self._consumer.subscriptions.get(queue.topic)
         if subscribed is None:
             return on_failure
-        clock = self._consumer.client.clock
-        began = clock.millis()
+        steady = self._consumer.client.steady
+        began = steady.now()
         try:
             status, messages = await self._popper.pop(queue, subscribed, self._options)
         except ClientError as error:
@@ -237,7 +237,7 @@ class Popping:
             return BROKER_FLOW_CONTROL_MILLIS if is_flow_control else on_failure
         if status is not PopStatus.FOUND:
             return on_failure if status is PopStatus.FULL else 0
-        now = clock.millis()
+        now = steady.now()
         self._consumer.stats.pulled(queue.topic, now - began, len(messages), now)
         chosen = []
         for message in messages:
@@ -249,16 +249,19 @@ class Popping:
         held.waiting += len(chosen)
         size = self._options.consume_message_batch_max_size
         for start in range(0, len(chosen), size):
-            self._consumer.client.spawn(self._consume(chosen[start : start + size], queue, held))
+            self._consumer.client.spawn(self._consume(chosen[start : start + size], queue, held, now))
         return self._options.pull_interval
 
     # Consuming
 
-    async def _consume(self, messages: list[ReceivedMessage], queue: MessageQueue, held: PopQueue) -> None:
+    async def _consume(
+        self, messages: list[ReceivedMessage], queue: MessageQueue, held: PopQueue, popped: int
+    ) -> None:
+        """Give messages to the listener that came at a time (ms, ours: the broker's clock may be wrong)."""
         slots = self._consumption.slots
         await slots.enter()
         try:
-            until = given(messages[0], queue.topic, self._consumer.group).visible_at
+            until = popped + given(messages[0], queue.topic, self._consumer.group).invisible_time
             if self._is_over(held, until):
                 log.info("it is too late for %s; they come again", messages)
                 return
@@ -274,7 +277,7 @@ class Popping:
 
     def _is_over(self, held: PopQueue, until: int) -> bool:
         """Whether messages come again in any case."""
-        return held.dropped or self._consumer.client.clock.millis() >= until
+        return held.dropped or self._consumer.client.steady.now() >= until
 
     def _settle(self, messages: Sequence[ReceivedMessage], context: Context, outcome: Consumed) -> None:
         queue = context.queue
@@ -282,7 +285,7 @@ class Popping:
         for message in messages[:done]:
             self._acknowledge(message, queue.topic)
         for message in messages[done:]:
-            now = self._consumer.client.clock.millis()
+            now = self._consumer.client.steady.now()
             seconds = pause(message, context.delay_level, self._times_max, now)
             if seconds is None:
                 log.warning("%r was refused too often, and is given up", message)

@@ -330,7 +330,7 @@ class Producer:
         """One try; brokers are graded by what comes of it."""
         client, broker = self.client, queue.broker_name
         address = client.routes.master(broker) or await client.master_of(queue)
-        now = client.clock.millis()
+        now, began = client.clock.millis(), client.steady.now()
         fields = prepared.header(self._header(prepared.topic), queue, now)
         try:
             answer = await client.asking.ask(
@@ -338,15 +338,15 @@ class Producer:
             )
             result = prepared.result(answer, queue, address, self.options.namespace)
         except BrokerError:
-            self.faults.refused(broker, client.clock.millis())
+            self.faults.refused(broker, client.steady.now())
             raise
         except (Unreachable, TooBusy):
-            self.faults.failed(broker, client.clock.millis())
+            self.faults.failed(broker, client.steady.now())
             raise
-        later = client.clock.millis()
-        self.faults.succeeded(broker, later - now, later)
+        later = client.steady.now()
+        self.faults.succeeded(broker, later - began, later)
         if self._tracer is not None:
-            self._tracer.sent(prepared.origin, result, answer.ext_fields, address, now)
+            self._tracer.sent(prepared.origin, result, answer.ext_fields, address, now, later - began)
         return result
 
     async def _info(self, topic: str) -> PublishInfo:
@@ -370,7 +370,7 @@ class Producer:
         return info
 
     def _next(self, info: PublishInfo, topic: str, last_broker: str | None, is_retry: bool) -> MessageQueue:
-        now = self.client.clock.millis()
+        now = self.client.steady.now()
         queue = self.faults.choose(info, last_broker, now, self._elsewhere if is_retry else None)
         if queue is None:
             raise NoRoute(topic, "it has no queue that can be written")
@@ -418,7 +418,7 @@ class Producer:
 
     def _detect(self) -> None:
         """Look at brokers that failed. Standard: `MQClientInstance.detect` through the fault table."""
-        for name in self.faults.due(self.client.clock.millis()):
+        for name in self.faults.due(self.client.steady.now()):
             address = self.client.routes.master(name)
             if address is None:
                 self.faults.forget(name)

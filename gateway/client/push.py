@@ -198,7 +198,7 @@ class PushConsumer(GroupConsumer):
         process = self.held.get(queue)
         if process is None or not self._wants_locks or self.is_broadcasting:
             return await super()._give_up(queue)
-        now = self.client.clock.millis()
+        now = self.client.steady.now()
         if process.is_busy and now <= process.locked_at + UNLOCK_DELAY_MILLIS:
             process.try_unlock_times += 1
             await self._commit([queue])
@@ -212,7 +212,7 @@ class PushConsumer(GroupConsumer):
         pause = self.client.schedule.pause
         await pause(FIRST_SECONDS)
         while self.is_running and not line.process.dropped:
-            line.process.pulled_at = self.client.clock.millis()
+            line.process.pulled_at = self.client.steady.now()
             rest = self._rest(line)
             if rest is None:
                 rest = await self._pull_safely(line)
@@ -253,7 +253,7 @@ class PushConsumer(GroupConsumer):
         subscribed = self.subscriptions.get(line.queue.topic)
         if subscribed is None:
             return options.pull_time_delay_mills_when_exception
-        began = self.client.clock.millis()
+        began = self.client.steady.now()
         sends = options.post_subscription_when_pull and subscribed.expression_type == "TAG"
         try:
             if self._wants_locks and not line.is_sure:
@@ -293,7 +293,7 @@ class PushConsumer(GroupConsumer):
             if not line.process.count:
                 self.offsets.update(line.queue, line.offset, increase_only=True)
             return 0
-        now = self.client.clock.millis()
+        now = self.client.steady.now()
         self.stats.pulled(line.queue.topic, now - began, len(result.messages), now)
         begins = line.process.put(result.messages)
         self._consumption.submit(result.messages, line.process, line.queue, begins)

@@ -28,8 +28,8 @@ class Given(NamedTuple):
     broker_name: str
     queue_id: int
     offset: int
-    visible_at: int
-    """When the message is visible again, in ms since the epoch."""
+    invisible_time: int
+    """For how long, in ms, nobody else gets the message."""
     text: str
 
 
@@ -57,7 +57,7 @@ def given(message: ReceivedMessage, topic: str, group: str) -> Given:
     if len(fields) < _FIELDS:
         raise ValueError("a receipt names a queue and an offset")
     topic = real_topic(topic, group, receipt.kind)
-    return Given(topic, receipt.broker_name, int(fields[6]), int(fields[7]), receipt.revive_time, text)
+    return Given(topic, receipt.broker_name, int(fields[6]), int(fields[7]), receipt.invisible_time, text)
 
 
 def pause(message: ReceivedMessage, level: int, times_max: int, now: int) -> int | None:

@@ -137,11 +137,18 @@ class Tracer:
         await self._producer.close()
 
     def sent(
-        self, message: Message, result: SendResult, ext: Mapping[str, str], address: str, began: int
+        self,
+        message: Message,
+        result: SendResult,
+        ext: Mapping[str, str],
+        address: str,
+        began: int,
+        took: int,
     ) -> None:
-        """A message was stored; `ext` are the fields of the answer, which may say that it is not traced."""
+        """A message was stored; `ext` are the fields of the answer, which may say that it is not traced. When
+        the send began is wall time; all in ms.
+        """
         if message.topic != self._topic and ext.get(PROPERTY_TRACE_SWITCH) != "false":
-            took = self._client.clock.millis() - began
             self._add([sent_record(self._group, message, result, _region(ext), address, began, took)])
 
     def before(self, messages: Sequence[ReceivedMessage]) -> Told:

@@ -10,7 +10,7 @@ import logging
 import os.path
 from collections.abc import Callable, Sequence
 
-from mqgateway.engine.clock import Clock
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.jsonfile import write_table
@@ -55,7 +55,7 @@ class NameServer:
 
     def now(self) -> int:
         """The time in ms by which brokers are counted as alive: not the wall's, which may be set."""
-        return int(self.clock.monotonic() * 1000)
+        return elapsed_millis(self.clock)
 
     def is_ready(self) -> bool:
         """Whether routes are given: with `needWaitForService`, only after `waitSecondsForService`."""

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from twisted.internet.base import ReactorBase
+
+from mqgateway.engine.clock import monotonic_seconds
+
 
 class Timer(Protocol):
     """A call that is still to come: `IDelayedCall`. Times are in seconds of the loop's clock."""
@@ -72,3 +76,18 @@ class Reactor(Clockwork, Protocol):
     def connectTCP(
         self, host: str, port: int, factory: Any, timeout: float = 30, bindAddress: Any = None, /
     ) -> Any: ...
+
+
+def use_monotonic_time(reactor: Any) -> None:
+    """Let a reactor of Twisted's go by the monotonic clock, what it is to call later included; others stay.
+
+    By itself it goes by the wall clock: when that is set back by an hour, nothing is called for an hour.
+    """
+    if not isinstance(reactor, ReactorBase) or reactor.seconds is monotonic_seconds:
+        return
+    calls: Iterable[Any] = list(reactor.getDelayedCalls())
+    left = [call.getTime() - reactor.seconds() for call in calls]
+    reactor.seconds = monotonic_seconds
+    for call, seconds in zip(calls, left, strict=True):
+        call.seconds = monotonic_seconds
+        call.reset(max(0.0, seconds))

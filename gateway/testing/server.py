@@ -418,7 +418,7 @@ class Server:
         groups = [group.clients for group in clients.consumer_groups.values()]
         for members in [*groups, *clients.producer_groups.values()]:
             for client in members.values():
-                client.last_update += millis
+                client.heard_at += millis
 
 
 def _options(

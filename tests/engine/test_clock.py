@@ -1,6 +1,6 @@
 """Clocks: the hand-moved one moves only by hand, the machine's moves by itself."""
 
-from mqgateway.engine.clock import ManualClock, SystemClock
+from mqgateway.engine.clock import ManualClock, SystemClock, elapsed_millis
 
 
 def test_the_manual_clock_moves_both_times_together() -> None:
@@ -21,3 +21,11 @@ def test_the_system_clock_never_goes_back() -> None:
     first = clock.monotonic()
     assert clock.monotonic() >= first
     assert clock.millis() > 1_700_000_000_000
+
+
+def test_elapsed_time_does_not_follow_the_wall() -> None:
+    clock = ManualClock()
+    before = elapsed_millis(clock)
+    clock.set_wall(0)
+    clock.advance(250)
+    assert elapsed_millis(clock) == before + 250

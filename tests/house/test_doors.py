@@ -8,8 +8,59 @@ import pytest
 from tests.house.source import imported_modules, source_files, tree
 
 TIME_DOORS = {"engine/clock.py"}
+# The wall clock may be set, back too. Who reads it (`Clock.millis`) is named here, with what it is read for:
+# something that is written or shown. What lasts or is due goes by `elapsed_millis` or `engine.steady_clock`.
+WALL_TIME = {
+    "engine/clock.py": "the door itself",
+    "engine/steady_clock.py": "where steady time begins, and how far the wall clock was set since",
+    "engine/cold_reads.py": "shown: when a group was first and last heard of",
+    "engine/configuration.py": "written: the version of the settings",
+    "engine/delays.py": "written: the version of a table",
+    "engine/filters/consumers.py": "written: since when a filter is used, and since when not",
+    "engine/groups.py": "written: the version of a table",
+    "engine/lite/events.py": "shown: when a client popped last",
+    "engine/mapping/mappings.py": "written: the version of a table",
+    "engine/offsets.py": "written: the version of a table",
+    "engine/pop/pop_log.py": "written: when a check point was born",
+    "engine/store/flush.py": "written: names of index files",
+    "engine/store/key_query.py": "written: names of index files",
+    "engine/store/message_store.py": "shown: when the store was started",
+    "engine/store/retention.py": "the hour of the day at which files may go",
+    "engine/store/writer.py": "written: store timestamps",
+    "engine/testing/crash_disk.py": "written: when a file was changed",
+    "engine/timers/timers.py": "written: the version of a table",
+    "engine/topics.py": "written: the version of a table",
+    "engine/transactions/counts.py": "written: when a count changed",
+    "engine/transactions/open.py": "written: when an op message was born",
+    "gateway/broker/clients.py": "shown: when a client was last heard of",
+    "gateway/broker/ha.py": "shown: when a slave was last heard of",
+    "gateway/broker/ha_services.py": "written: the version of a table",
+    "gateway/broker/parts.py": "shown: the day of a count; written: unique keys",
+    "gateway/broker/send.py": "from which on a timer counts how long it waits for a time of the day",
+    "gateway/broker/service.py": "shown: the day of a count",
+    "gateway/broker/static_cleaning.py": "the hour of the day at which pieces may go",
+    "gateway/cli/perf.py": "shown: how long messages took, by the store timestamps of another process",
+    "gateway/cli/service_flags.py": "how long ago the system says that the process began",
+    "gateway/client/consumer.py": "shown: when a consumer was started; from when on it reads",
+    "gateway/client/popping.py": "written: when a pop was asked for",
+    "gateway/client/producer.py": "written: when messages were born",
+    "gateway/client/trace.py": "written: trace records",
+    "gateway/remoting/dispatch.py": "written: when a request came",
+    "gateway/testing/moving.py": "what the wall clock of a test shows",
+    "gateway/testing/server.py": "written: when a file was changed",
+    "pipeline/jobs/replay.py": "when writers on several machines begin",
+    "pipeline/sending.py": "when writers on several machines begin",
+    "pipeline/transactions.py": "written: when a transaction ended",
+}
 FILE_DOORS = {"engine/disk.py"}
 REACTOR_DOORS = {"gateway/cli/run.py"}
+# Reactors of Twisted's go by the wall clock unless they are told otherwise.
+REACTOR_MAKERS = {"gateway/cli/run.py", "gateway/client/loop.py"}
+REACTOR_MODULES = (
+    "twisted.internet.reactor",
+    "twisted.internet.epollreactor",
+    "twisted.internet.selectreactor",
+)
 # Timers are set where connections live and in the files that start and stop services.
 TIMER_PLACES = ("gateway/remoting/", "gateway/cli/")
 TIMER_FILES = {
@@ -33,6 +84,13 @@ def calls(path: Path) -> list[tuple[int, str]]:
     return found
 
 
+def attributes(path: Path) -> list[tuple[int, str]]:
+    """Line and dotted name of every name with a dot in a file, called or not."""
+    return [
+        (node.lineno, ast.unparse(node)) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)
+    ]
+
+
 @pytest.mark.parametrize("path", source_files(), ids=str)
 def test_time_is_read_through_the_clock(path: Path) -> None:
     if str(path) in TIME_DOORS:
@@ -45,8 +103,31 @@ def test_time_is_read_through_the_clock(path: Path) -> None:
         "datetime.now",
         "datetime.datetime.now",
     }
-    wrong = [f"{path}:{line} {name}" for line, name in calls(path) if name in banned]
+    wrong = [f"{path}:{line} {name}" for line, name in attributes(path) if name in banned]
     assert not wrong
+
+
+@pytest.mark.parametrize("path", source_files(), ids=str)
+def test_the_wall_clock_is_read_for_what_is_written_or_shown(path: Path) -> None:
+    reads = [f"{path}:{line} {name}" for line, name in attributes(path) if name.endswith(".millis")]
+    if str(path) in WALL_TIME:
+        assert reads or str(path) in TIME_DOORS, "it is named as one that reads the wall clock, and does not"
+    else:
+        assert not reads
+
+
+@pytest.mark.parametrize("path", source_files(), ids=str)
+def test_reactors_go_by_the_monotonic_clock(path: Path) -> None:
+    imported = set(imported_modules(path))
+    imported |= {
+        f"{node.module}.{name.name}"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    if imported.intersection(REACTOR_MODULES):
+        assert str(path) in REACTOR_MAKERS
+        assert "use_monotonic_time" in {name for _, name in calls(path)}
 
 
 @pytest.mark.parametrize("path", source_files(), ids=str)

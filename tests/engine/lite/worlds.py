@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.groups import GroupTable, SubscriptionGroupConfig
 from mqgateway.engine.lite.events import Events
 from mqgateway.engine.lite.names import light_queue
@@ -62,12 +62,12 @@ class World:
 
     def add(self, client_id: str, *names: str, group: str = "G", start: Start | None = None) -> None:
         """Subscribe to lite topics, too."""
-        subscriber, now = Subscriber(client_id, group), self.clock.millis()
+        subscriber, now = Subscriber(client_id, group), elapsed_millis(self.clock)
         self.subscriptions.add(subscriber, PARENT, map(queue, names), start, now)
 
     def replace(self, client_id: str, *names: str, group: str = "G") -> None:
         """Subscribe to lite topics, and nothing else."""
-        subscriber, now = Subscriber(client_id, group), self.clock.millis()
+        subscriber, now = Subscriber(client_id, group), elapsed_millis(self.clock)
         self.subscriptions.replace(subscriber, PARENT, set(map(queue, names)), now)
 
     def send(self, *names: str) -> None:
@@ -83,5 +83,5 @@ class World:
     def tick(self, millis: int) -> None:
         """Let time pass."""
         self.clock.advance(millis)
-        self.subscriptions.expire(self.clock.millis())
-        self.events.tick(self.clock.millis())
+        self.subscriptions.expire(elapsed_millis(self.clock))
+        self.events.tick(elapsed_millis(self.clock))

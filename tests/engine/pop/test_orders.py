@@ -151,7 +151,7 @@ def test_the_file_is_the_standards() -> None:
     file = disk.open(PATH, create=True)
     file.write(0, STANDARD)
     table = orders(disk)
-    table.load()
+    table.load(NOW)
     assert table.consume(KEY, 103, 1816, NOW) == 104
     table.persist()
     entry = loads(disk.read_bytes(PATH))["table"]["orders@gA"]
@@ -176,7 +176,7 @@ def test_what_is_written_is_read_again() -> None:
     table.consume(KEY, 100, NOW, NOW)
     table.persist()
     again = orders(disk)
-    again.load()
+    again.load(NOW)
     assert again.is_blocked(KEY, None, NOW)
     assert not again.is_blocked(KEY, "a1", NOW)
     assert again.consume(KEY, 101, NOW, NOW) == 102
@@ -190,7 +190,7 @@ def test_an_entry_that_cannot_be_read_is_left_out() -> None:
     text = b'{"table":{"t@g":{0:{"o":"x"},1:null,2:{"o":[]},3:' + good + b"}}}"
     disk.open(PATH, create=True).write(0, text)
     table = orders(disk)
-    table.load()
+    table.load(NOW)
     assert len(table) == 1
     assert table.is_blocked(OrderKey("t", "g", 3), None, 2)
 

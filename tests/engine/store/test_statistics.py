@@ -3,10 +3,11 @@
 from mqgateway.engine.store.statistics import Statistics
 
 START = 1_700_000_000_000
+WALL = 1_700_000_000_000
 
 
 def test_rates_are_over_ten_seconds_a_minute_and_ten_minutes() -> None:
-    statistics = Statistics(START)
+    statistics = Statistics(WALL, START)
     for second in range(1, 701):
         statistics.put_times += 100 if second <= 680 else 10
         statistics.get_found += 4
@@ -22,11 +23,11 @@ def test_rates_are_over_ten_seconds_a_minute_and_ten_minutes() -> None:
 
 
 def test_rates_are_numbers_from_the_start() -> None:
-    assert Statistics(START).runtime_info(START)["putTps"] == "0.0 0.0 0.0"
+    assert Statistics(WALL, START).runtime_info(START)["putTps"] == "0.0 0.0 0.0"
 
 
 def test_put_times_are_spread_over_the_standards_ranges() -> None:
-    statistics = Statistics(START)
+    statistics = Statistics(WALL, START)
     for millis in (0.5, 5, 10, 49, 99, 150, 499, 999, 1500, 2500, 3500, 4500, 9999, 20_000):
         statistics.put(1, 100, millis / 1000)
     info = statistics.runtime_info(START)
@@ -40,7 +41,7 @@ def test_put_times_are_spread_over_the_standards_ranges() -> None:
 
 
 def test_the_spread_is_that_of_the_last_whole_minute() -> None:
-    statistics = Statistics(START)
+    statistics = Statistics(WALL, START)
     statistics.put(1, 1, 0)
     statistics.sample(START + 60_000)
     statistics.put(1, 1, 0.020)
@@ -49,6 +50,6 @@ def test_the_spread_is_that_of_the_last_whole_minute() -> None:
 
 
 def test_the_run_time_is_in_words() -> None:
-    info = Statistics(START).runtime_info(START + 90_061_000)
+    info = Statistics(WALL, START).runtime_info(START + 90_061_000)
     assert info["runtime"] == "[ 1 days, 1 hours, 1 minutes, 1 seconds ]"
     assert info["bootTimestamp"] == str(START)

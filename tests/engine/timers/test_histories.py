@@ -42,27 +42,27 @@ class Life:
     def add(self, delay: int, count: int) -> None:
         for _ in range(count):
             body = b"%d" % len(self.due)
-            self.due[body] = self.latest[body] = self.bench.now
+            self.due[body] = self.latest[body] = self.bench.steady
             self.due[body] += delay
             if delay > WINDOW - 2 * PRECISION:
                 self.far.add(body)
-            self.bench.set_at(body, self.due[body], body.decode())
+            self.bench.set_at(body, self.bench.now + delay, body.decode())
 
     def delete(self, number: int) -> None:
         body = b"%d" % number
         if body not in self.due or body in self.seen:
             return
         out_time = (self.due[body] - 1) // PRECISION * PRECISION
-        if self.bench.delete(body.decode(), out_time + 1) is None:
+        if self.bench.delete(body.decode(), out_time + 1 - self.bench.store.steady.ahead) is None:
             self.maybe.add(body)
             # One that must be set anew before may miss its time when the clock jumps over that.
-            if self.bench.now < out_time and body not in self.far:
+            if self.bench.steady < out_time and body not in self.far:
                 self.bench.tick()
                 self.doomed.add(body)
 
     def look(self) -> None:
         """What was delivered since the last look was due at some time since it was set, and is new."""
-        now = self.bench.now
+        now = self.bench.steady
         for body in self.latest:
             self.latest[body] = max(self.latest[body], now)
         bodies = self.bench.bodies()

@@ -237,23 +237,49 @@ def test_what_came_due_while_the_broker_was_down_is_delivered_at_once() -> None:
     assert bench.bodies()[-1] == b"new"
 
 
-def test_a_clock_set_back_keeps_nobody_waiting() -> None:
-    """A timer set after that is due by the new time; those before keep their own."""
+@pytest.mark.parametrize("jump", [-50_000, -7_200_000, 3_600_000])
+def test_a_clock_that_is_set_makes_nobody_wait_longer_or_shorter(jump: int) -> None:
     bench = Bench()
     bench.set_at(b"done", START + 1500)
     bench.set_at(b"old", START + 100_000)
     bench.pass_time(60_000, step=1000)
-    bench.jump(-50_000)
+    bench.jump(jump)
     bench.set_at(b"new", bench.now + 2000)
     bench.pass_time(1900)
     assert bench.bodies() == [b"done"]
     bench.pass_time(1100)
     assert bench.bodies() == [b"done", b"new"]
-    bench = bench.kill()
-    bench.pass_time(86_000, step=1000)
+    bench.pass_time(36_000, step=1000)
     assert bench.bodies() == [b"done", b"new"]
     bench.pass_time(2000)
     assert bench.bodies() == [b"done", b"new", b"old"]
+
+
+def test_a_clock_set_back_makes_nobody_wait_longer_after_a_start() -> None:
+    bench = Bench()
+    bench.set_at(b"old", START + 100_000)
+    bench.pass_time(60_000, step=1000)
+    bench.jump(-50_000)
+    bench = bench.kill()
+    bench.set_at(b"new", bench.now + 2000)
+    bench.pass_time(3000)
+    assert bench.bodies() == [b"new"]
+    bench.pass_time(35_000, step=1000)
+    assert bench.bodies() == [b"new"]
+    bench.pass_time(5000)
+    assert bench.bodies() == [b"new", b"old"]
+    bench = bench.restart()
+    assert bench.steady == bench.now
+
+
+def test_a_timer_waits_until_the_time_it_asked_for_by_the_clock_as_it_is() -> None:
+    bench = Bench()
+    bench.jump(-50_000)
+    bench.set_at(b"x", START)
+    bench.pass_time(49_900, step=100)
+    assert bench.bodies() == []
+    bench.pass_time(1100)
+    assert bench.bodies() == [b"x"]
 
 
 def test_stopped_by_settings() -> None:

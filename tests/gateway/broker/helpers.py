@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.assignment import RequestModes
 from mqgateway.engine.broadcasts import BroadcastOffsets
-from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.cold_reads import ColdReads
 from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.delays import DelayLevels, DelaySchedule
@@ -40,7 +40,7 @@ from mqgateway.gateway.broker.durable import Durability
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lites import Lites
 from mqgateway.gateway.broker.locks import QueueLocks
-from mqgateway.gateway.broker.longpoll import PullHolds, monotonic_millis, resume_all
+from mqgateway.gateway.broker.longpoll import PullHolds, resume_all
 from mqgateway.gateway.broker.neighbours import Neighbours
 from mqgateway.gateway.broker.pops import Pops
 from mqgateway.gateway.broker.stats import BrokerStats
@@ -386,11 +386,11 @@ class MemoryBroker:
         """Let time pass, and do what the service does each time."""
         self.clock.advance(millis)
         self.broker.store.tick()
-        self.broker.delays.tick(self.clock.millis())
-        self.broker.timers.tick(self.clock.millis())
-        self.broker.pops.tick(self.clock.millis(), monotonic_millis(self.clock))
-        self.broker.lites.tick(self.clock.millis(), monotonic_millis(self.clock))
-        due = self.broker.holds.due(monotonic_millis(self.clock), self.broker.store.max_offset)
+        self.broker.delays.tick(self.broker.store.steady.now())
+        self.broker.timers.tick(self.broker.store.steady.now())
+        self.broker.pops.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
+        self.broker.lites.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
+        due = self.broker.holds.due(elapsed_millis(self.clock), self.broker.store.max_offset)
         resume_all(due)
 
     def stored(self, topic: str, queue_id: int = 0, offset: int = 0, count: int = 32) -> list[StoredMessage]:

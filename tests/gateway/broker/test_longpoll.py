@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.filters import compile_expression
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import Arrival
@@ -15,7 +14,6 @@ from mqgateway.gateway.broker.longpoll import (
     HeldPull,
     PullHolds,
     Wanted,
-    monotonic_millis,
     resume_all,
 )
 from tests.gateway.broker.helpers import FakePeer
@@ -160,15 +158,6 @@ def test_one_that_fails_does_not_keep_the_others_waiting() -> None:
 
     resume_all([held(resume=fail), held(resume=lambda: answered.append(1))])
     assert answered == [1]
-
-
-def test_hold_time_does_not_follow_the_wall() -> None:
-    """A wall clock that is set does not end or stretch a wait."""
-    clock = ManualClock()
-    before = monotonic_millis(clock)
-    clock.set_wall(0)
-    clock.advance(250)
-    assert monotonic_millis(clock) == before + 250
 
 
 moves = st.lists(

@@ -63,7 +63,7 @@ def test_a_minute_is_six_steps_of_ten_seconds(stats: BrokerStats) -> None:
     for step in range(1, 20):
         for _ in range(10):
             stats.put("T", 10, 1000)
-        stats.tick(NOON + step * 10_000)
+        stats.tick(NOON + step * 10_000, step * 10_000)
     count = stats.item(TOPIC_PUT_NUMS, "T")
     assert count is not None
     rate = count.minute.rate()
@@ -73,30 +73,30 @@ def test_a_minute_is_six_steps_of_ten_seconds(stats: BrokerStats) -> None:
 
 def test_the_first_step_counts_from_zero(stats: BrokerStats) -> None:
     stats.put("T", 50, 1000)
-    stats.tick(NOON + 10_000)
+    stats.tick(NOON + 10_000, 10_000)
     assert stats.put_tps("T") == 5.0
 
 
 @pytest.mark.parametrize(("past", "step"), [("minute", 10_000), ("hour", 600_000), ("day", 3_600_000)])
 def test_each_past_has_its_own_step(stats: BrokerStats, past: str, step: int) -> None:
-    stats.tick(NOON)
+    stats.tick(NOON, 0)
     stats.put("T", 7, 1)
     count = stats.item(TOPIC_PUT_NUMS, "T")
     assert count is not None
-    stats.tick(NOON + step - 1)
+    stats.tick(NOON + step - 1, step - 1)
     assert getattr(count, past).rate().sum == 0
-    stats.tick(NOON + step)
+    stats.tick(NOON + step, step)
     assert getattr(count, past).rate().sum == 7
 
 
 def test_mornings_are_noted_when_the_day_changes(stats: BrokerStats) -> None:
     stats.put("T", 5, 1)
     stats.got("G", "T", 2, 1)
-    stats.tick(NOON + 24 * 3_600_000)
+    stats.tick(NOON + 24 * 3_600_000, 24 * 3_600_000)
     stats.put("T", 4, 1)
     assert (stats.put_total_yesterday_morning, stats.put_total_today_morning, stats.put_total) == (0, 5, 9)
     assert (stats.get_total_yesterday_morning, stats.get_total_today_morning, stats.get_total) == (0, 2, 2)
-    stats.tick(NOON + 48 * 3_600_000)
+    stats.tick(NOON + 48 * 3_600_000, 48 * 3_600_000)
     assert (stats.put_total_yesterday_morning, stats.put_total_today_morning) == (5, 9)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage
 from mqgateway.gateway.codec.codes import RequestCode
@@ -118,13 +119,13 @@ def test_queues_are_locked_and_renewed_every_20_seconds() -> None:
         cluster.make_topic("T", queues=2)
         consumer = begin(cluster, Inbox(), is_ordered=True)
         cluster.settle(2.0)
-        assert cluster.broker.locks.any_live("G", cluster.clock.millis())
+        assert cluster.broker.locks.any_live("G", elapsed_millis(cluster.clock))
         seen = requests_seen(cluster)
         cluster.settle(60.0)
         locks = [one for one in seen if one.code == RequestCode.LOCK_BATCH_MQ]
         assert len(locks) == 3
         cluster.run(consumer.close())
-        assert not cluster.broker.locks.any_live("G", cluster.clock.millis())
+        assert not cluster.broker.locks.any_live("G", elapsed_millis(cluster.clock))
 
 
 def test_a_queue_is_handed_over_when_its_listener_is_done() -> None:
