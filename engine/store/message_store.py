@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
-from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
 from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
@@ -39,7 +39,7 @@ from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.raw_log import RawLog
 from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.store.recovery import Progress, Recovery, logged
+from mqgateway.engine.store.recovery import Recovery
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.results import (
     Accept,
@@ -52,6 +52,7 @@ from mqgateway.engine.store.results import (
     RecoveryReport,
 )
 from mqgateway.engine.store.retention import Retention
+from mqgateway.engine.store.scan import Progress, logged
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
 from mqgateway.engine.store.writer import Writer
 from mqgateway.engine.worker import Worker
@@ -153,8 +154,8 @@ class MessageStore:
     def start(self, progress: Progress | None = None) -> RecoveryReport:
         """Load, recover and be ready; `progress` is told how far it is, or else the log.
 
-        Raises `StoreUnavailable` when another process has the store,
-        `CorruptFile` for files of a wrong length, and `OSError`."""
+        Raises `StoreUnavailable` when another process has the store, `MissingLogFiles` and, for files of a
+        wrong length, `CorruptFile` before anything is changed, and `OSError`."""
         began = self._clock.monotonic()
         for directory in (self._root, self._log.files.directory, self._queues.directory):
             make_directories(self._disk, directory)
@@ -162,23 +163,20 @@ class MessageStore:
             self._lock = self._disk.lock(f"{self._root}/lock")
         except BlockingIOError:
             raise StoreUnavailable(f"{self._root} is in use by another broker") from None
-        self._table.take()
-        self._lock.write(0, b"lock")
         abort = f"{self._root}/abort"
         clean = not self._disk.exists(abort)
+        recovery = self._recovery(progress or logged(self._clock))
+        try:
+            recovery.judge(clean, self._options.start_with_missing_log_files)
+        except (StoreError, OSError):
+            self._lock.close()
+            self._lock = None
+            raise
+        self._table.take()
+        self._lock.write(0, b"lock")
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
         self._disk.sync_dir(self._root)
-        recovery = Recovery(
-            self._log,
-            self._queues,
-            self._index,
-            self._dispatch,
-            self._checkpoint,
-            self._table,
-            self._options.check_crc_on_recover,
-            progress or logged(self._clock),
-        )
         recovery.run(clean)
         end = self._log.position
         if not clean:
@@ -200,6 +198,18 @@ class MessageStore:
         )
         log.info("store %s is open: %s", self._root, report)
         return report
+
+    def _recovery(self, progress: Progress) -> Recovery:
+        return Recovery(
+            self._log,
+            self._queues,
+            self._index,
+            self._dispatch,
+            self._checkpoint,
+            self._table,
+            self._options.check_crc_on_recover,
+            progress,
+        )
 
     def stop(self) -> None:
         """Write and sync everything; after a failure of the disk the next start recovers as after a crash."""
