@@ -226,7 +226,7 @@ class ConsumeQueues:
                 names = [name for name in disk.listdir(folder) if len(name) == 20 and name.isdigit()]
                 lengths.update(disk.size(f"{folder}/{name}") for name in names)
         right = self.batch_file_size if is_batch else self.file_size
-        if lengths[short.offset] > max(1, lengths[right]):
+        if short.offset and lengths[short.offset] > max(1, lengths[right]):
             raise short
         log.warning("%s: %s; what is missing is made anew from the log", short.path, short.what)
         self._on_damage()

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
 from mqgateway.engine.errors import StoreError, StoreUnavailable
-from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
+from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_light
 from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.checkpoint import Checkpoint
@@ -487,6 +487,20 @@ class MessageStore:
     def queues(self) -> dict[str, set[int]]:
         """Queue ids by topic of all consume queues."""
         return {topic: set(queues) for topic, queues in self._queues.table.items()}
+
+    def topics_with_messages(self) -> dict[str, int]:
+        """Topics of which the log has messages, but no light ones, with one more than their highest queue."""
+        return {
+            topic: max(queues) + 1
+            for topic, queues in self._queues.table.items()
+            if not is_light(topic) and any(queue.max_offset > queue.min_offset for queue in queues.values())
+        }
+
+    def attributes_of(self, topic: str) -> dict[str, str]:
+        """What the files of a topic tell of its attributes."""
+        if self._disk.is_dir(f"{self._root}/compaction/compactionLog/{topic}"):
+            return {"cleanup.policy": "COMPACTION"}
+        return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
 
     @property
     def light_queue_count(self) -> int:
