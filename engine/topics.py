@@ -47,6 +47,7 @@ FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 SCHEDULE_QUEUES = 18
 REVIVE_QUEUES = 8
 BENCHMARK_QUEUES = 1024
+_NAMES_MAX = 20
 
 
 @dataclass(slots=True)
@@ -147,6 +148,37 @@ class TopicTable:
                 self._others_of[config.topic_name] = others
         self._others = members.others(table, ("dataVersion", "topicConfigTable"))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
+
+    def restore(self, queues: Mapping[str, int], attributes_of: Callable[[str], dict[str, str]]) -> list[str]:
+        """Add topics that have messages and are not in the table, with as many queues as are given; their
+        names. If the file could not be read, topics of an older one get as many queues at least."""
+        missing = [name for name in queues if name not in self]
+        for name in missing:
+            count = queues[name]
+            self._table[name] = TopicConfig(name, count, count, attributes=attributes_of(name))
+        grown = [name for name in queues if self._file.was_lost and self._lacks_queues(name, queues[name])]
+        for name in grown:
+            config, count = self._table[name], queues[name]
+            self._table[name] = replace(
+                config,
+                read_queue_nums=max(count, config.read_queue_nums),
+                write_queue_nums=max(count, config.write_queue_nums),
+            )
+        for what, names in (("were in no table", missing), ("had fewer queues in it", grown)):
+            if names:
+                shown = ", ".join(sorted(names)[:_NAMES_MAX]) + (" ..." if len(names) > _NAMES_MAX else "")
+                log.warning(
+                    "%d topics have messages and %s: mended from the log: %s", len(names), what, shown
+                )
+        if missing or grown:
+            self._texts.clear()
+            self.data_version.next(self._clock.millis())
+            self.persist()
+        return missing
+
+    def _lacks_queues(self, name: str, count: int) -> bool:
+        config = self._table.get(name)
+        return config is not None and min(config.read_queue_nums, config.write_queue_nums) < count
 
     def get(self, name: str) -> TopicConfig | None:
         """The topic of this name."""

@@ -73,6 +73,12 @@ class PathOptions(Options):
         name="checkCRCOnRead",
         ours=True,
     )
+    start_with_missing_log_files: bool = option(
+        False,
+        "Start although files of the log are missing: an empty one takes the place of each, and what was in "
+        "it is passed over. Otherwise the start is refused, and changes nothing.",
+        ours=True,
+    )
     max_open_files: int = option(512, "Consume queue and index files kept open at once.", low=16, ours=True)
     queue_table_from: int = option(
         1000,

@@ -82,7 +82,9 @@ class BatchConsumeQueue(UnitQueue):
         if base_offset < self.max_offset:
             number = self._number(base_offset)
             place = self.place(number)
-            if place is None or place[0] != physical_offset:
+            if (place is None or place[0] != physical_offset) and 0 < number <= self.first:
+                self.begin_anew()
+            elif place is None or place[0] != physical_offset:
                 self.cut_units(number)
         self.cut_places_after(physical_offset, self._number(base_offset))
 

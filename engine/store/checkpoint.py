@@ -38,9 +38,14 @@ class Checkpoint:
 
     def load(self) -> None:
         """Read the file, making it if it is not there; a short file reads as zeros."""
+        self.read()
         self._file = self._disk.open(self._path, create=True)
         if self._file.size() < FILE_SIZE:
             self._file.truncate(FILE_SIZE)
+
+    def read(self) -> None:
+        """Take over what the file says, and leave it as it is; what is not there reads as zeros."""
+        data = self._disk.read_bytes(self._path)[: FIELDS.size] if self._disk.exists(self._path) else b""
         (
             self.physic_msg_timestamp,
             self.logics_msg_timestamp,
@@ -48,7 +53,7 @@ class Checkpoint:
             self.master_flushed_offset,
             self.confirm_physical_offset,
             self.logics_physical_offset,
-        ) = FIELDS.unpack(self._file.read(0, FIELDS.size))
+        ) = FIELDS.unpack(data.ljust(FIELDS.size, b"\0"))
 
     def save(self) -> File:
         """Write the fields if they changed; the file is returned so that a worker may sync it."""

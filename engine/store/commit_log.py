@@ -100,6 +100,10 @@ class CommitLog:
         if self.stain:
             raise self.stain
         start = self._end if self.position < self._end else self.position
+        starts = self.files.starts
+        if starts and self.durable <= starts[-1]:
+            # Nobody has synced the name of the last file yet: a power cut must not leave the next one alone.
+            self.files.disk.sync_dir(self.files.directory)
         file = self.files.create(start)
         if self.position < self._end:
             assert self._file is not None

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from itertools import starmap
 
-from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.errors import CorruptFile, MessageIllegal
 from mqgateway.engine.message import is_light
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.file_queue import FilePool
@@ -151,6 +151,7 @@ class ConsumeQueues:
         self.batch_file_size = batch_file_size
         self._is_batch = is_batch
         self._limit = limit
+        self._on_damage: Callable[[], None] = lambda: None
         self._count = 0
         self.light_count = 0
         self.table: dict[str, dict[int, AnyQueue]] = {}
@@ -166,16 +167,34 @@ class ConsumeQueues:
         for queues in self.table.values():
             yield from queues.values()
 
-    def load(self, below: int | None, found: Callable[[AnyQueue], None]) -> None:
-        """Find the queues on disk; see `UnitQueue.load`. After an unclean stop (`below` is given) no
-        name is known to be durable. `found` is told of each while its last file is open."""
+    def folders(self) -> Iterator[tuple[str, int, bool]]:
+        """Topic, queue id and whether it is one of batches, of each queue that has a folder."""
         disk = self.pool.disk
         for directory in filter(None, (self.directory, self.batch_directory)):
             is_batch = directory == self.batch_directory
             for topic in disk.subdirs(directory):
                 for name in disk.subdirs(f"{directory}/{topic}"):
                     if name.isdigit():
-                        self._load_one(topic, int(name), is_batch, below, found)
+                        yield topic, int(name), is_batch
+
+    def unit_size(self, is_batch: bool) -> int:
+        """Bytes of a unit of either kind."""
+        return BatchConsumeQueue.unit_size if is_batch else UNIT_SIZE
+
+    def load(
+        self,
+        below: int | None,
+        found: Callable[[AnyQueue], None],
+        oldest: int = 0,
+        on_damage: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Find the queues on disk; see `UnitQueue.load`. After an unclean stop (`below` is given) no
+        name is known to be durable. `found` is told of each while its last file is open, `on_damage` before
+        files that were lost or cut short are mended. Raises `CorruptFile` where the files have another length
+        than the settings say."""
+        self._on_damage = on_damage
+        for topic, queue_id, is_batch in self.folders():
+            self._load_one(topic, queue_id, is_batch, below, found, oldest)
 
     def _load_one(
         self,
@@ -184,16 +203,42 @@ class ConsumeQueues:
         is_batch: bool,
         below: int | None,
         found: Callable[[AnyQueue], None],
+        oldest: int,
     ) -> None:
         if self.get(topic, queue_id) is not None:
             log.error("%s queue %d has files of both kinds; those of batches are left alone", topic, queue_id)
             return
         queue = self._make(topic, queue_id, is_batch)
-        queue.load(below)
+        queue.load(below, oldest, lambda error: self._judge_length(error, is_batch))
         found(queue)
         if below is not None:
             self.pool.unsynced.add(queue.directory)
             self.pool.note_directory(queue.directory)
+
+    def _judge_length(self, short: CorruptFile, is_batch: bool) -> None:
+        """Raise what is told of a file that is too short if most files are like it, so that it is the setting
+        that is wrong."""
+        disk, lengths = self.pool.disk, Counter[int]()
+        parent = self.batch_directory if is_batch else self.directory
+        for topic, queue_id, is_one in self.folders():
+            if is_one is is_batch:
+                folder = f"{parent}/{topic}/{queue_id}"
+                names = [name for name in disk.listdir(folder) if len(name) == 20 and name.isdigit()]
+                lengths.update(disk.size(f"{folder}/{name}") for name in names)
+        right = self.batch_file_size if is_batch else self.file_size
+        if short.offset and lengths[short.offset] > max(1, lengths[right]):
+            raise short
+        log.warning("%s: %s; what is missing is made anew from the log", short.path, short.what)
+        self._on_damage()
+
+    def forget_queue(self, queue: AnyQueue) -> None:
+        """Know nothing of a queue that has no unit; its folder goes."""
+        del self.table[queue.topic][queue.queue_id]
+        if not self.table[queue.topic]:
+            del self.table[queue.topic]
+        self._count -= 1
+        self.light_count -= is_light(queue.topic)
+        queue.destroy()
 
     def restore(self, topic: str, is_batch: bool, state: list[int]) -> None:
         """Make a queue that is as it was when its `state` was asked for; its files are not looked at."""

@@ -210,6 +210,10 @@ class Dispatch:
         self.last_start = physical_offset
         self.last_timestamp = store_timestamp
 
+    def for_queues(self) -> Dispatch:
+        """Another one for the same queues, that fills no index."""
+        return Dispatch(self._queues, None, self._delays, self._light)
+
     def forget(self, topic: str) -> None:
         """Let what waits of a topic enter no queue: its queues are deleted."""
         for _ in range(len(self.waiting)):

@@ -8,16 +8,17 @@ thousand queues do not hold a hundred thousand descriptors. Standard: `MappedFil
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import pairwise
 
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.read_windows import ReadWindows
 
-log = logging.getLogger(__name__)
+_GAPS_MAX = 10_000
+"""Files that may be missing before it is a name that is wrong."""
 
 
 def file_name(start: int) -> str:
@@ -88,36 +89,97 @@ class FileQueue:
         self.file_size = file_size
         self.starts: list[int] = []
 
-    def load(self, repair: bool = False, known: int = 0) -> None:
-        """Find the files. An empty last one is removed; a gap or any other wrong length raises `CorruptFile`.
-
-        With `repair`, after an unclean stop, a gap or an empty file ends the log and later files go:
-        nothing in them was ever reported as durable; a file cut short, as by a write that failed, gets its
-        length back. But what lies before a gap goes, as files that were being removed, where the file after
-        it starts at or before `known`, an offset that was durable. Standard: `MappedFileQueue.doLoad`.
-        """
+    def look(self) -> list[tuple[int, int]]:
+        """Start and size of each file that has a name of the log's, ascending; nothing is changed."""
         names = [name for name in self.disk.listdir(self.directory) if len(name) == 20 and name.isdigit()]
-        for number, name in enumerate(names):
-            path = f"{self.directory}/{name}"
-            size = self.disk.size(path)
-            gap = bool(self.starts) and int(name) != self.end
-            if gap and int(name) <= known:
-                log.warning("%s: files before %s are left over and removed", self.directory, name)
-                while self.starts:
-                    self.remove_last()
-                gap = False
-            if (size == 0 and name == names[-1]) or (repair and (gap or size == 0)):
-                for later in names[number:]:
-                    self.disk.unlink(f"{self.directory}/{later}")
+        return [(int(name), self.disk.size(f"{self.directory}/{name}")) for name in names]
+
+    def examine(self, repair: bool = False) -> list[int]:
+        """Starts of the files that `load` would take, gaps or not; nothing is changed.
+
+        Raises `CorruptFile` for a file of a wrong length. An empty last one does not count, nor, with
+        `repair`, one that was cut short or is empty: those get their length back.
+        """
+        found = self.look()
+        if found and found[-1][1] == 0:
+            found.pop()
+        for start, size in found:
+            can_be_mended = repair and size < self.file_size and start % self.file_size == 0
+            if (size != self.file_size or start % self.file_size) and not can_be_mended:
+                raise self._wrong_length(start, size)
+        return [start for start, _ in found]
+
+    def _wrong_length(self, start: int, size: int) -> CorruptFile:
+        what = f"the file has {size} bytes, the settings say {self.file_size}"
+        return CorruptFile(f"{self.directory}/{file_name(start)}", size, what)
+
+    def load(self, repair: bool = False) -> None:
+        """Find the files. Raises `CorruptFile` where one is missing or has a wrong length; then nothing is
+        changed. An empty last one is removed.
+
+        With `repair`, after an unclean stop, a file cut short, as by a write that failed, gets its length
+        back. Standard: `MappedFileQueue.doLoad`.
+        """
+        starts = self.examine(repair)
+        for start in self.missing(starts):
+            raise CorruptFile(f"{self.directory}/{file_name(start)}", 0, "the file is missing")
+        for start, size in self.look():
+            path = f"{self.directory}/{file_name(start)}"
+            if start not in starts:
+                self.disk.unlink(path)
                 self.pool.unsynced.add(self.directory)
-                return
-            if repair and size < self.file_size and int(name) % self.file_size == 0:
+            elif size < self.file_size:
                 self.disk.open(path).truncate(self.file_size)
-            elif size != self.file_size:
-                raise CorruptFile(path, size, f"the file has {size} bytes, the settings say {self.file_size}")
-            if gap:
-                raise CorruptFile(path, 0, f"the file before it, {file_name(self.end)}, is missing")
-            self.starts.append(int(name))
+        self.starts = starts
+
+    def load_derived(
+        self, repair: bool, on_damage: Callable[[CorruptFile], None], unit_size: int = 1
+    ) -> tuple[int, int] | None:
+        """Find the files of something that the log can give again; where some of it may not be there, gives
+        the first offset of that and where the first file after all of it starts.
+
+        Files that are missing, cut short or empty read as zeros from there on, and so does a unit (of
+        `unit_size` bytes) of which a part is left; an empty last file is removed.
+        `on_damage` is told before anything is changed and may raise what it is told; not of a last file that
+        was cut short when the last stop was unclean (`repair`). Raises `CorruptFile` for a file that is too
+        long.
+        """
+        found = self.look()
+        for start, size in found:
+            if size > self.file_size or start % self.file_size:
+                raise self._wrong_length(start, size)
+        starts = [start for start, size in found if size or start != found[-1][0]]
+        gaps = self.missing(starts)
+        if len(gaps) > _GAPS_MAX:
+            raise CorruptFile(f"{self.directory}/{file_name(gaps[0])}", 0, f"{len(gaps)} files are missing")
+        short = {start: size for start, size in found if size < self.file_size}
+        holes = sorted([*gaps, *(start for start in short if start in starts)])
+        if holes and not (repair and holes == starts[-1:]):
+            on_damage(self._wrong_length(holes[0], short.get(holes[0], 0)))
+        for start in (start for start in short if start not in starts):
+            self.disk.unlink(f"{self.directory}/{file_name(start)}")
+            self.pool.unsynced.add(self.directory)
+        for start in holes:
+            file = self.disk.open(f"{self.directory}/{file_name(start)}", create=True)
+            file.truncate(file.size() // unit_size * unit_size)
+            file.truncate(self.file_size)
+        self.starts = sorted([*starts, *gaps])
+        if not holes:
+            return None
+        return holes[0] + short.get(holes[0], 0) // unit_size * unit_size, holes[-1] + self.file_size
+
+    def drop_before(self, start: int) -> None:
+        """Delete the files before the one that starts at `start`, here and now."""
+        while self.starts and self.starts[0] < start:
+            first = self.starts.pop(0)
+            self.pool.forget(self.directory, first)
+            self.disk.unlink(f"{self.directory}/{file_name(first)}")
+            self.disk.sync_dir(self.directory)
+
+    def missing(self, starts: list[int]) -> list[int]:
+        """Where files should start between those that start at `starts`."""
+        size = self.file_size
+        return [start for one, next_one in pairwise(starts) for start in range(one + size, next_one, size)]
 
     @property
     def end(self) -> int:
@@ -196,9 +258,12 @@ class FileQueue:
             clear_tail(self.file(self.starts[-1]), offset - self.starts[-1], self.file_size)
 
     def remove_last(self) -> None:
-        """Delete the last file."""
+        """Delete the last file. Its name is gone for good before that of the one before it may go: a power
+        cut leaves no gap."""
         start = self.starts.pop()
-        self._delete(start)
+        self.pool.forget(self.directory, start)
+        self.disk.unlink(f"{self.directory}/{file_name(start)}")
+        self.disk.sync_dir(self.directory)
 
     def drop_first(self, count: int) -> None:
         """Give up the oldest `count` files: the pool's `remove` is told, which may delete them later."""
@@ -206,11 +271,6 @@ class FileQueue:
             start = self.starts.pop(0)
             self.pool.forget(self.directory, start)
             self.pool.remove(f"{self.directory}/{file_name(start)}")
-
-    def _delete(self, start: int) -> None:
-        self.pool.forget(self.directory, start)
-        self.disk.unlink(f"{self.directory}/{file_name(start)}")
-        self.pool.unsynced.add(self.directory)
 
     def destroy(self) -> None:
         """Delete the files and the directory."""

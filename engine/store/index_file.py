@@ -220,6 +220,16 @@ class IndexFile:
         self.next_entry = count
         return len(taken)
 
+    def count_at_end(self) -> int:
+        """How many of the last entries are of the newest message."""
+        count = 0
+        while count < self.next_entry - 1:
+            at = self.entries_at + (self.next_entry - 1 - count) * ENTRY_SIZE
+            if ENTRY.unpack(self.file.read(at, ENTRY_SIZE))[1] != self.end_offset:
+                break
+            count += 1
+        return count
+
     def header(self) -> Header:
         """What the header should say now."""
         times, offsets = (self.begin_timestamp, self.end_timestamp), (self.begin_offset, self.end_offset)
@@ -442,6 +452,14 @@ class Index:
         self.filled = [file for file in self.filled if file not in self.files[:count]]
         del self.files[:count]
         return count
+
+    def drop_after(self, offset: int) -> None:
+        """Delete the files whose first message lies after a physical offset, here and now, the last one
+        first. Raises `OSError`."""
+        while self.files and self.files[-1].begin_offset > offset:
+            file = self.files.pop()
+            file.close_window()
+            self.disk.unlink(file.path)
 
     def headers(self) -> list[tuple[IndexFile, Header]]:
         """The files that were filled since this was last asked for, and the newest, with their headers, which

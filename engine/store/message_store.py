@@ -18,9 +18,9 @@ import os
 from collections.abc import Callable, Iterable
 
 from mqgateway.engine.clock import Clock, elapsed_millis
-from mqgateway.engine.disk import Disk, File, make_directories, open_to_others, total_memory
-from mqgateway.engine.errors import StoreUnavailable
-from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
+from mqgateway.engine.disk import Disk, File, make_directories, total_memory
+from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_light
 from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
@@ -36,11 +36,12 @@ from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
 from mqgateway.engine.store.light import has_light_queues
+from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.raw_log import RawLog
 from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.store.recovery import Progress, Recovery, logged
+from mqgateway.engine.store.recovery import Recovery
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.results import (
     Accept,
@@ -53,6 +54,7 @@ from mqgateway.engine.store.results import (
     RecoveryReport,
 )
 from mqgateway.engine.store.retention import Retention
+from mqgateway.engine.store.scan import Progress, logged
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
 from mqgateway.engine.store.writer import Writer
 from mqgateway.engine.worker import Worker
@@ -157,8 +159,8 @@ class MessageStore:
     def start(self, progress: Progress | None = None) -> RecoveryReport:
         """Load, recover and be ready; `progress` is told how far it is, or else the log.
 
-        Raises `StoreUnavailable` when another process has the store,
-        `CorruptFile` for files of a wrong length, and `OSError`."""
+        Raises `StoreUnavailable` when another process has the store, `MissingLogFiles` and, for files of a
+        wrong length, `CorruptFile` before anything is changed, and `OSError`."""
         began = self._clock.monotonic()
         for directory in (self._root, self._log.files.directory, self._queues.directory):
             make_directories(self._disk, directory)
@@ -166,23 +168,20 @@ class MessageStore:
             self._lock = self._disk.lock(f"{self._root}/lock")
         except BlockingIOError:
             raise StoreUnavailable(f"{self._root} is in use by another broker") from None
-        self._table.take()
-        self._lock.write(0, b"lock")
         abort = f"{self._root}/abort"
         clean = not self._disk.exists(abort)
+        recovery = self._recovery(progress or logged(self._clock))
+        try:
+            recovery.judge(clean, self._options.start_with_missing_log_files)
+        except (StoreError, OSError):
+            self._lock.close()
+            self._lock = None
+            raise
+        self._table.take()
+        self._lock.write(0, b"lock")
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
         self._disk.sync_dir(self._root)
-        recovery = Recovery(
-            self._log,
-            self._queues,
-            self._index,
-            self._dispatch,
-            self._checkpoint,
-            self._table,
-            self._options.check_crc_on_recover,
-            progress or logged(self._clock),
-        )
         recovery.run(clean)
         end = self._log.position
         if not clean:
@@ -199,7 +198,8 @@ class MessageStore:
         if not clean:
             self._durability.start_round()
         self._retention.measure()
-        self._tell_who_may_read()
+        newest = [f"{self._log.files.directory}/{file_name(start)}" for start in self._log.files.starts[-1:]]
+        warn_if_others_may_read(self._disk, self._root, newest)
         seconds = self._clock.monotonic() - began
         report = RecoveryReport(
             clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
@@ -207,18 +207,17 @@ class MessageStore:
         log.info("store %s is open: %s", self._root, report)
         return report
 
-    def _tell_who_may_read(self) -> None:
-        files = self._log.files
-        newest = [f"{files.directory}/{file_name(start)}" for start in files.starts[-1:]]
-        tables = [f"{self._root}/config/{name}" for name in self._disk.listdir(f"{self._root}/config")]
-        found = open_to_others(self._disk, self._root, [*newest, *tables])
-        if found:
-            log.warning(
-                "%s and perhaps more of %s may be read by other users; chmod -R go-rwx %s changes that",
-                found,
-                self._root,
-                self._root,
-            )
+    def _recovery(self, progress: Progress) -> Recovery:
+        return Recovery(
+            self._log,
+            self._queues,
+            self._index,
+            self._dispatch,
+            self._checkpoint,
+            self._table,
+            self._options.check_crc_on_recover,
+            progress,
+        )
 
     def disk_settled(self, held: str) -> None:
         """The start is over, or what it held back is written: `held` says why the disk takes nothing, or is
@@ -512,6 +511,20 @@ class MessageStore:
     def queues(self) -> dict[str, set[int]]:
         """Queue ids by topic of all consume queues."""
         return {topic: set(queues) for topic, queues in self._queues.table.items()}
+
+    def topics_with_messages(self) -> dict[str, int]:
+        """Topics of which the log has messages, but no light ones, with one more than their highest queue."""
+        return {
+            topic: max(queues) + 1
+            for topic, queues in self._queues.table.items()
+            if not is_light(topic) and any(queue.max_offset > queue.min_offset for queue in queues.values())
+        }
+
+    def attributes_of(self, topic: str) -> dict[str, str]:
+        """What the files of a topic tell of its attributes."""
+        if self._disk.is_dir(f"{self._root}/compaction/compactionLog/{topic}"):
+            return {"cleanup.policy": "COMPACTION"}
+        return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
 
     @property
     def light_queue_count(self) -> int:

@@ -23,7 +23,7 @@ from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch
 from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.light import LIGHT_QUEUE_ID, has_light_queues, light_places
 from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
-from mqgateway.engine.store.recovery import Scan
+from mqgateway.engine.store.scan import Scan
 
 log = logging.getLogger(__name__)
 

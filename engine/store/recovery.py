@@ -4,208 +4,37 @@ After a clean stop the consume queues tell the newest message; the log is read f
 one (the file `abort` is there) the checkpoint tells a record up to which everything derived is on stable
 storage: queue units from it on are cut off, the index is rebuilt up to it, and every record from it on is
 checked and dispatched again. If the checkpoint is of no use, reading starts with the newest file whose
-first record is old enough. The log ends at the first position without a valid record (`record.py` says what
-that is), or where it had ended at a blank; what lies after is made zero and never believed.
+first record is old enough. What lies after the end of the log (`scan`) is made zero and never believed.
 
-Bytes that rot are another matter than a torn end. The checkpoint tells the time of a record that was on
-stable storage: if the log seems to end before it, the next valid record is looked for; what lies between is
-damage, reported and passed over. And where a queue lacks units before one that is dispatched, or units are of
-another record, the log counts: all of it is dispatched again. Standard: `CommitLog.recoverNormally`,
+Where a queue lacks units before one that is dispatched, or units are of another record, the log counts: all
+of it is dispatched again. Files that were lost are looked for before anything is changed (`log_files`) and
+made anew where the log has what was in them (`lost_units`). Standard: `CommitLog.recoverNormally`,
 `recoverAbnormally` (5.5), with the start inside a file as with enableAcceleratedRecovery.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable
 
-from mqgateway.engine.clock import Clock
-from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, is_light
+from mqgateway.engine.message import is_light
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
-from mqgateway.engine.store.file_queue import FileQueue, file_name
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.light import light_places
+from mqgateway.engine.store.log_files import MissingLogFiles, fill, look_for_lost
+from mqgateway.engine.store.lost_entries import LostEntries, has_entries
+from mqgateway.engine.store.lost_units import LostUnits, rewind
 from mqgateway.engine.store.queue_table import QueueTable
-from mqgateway.engine.store.record import (
-    BLANK_SIZE,
-    HEAD_SIZE,
-    MAGIC,
-    MAGIC_V2,
-    STORE_TIME_HEAD_SIZE,
-    Invalid,
-    decode,
-    examine,
-    store_timestamp,
-)
-from mqgateway.engine.store.statistics import in_words
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.store.scan import Damage, Progress, Scan, valid_at
 
 log = logging.getLogger(__name__)
 
-CHUNK = 4 << 20
-PROGRESS_SECONDS = 2
 _MARGIN_MILLIS = 3000
 """How far times in a checkpoint are distrusted. Standard: `StoreCheckpoint.getMinTimestamp`."""
-
-Progress = Callable[[int, int], None]
-"""Called now and then with the bytes read and the bytes to read."""
-
-
-def logged(clock: Clock) -> Progress:
-    """A progress that goes to the log, every now and then."""
-    next_time = clock.monotonic() + PROGRESS_SECONDS
-
-    def tell(done: int, total: int) -> None:
-        nonlocal next_time
-        if clock.monotonic() >= next_time:
-            next_time = clock.monotonic() + PROGRESS_SECONDS
-            log.info("recovering: %s of at most %s read", in_words(done), in_words(total))
-
-    return tell
-
-
-class Damage(NamedTuple):
-    """Bytes [begin, end) of the log that are no records though later ones are."""
-
-    begin: int
-    end: int
-    what: str
-
-
-class Scan:
-    """Reads valid records from a position on; afterwards `end` is where they end and `ended_by` says why.
-
-    `durable_until` is the store time in ms up to which records are known to have been on stable storage:
-    the log is not believed to end before them.
-    """
-
-    def __init__(
-        self,
-        files: FileQueue,
-        begin: int,
-        check_crc: bool,
-        progress: Progress | None = None,
-        durable_until: int = 0,
-    ) -> None:
-        self._files = files
-        self._begin = begin
-        self._check_crc = check_crc
-        self._progress = progress
-        self._durable_until = durable_until
-        self._last = -1
-        self.end = begin
-        self.ended_by = ""
-        self.damaged: list[Damage] = []
-
-    def records(self) -> Iterator[tuple[memoryview, int, int, int]]:
-        """For each record the bytes read, where in them it starts, its position in the log and its size."""
-        files = self._files
-        while True:
-            file_end = files.start_of(self.end) + files.file_size
-            if files.start_of(self.end) not in files.starts:
-                self.ended_by = "there are no more files"
-                return
-            yield from self._file_records(file_end)
-            if self.ended_by:
-                return
-            self.end = file_end
-
-    def _file_records(self, file_end: int) -> Iterator[tuple[memoryview, int, int, int]]:
-        """Records up to the blank; without one `ended_by` is set."""
-        wanted = CHUNK
-        while True:
-            if self._progress is not None:
-                self._progress(self.end - self._begin, self._files.end - self._begin)
-            data = memoryview(self._files.read(self.end, min(wanted, file_end - self.end)))
-            at, begin = 0, self.end
-            while True:
-                found = examine(data, at, self.end, self._check_crc)
-                if not isinstance(found, int):
-                    break
-                if found == 0:
-                    return
-                self._last = self.end
-                yield data, at, self.end, found
-                self.end += found
-                at += found
-            whole = begin + len(data) == file_end or (not at and len(data) == wanted > CHUNK)
-            if not whole and not at:
-                # A record larger than what was read: once more with all that its size asks for.
-                wanted = int.from_bytes(data[:4], "big")
-                whole = not CHUNK < wanted <= file_end - self.end
-            elif at:
-                wanted = CHUNK
-            if whole:
-                if not self._pass_damage(file_end, found.what):
-                    self.ended_by = found.what
-                    return
-                if self.end == file_end:
-                    return
-                wanted = CHUNK
-
-    def _pass_damage(self, file_end: int, what: str) -> bool:
-        """Go on after bytes that are no record, if records that were durable must follow; false at the end
-        of the log."""
-        if (self._time_at(self._last) if self._last >= 0 else 0) >= self._durable_until:
-            return False
-        path = f"{self._files.directory}/{file_name(self._files.start_of(self.end))}"
-        at = self.end % self._files.file_size
-        following = self._next_valid(self.end + 1, file_end)
-        if following is None:
-            log.error(
-                "%s at byte %d: %s, and no valid record follows, though records as late as %d were on disk",
-                path,
-                at,
-                what,
-                self._durable_until,
-            )
-            return False
-        log.error("%s at byte %d: %s; %d bytes are passed over", path, at, what, following - self.end)
-        self.damaged.append(Damage(self.end, following, what))
-        self.end = following
-        return True
-
-    def _time_at(self, position: int) -> int:
-        return store_timestamp(self._files.read(position, STORE_TIME_HEAD_SIZE))
-
-    def _next_valid(self, position: int, file_end: int) -> int | None:
-        """The next record that is valid and was durable, in this file or first in the next."""
-        while position < file_end:
-            data = self._files.read(position, min(CHUNK, file_end - position))
-            for at in _record_starts(data):
-                if self._was_durable(position + at):
-                    return position + at
-            position += max(1, len(data) - BLANK_SIZE)
-        return file_end if self._was_durable(file_end) else None
-
-    def _was_durable(self, position: int) -> bool:
-        return valid_at(self._files, position, True) > 0 and self._time_at(position) <= self._durable_until
-
-
-def _record_starts(data: bytes) -> Iterator[int]:
-    """Where, by their magic, records may start in some bytes."""
-    found = []
-    for magic in (MAGIC, MAGIC_V2):
-        word = magic.to_bytes(4, "big", signed=True)
-        at = data.find(word)
-        while at >= 0:
-            if at >= 4:
-                found.append(at - 4)
-            at = data.find(word, at + 1)
-    yield from sorted(found)
-
-
-def valid_at(files: FileQueue, position: int, check_crc: bool) -> int:
-    """Size of the valid record at a position; 0 when there is none."""
-    start = files.read(position, BLANK_SIZE) if position >= 0 else b""
-    size = int.from_bytes(start[:4], "big", signed=True)
-    if not HEAD_SIZE < size <= files.file_size:
-        return 0
-    found = examine(files.read(position, size), 0, position, check_crc)
-    return 0 if isinstance(found, Invalid) else found
 
 
 class Recovery:
@@ -238,13 +67,28 @@ class Recovery:
         self.damaged: list[Damage] = []
         self._end = 0
 
+    def judge(self, clean: bool, fill_gaps: bool) -> None:
+        """Look whether all files of the log are there, before anything is changed. Raises `MissingLogFiles`,
+        unless gaps are to be filled, `CorruptFile` for a file of a wrong length, and `OSError`."""
+        self._checkpoint.read()
+        try:
+            look_for_lost(self._files, self._queues, self._checkpoint.logics_physical_offset, not clean)
+        except MissingLogFiles as lost:
+            if not fill_gaps:
+                raise
+            fill(self._files, lost.starts)
+
     def run(self, clean: bool) -> None:
         """Recover. Raises `OSError`, and `CorruptFile` for files of a wrong length."""
-        self._files.load(repair=not clean, known=self._checkpoint.logics_physical_offset)
+        self._files.load(repair=not clean)
         begin, after = self._begin_clean() if clean else self._begin_unclean()
+        LostUnits(
+            self._files, self._queues, self._dispatch, self._checkpoint, self._check_crc, self._progress
+        ).look(after)
         is_gapless = self._scan(begin, after) and not any(queue.is_holed for queue in self._queues)
         if not is_gapless and self._files.starts and begin > self._files.starts[0]:
             log.warning("consume queues lack units: the whole log is dispatched again")
+            self._promise_nothing()
             if self._index is not None:
                 self._index.pending.clear()
             self._scan(self._files.starts[0], -1)
@@ -290,15 +134,12 @@ class Recovery:
             self._index.load(True, 0, 0)
         newest = self._queues_from_table()
         if newest is None:
-            self._queues.load(None, self._found)
+            self._queues.load(None, self._found, self._oldest, self._promise_nothing)
             newest = self._last_place
         if newest >= 0 and valid_at(self._files, newest, self._check_crc):
             self._dispatch.last_start = newest
             self._dispatch.last_timestamp = decode(self._record(newest)).store_timestamp
-            indexed = self._index.end_offset if self._index is not None else newest
-            if indexed < newest and self._has_keys(newest):
-                log.warning("the index ends at %d, the messages at %d: indexing again", indexed, newest)
-                return self._first_file(lambda position, _: position <= indexed), indexed
+            self._mend_index(newest, newest)
             return newest, newest
         return self._first_file(lambda position, _: position <= newest), newest
 
@@ -323,7 +164,15 @@ class Recovery:
         place = queue.place(queue.end - 1) if queue.end > queue.first else None
         if place is not None and place[0] > self._last_place:
             self._last_place = place[0]
-        queue.correct_min(self._files.starts[0] if self._files.starts else 0)
+        queue.correct_min(self._oldest)
+
+    def _promise_nothing(self) -> None:
+        """What is derived is about to lose something: a start after a crash must begin at the beginning."""
+        rewind(self._checkpoint, self._files, self._oldest)
+
+    @property
+    def _oldest(self) -> int:
+        return self._files.starts[0] if self._files.starts else 0
 
     def _found_unclean(self, queue: AnyQueue) -> None:
         self._check_last(queue)
@@ -338,25 +187,30 @@ class Recovery:
                 point = self._first_file(lambda position, _: position <= point)
             else:
                 point = self._first_file(lambda _, stored: stored <= time)
-        self._queues.load(point, self._found_unclean)
+        self._queues.load(point, self._found_unclean, self._oldest, self._promise_nothing)
         if self._files.starts and not self._queues.table:
             # Somebody removed them, to have them made anew.
             point = self._files.starts[0]
         if self._index is not None:
             self._index.load(False, self._checkpoint.index_msg_timestamp, point)
-            if self._index.end_offset < 0 and self._files.starts and self._has_keys(point):
-                point = self._files.starts[0]
+            self._mend_index(point - 1, point)
         self._dispatch.last_start = point
         self._dispatch.last_timestamp = self._checkpoint.logics_msg_timestamp
         log.info("recovering from %d; the log's files end at %d", point, self._files.end)
         return point, point - 1
 
-    def _has_keys(self, position: int) -> bool:
-        """Whether there is a record that must have entries in the index."""
-        if not valid_at(self._files, position, False):
-            return False
-        properties = decode(self._record(position)).properties
-        return bool(properties.get(PROPERTY_UNIQ_KEY) or properties.get(PROPERTY_KEYS))
+    def _mend_index(self, until: int, newest: int) -> None:
+        """Put back entries that were lost of messages up to `until`. What came after the last entry is looked
+        through only if the `newest` message has keys, or the checkpoint knows of a later entry."""
+        if self._index is None or not self._files.starts:
+            return
+        files, known = self._index.files, self._checkpoint.index_msg_timestamp
+        at_end = known > (files[-1].end_timestamp if files else 0)
+        if not at_end and valid_at(self._files, newest, False):
+            at_end = has_entries(decode(self._record(newest)))
+        if at_end or files:
+            lost = LostEntries(self._files, self._index, self._check_crc, self._progress)
+            lost.look(until, at_end=at_end)
 
     def _record(self, position: int) -> bytes:
         size = int.from_bytes(self._files.read(position, 4), "big")

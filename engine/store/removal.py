@@ -64,12 +64,17 @@ class Removals:
         begun = [self._running] if self._running else []
         paths = [*begun, *self._waiting, *(path for paths in self._hanging.values() for path in paths)]
         self._waiting.clear()
+        stuck = set()
         for path in paths:
+            directory = path.rpartition("/")[0]
+            if directory in stuck:
+                continue
             try:
                 remove(self._disk, path)
             except FileNotFoundError:
                 continue
             except OSError as error:
+                stuck.add(directory)
                 log.error("%s cannot be removed: %s", path, error)
 
     def _go_on(self) -> None:

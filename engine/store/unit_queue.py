@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import ClassVar
 
+from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 
 PLACE = struct.Struct(">qi")
@@ -22,6 +23,10 @@ BLANK_PLACE = (0, 0x7FFFFFFF)
 """What a unit that stands for no record begins with."""
 
 
+def _believe(_: CorruptFile) -> None:
+    """Whoever loads a queue by itself has no other files to compare its lengths with."""
+
+
 class UnitQueue:
     """The units of one queue.
 
@@ -29,12 +34,16 @@ class UnitQueue:
     be read yet (behind `next_offset` by what was stored but not dispatched); `min_offset` the first that is
     still in the log; `opened_at` the first that came since the start. `tail_start` is the number of the first
     unit in memory; `was_cut` says that files were shortened, which is not durable yet, `is_holed` that
-    units that seemed good lay behind one that did not.
+    units that seemed good lay behind one that did not. `doubt` is the place from which on the log may have
+    records of the queue whose units went with a file, -1 when there is no sign of that; if none lies before
+    `doubt_end`, there are none.
     """
 
     __slots__ = (
         "_files",
         "dirty",
+        "doubt",
+        "doubt_end",
         "is_holed",
         "min_offset",
         "next_offset",
@@ -62,11 +71,18 @@ class UnitQueue:
         self.was_cut = False
         self.opened_at = 0
         self.is_holed = False
+        self.doubt = -1
+        self.doubt_end = 1 << 63
 
     @property
     def directory(self) -> str:
         """Where the files are."""
         return self._files.directory
+
+    @property
+    def has_files(self) -> bool:
+        """Whether there is any file."""
+        return bool(self._files.starts)
 
     @property
     def end(self) -> int:
@@ -112,17 +128,61 @@ class UnitQueue:
         first = self._files.start_of(since * self.unit_size)
         return [start for start in self._files.starts if start >= first]
 
-    def load(self, below: int | None) -> None:
-        """Find the files and the end of the units in them.
+    def load(
+        self, below: int | None, oldest: int = 0, on_damage: Callable[[CorruptFile], None] = _believe
+    ) -> None:
+        """Find the files and the end of the units in them; `oldest` is where the log begins. See
+        `FileQueue.load_derived` for `on_damage`.
 
         Units count while they are real and, with `below`, lie below that physical offset. Both hold for a
         beginning of the queue and for nothing after it, so the border is found by halving: mostly in the last
         page that is in use, which is all that is read then.
         """
-        files, unit_size = self._files, self.unit_size
-        files.load(repair=below is not None)
+        files = self._files
+        hole = files.load_derived(below is not None, on_damage, self.unit_size)
+        before = None if hole is None else self._last_before(hole[0])
+        if hole is not None and hole[1] < files.end and (before is None or before < oldest):
+            # Only records that have gone with the log's first files have units before it.
+            files.drop_before(hole[1])
+            hole = None
         if not files.starts:
+            self.doubt = oldest
             return
+        is_full = self._find_end(below)
+        if hole is not None and hole[1] < files.end:
+            self.doubt = oldest if before is None else before
+            return
+        self._doubt_begin(oldest)
+        if self.doubt < 0 and (is_full or hole is not None):
+            self._doubt_end(oldest, below is None)
+
+    def _last_before(self, at: int) -> int | None:
+        """The place in the last unit before a byte of the files; None where there is none."""
+        start = self._files.start_of(at - 1)
+        if at <= 0 or start not in self._files.starts:
+            return None
+        number = at // self.unit_size - 1
+        data = self._files.read(number * self.unit_size, PLACE.size)
+        place = PLACE.unpack(data) if len(data) == PLACE.size else BLANK_PLACE
+        return None if place == BLANK_PLACE or place[1] <= 0 else place[0]
+
+    def _doubt_begin(self, oldest: int) -> None:
+        """Files before the first one went with the log's, if the first unit's record is the log's oldest."""
+        place = self.place(self.first) if self.first else None
+        if place is not None and place != BLANK_PLACE and place[1] > 0 and place[0] > oldest:
+            self.doubt, self.doubt_end = oldest, place[0]
+
+    def _doubt_end(self, oldest: int, is_clean: bool) -> None:
+        """There may have been another file after one that is full, or units in what was cut off."""
+        place = self.place(self.end - 1) if self.end > self.first else None
+        if place is not None and place != BLANK_PLACE:
+            self.doubt = max(oldest, place[0])
+        elif is_clean:  # or the queue was begun when the process ended
+            self.doubt = oldest
+
+    def _find_end(self, below: int | None) -> bool:
+        """Find the end of the units; whether all files are full of them."""
+        files, unit_size = self._files, self.unit_size
         first, used = files.starts[0] // unit_size, -(-files.used() // unit_size)
         high = used
         page = max(first, high - PAGE // unit_size)
@@ -145,6 +205,7 @@ class UnitQueue:
                 high = middle
         if below is not None and low > first and not counts(first):
             low = first  # blanks of a queue that was deleted, behind units of the one that came after it
+        is_full = low == files.end // unit_size
         self.tail_start = files.end // unit_size
         if low >= page and not data[(low - page) * unit_size :].strip(b"\0"):
             # Zeros follow already, and cutting would only write them again.
@@ -153,6 +214,7 @@ class UnitQueue:
         else:
             self.is_holed = any(counts(number) for number in range(max(low + 1, page), used))
             self.cut_units(low)
+        return is_full
 
     def state(self) -> list[int]:
         """What `restore` needs, when nothing is in memory: queue id, first file, files, units, offsets."""
@@ -175,6 +237,15 @@ class UnitQueue:
             self._files.cut(number * self.unit_size)
             self.tail_start = number
             self.was_cut = True
+        self._ends_anew()
+
+    def begin_anew(self) -> None:
+        """Forget all units, and number the next ones from 0 on."""
+        while self._files.starts:
+            self._files.remove_last()
+        self.tail.clear()
+        self.tail_start = 0
+        self.was_cut = True
         self._ends_anew()
 
     def _ends_anew(self) -> None:

@@ -16,7 +16,7 @@ under way (written but not synced, not yet synced for a sync), which is the mome
 
 `fail_next` lets calls fail, at once or at the n-th, with any error, having written any part. A sync that
 failed loses what it should have written for good: a later sync that succeeds does not bring it to the
-disk, as with the kernel's page cache. `flip` changes a bit.
+disk, as with the kernel's page cache. `flip` changes a bit, `lose` takes a whole file away.
 """
 
 from __future__ import annotations
@@ -349,6 +349,23 @@ class CrashDisk:
         inode = self._get(path)
         inode.reach(offset + 1)
         inode.data[offset] ^= 1 << bit
+
+    def lose(self, path: str) -> None:
+        """Take a whole file away, for good, behind everybody's back: no operation is counted."""
+        inode = self._get(path)
+        for names in (self._names, self._durable):
+            for name in [name for name, found in names.items() if found is inode]:
+                del names[name]
+        for changes in self._journal.values():
+            changes[:] = [change for change in changes if change.inode is not inode]
+
+    def files(self, folder: str) -> list[str]:
+        """The paths of all files in a folder and those below it, sorted."""
+        return sorted(
+            path
+            for path, inode in self._names.items()
+            if inode is not _DIRECTORY and path.startswith(f"{folder}/")
+        )
 
     def crash(self, seed: int = 0) -> CrashDisk:
         """A disk as a power cut now may leave this one, which goes on as if nothing had been."""

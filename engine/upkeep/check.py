@@ -27,6 +27,7 @@ from mqgateway.engine.upkeep.table_check import (
     check_queue_table,
     check_state,
     check_tables,
+    check_topics,
     read_checkpoint,
     topics_of,
 )
@@ -150,6 +151,7 @@ class _Check:
             )
         self.report.tables = len(self._tables)
         check_offsets(layout, findings, self._tables, self._queues.end_of)
+        check_topics(layout, findings, self._tables, self._queues.topics())
         check_queue_table(layout, findings, self._queues.end_of)
         if deleted := self._queues.deleted:
             names = ", ".join(sorted(name.decode("utf-8", "replace") for name in deleted)[:_NAMES_MAX])

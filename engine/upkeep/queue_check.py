@@ -228,6 +228,11 @@ class QueueCheck:
             self._progress("closing queues", number, len(checks))
             check.finish()
 
+    def topics(self) -> set[str]:
+        """Topics that have messages in the log and units for them, after `finish`."""
+        checks = (*self._checks.items(), *self._batch_checks.items())
+        return {topic.decode("utf-8", "replace") for (topic, _), check in checks if check.count}
+
     @property
     def queues(self) -> int:
         """How many queues there are."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
+from mqgateway.engine.jsonfile import BROKEN
 from mqgateway.engine.lenient_json import JsonError, loads
+from mqgateway.engine.message import is_light, is_system_topic
 from mqgateway.engine.store.checkpoint import FIELDS, FILE_SIZE
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import Layout
@@ -25,7 +27,7 @@ TABLES = {
 }
 """Tables of the standard, and what each holds at its top."""
 BACKUP = ".bak"
-_LEFT_OVER = (".tmp", ".broken")
+_SHOWN_MAX = 10
 _NAMES = (
     "physicMsgTimestamp",
     "logicsMsgTimestamp",
@@ -97,8 +99,11 @@ def check_tables(layout: Layout, findings: Findings) -> dict[str, dict[Any, Any]
     broken = {}
     for name in names:
         path = f"{layout.config}/{name}"
-        if name.endswith(_LEFT_OVER):
-            findings.note(Part.CONFIG, path, -1, "was left over by a write or a start that ended early")
+        if name.endswith(".tmp"):
+            findings.note(Part.CONFIG, path, -1, "was left over by a write that ended early")
+        elif BROKEN in name:
+            what = "is a table that a start could not read and set aside"
+            findings.note(Part.CONFIG, path, -1, what, "delete it once nothing of it is missed")
         elif name.removesuffix(BACKUP) in TABLES or name.removesuffix(BACKUP).endswith(".json"):
             table, offset, what = _read(disk.read_bytes(path), TABLES.get(name.removesuffix(BACKUP), ()))
             if table is None:
@@ -119,7 +124,29 @@ def _advice(name: str, good: dict[str, dict[Any, Any]]) -> str:
         return "the next write of the table replaces it"
     if name + BACKUP in good:
         return f"the next start uses {name}{BACKUP}, which may be one write older"
-    return "restore it from a copy, or delete it and set up again what it held: no start without"
+    return "restore it from a copy; else the next start sets it aside and begins without what it held" + (
+        ", but adds topics that have messages" if name == "topics.json" else ""
+    )
+
+
+def check_topics(
+    layout: Layout, findings: Findings, tables: dict[str, dict[Any, Any]], used: Collection[str]
+) -> None:
+    """Topics that have consume queues and are in no table: nobody can read them before the next start."""
+    topics = topics_of(tables) or {}
+    missing = sorted(
+        name for name in used if name not in topics and not is_light(name) and not is_system_topic(name)
+    )
+    if missing and not _is_new(layout):
+        shown = ", ".join(missing[:_SHOWN_MAX]) + (" ..." if len(missing) > _SHOWN_MAX else "")
+        what = f"{len(missing)} topics that have messages are not in it: {shown}"
+        advice = "the next start of a master adds them, with their queues and default permissions"
+        findings.error(Part.CONFIG, f"{layout.config}/topics.json", -1, what, advice)
+
+
+def _is_new(layout: Layout) -> bool:
+    """Whether no broker has kept tables here, as where somebody uses a store by itself."""
+    return not layout.disk.is_dir(layout.config)
 
 
 def _read(text: bytes, members: tuple[str, ...]) -> tuple[dict[Any, Any] | None, int, str]:

@@ -245,6 +245,8 @@ class BrokerService:
         broker.topics.load()
         broker.mappings.load()
         broker.store.start()
+        if self._store_options.broker_role is not BrokerRole.SLAVE:
+            broker.topics.restore(broker.store.topics_with_messages(), broker.store.attributes_of)
         for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
             table.load()
         broker.request_modes.load()

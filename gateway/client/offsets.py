@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.jsonfile import TableFile, load_table
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.bodies import MessageQueue
@@ -77,6 +77,7 @@ class LocalOffsets:
         self, disk: Disk, folder: str, client_id: str, group: str, worker: Worker | None = None
     ) -> None:
         path = os.path.join(os.path.expanduser(folder), client_id, group, "offsets.json")
+        self._disk = disk
         self._file = TableFile(disk, path, worker)
         self._kept: dict[MessageQueue, int] = {}
 
@@ -88,7 +89,7 @@ class LocalOffsets:
     def load(self) -> dict[MessageQueue, int]:
         """What was kept. Raises `ClientError` when there is something that cannot be read."""
         try:
-            table = self._file.load()
+            table = load_table(self._disk, self.path)
             self._kept = OffsetTable.from_json(table or {}).offset_table
         except (ConfigError, BodyError) as error:
             raise ClientError(f"offsets of broadcasting cannot be read: {error}") from None

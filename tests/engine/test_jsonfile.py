@@ -75,6 +75,48 @@ def test_without_a_backup_a_broken_file_is_an_error(text: bytes) -> None:
         load_table(disk, PATH)
 
 
+def test_a_table_of_which_nothing_can_be_read_begins_anew_and_what_was_there_is_kept(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk = CrashDisk()
+    disk.makedirs("/store/config")
+    for round_ in range(3):
+        put(disk, PATH, b"garbage %d" % round_)
+        put(disk, PATH + ".bak", b"more %d" % round_)
+        table = TableFile(disk, PATH)
+        assert table.load() is None and table.was_lost
+    names = ("", "-2", "-3")
+    assert [disk.read_bytes(f"{PATH}.broken{name}") for name in names] == [
+        b"garbage %d" % n for n in range(3)
+    ]
+    assert [disk.read_bytes(f"{PATH}.bak.broken{name}") for name in names] == [
+        b"more %d" % n for n in range(3)
+    ]
+    assert not disk.exists(PATH) and not disk.exists(PATH + ".bak")
+    assert "no usable table" in caplog.text and f"{PATH}.bak.broken-3" in caplog.text
+    assert "Groups begin anew" in caplog.text
+
+
+def test_what_the_disk_does_not_give_is_not_taken_for_garbage() -> None:
+    disk = CrashDisk()
+    disk.makedirs("/store/config")
+    put(disk, PATH, b"garbage")
+    disk.fail_next("read", PATH, errno.EIO, times=9)
+    with pytest.raises(ConfigError):
+        TableFile(disk, PATH).load()
+    assert disk.listdir("/store/config") == ["consumerOffset.json"]
+
+
+def test_an_older_copy_is_known_to_be_one() -> None:
+    disk = CrashDisk()
+    save_table(disk, PATH, OLD)
+    save_table(disk, PATH, NEW)
+    table = TableFile(disk, PATH)
+    assert table.load() == NEW and not table.was_lost
+    put(disk, PATH, b"")
+    assert table.load() == OLD and table.was_lost
+
+
 @pytest.mark.parametrize("call", ["open", "truncate", "write", "sync", "rename"])
 @pytest.mark.parametrize("nth", [0, 1])
 def test_a_failure_at_any_step_leaves_a_table(call: str, nth: int) -> None:

@@ -328,3 +328,22 @@ def test_compacted_topics_are_known_with_their_queues() -> None:
     made.update(TopicConfig("orders", 4, 4, attributes={"+cleanup.policy": "DELETE"}))
     assert made.compacted() == [("states", 6)]
     assert [made.is_compacted(name) for name in ("states", "orders", "none")] == [True, False, False]
+
+
+def test_topics_that_have_messages_are_added_with_their_queues() -> None:
+    disk = CrashDisk()
+    table = TopicTable(BrokerOptions(), disk, "/c/topics.json", ManualClock())
+    table.load()
+    version = table.data_version.counter
+    table.put(TopicConfig("known", 2, 2))
+    kinds = {"batched": {"queue.type": "BatchCQ"}}
+    added = table.restore({"known": 8, "batched": 3}, lambda name: kinds.get(name, {}))
+    assert added == ["batched"] and table.has_batch_queues("batched")
+    known = table.get("known")
+    assert known is not None and known.read_queue_nums == 2  # made smaller on purpose, for all that is known
+    assert table.data_version.counter == version + 2
+    again = TopicTable(BrokerOptions(), disk, "/c/topics.json", ManualClock())
+    again.load()
+    assert again.get("batched") == table.get("batched")
+    assert again.restore({"known": 1, "batched": 3}, lambda _: {}) == []
+    assert again.data_version == table.data_version

@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
-from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
 
 
 def queue(disk: CrashDisk, limit: int = 4) -> FileQueue:
@@ -52,29 +52,78 @@ def test_an_empty_last_file_is_removed_and_a_wrong_length_is_refused() -> None:
         queue(disk).load()
 
 
-def test_a_missing_file_is_refused_unless_the_log_is_repaired() -> None:
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_missing_file_is_refused_and_nothing_is_changed(repair: bool) -> None:
     disk = CrashDisk()
     files = queue(disk)
     files.write(0, bytes(40))
     disk.unlink("/s/q/" + file_name(10))
-    with pytest.raises(CorruptFile, match="missing"):
-        queue(disk).load()
-    repaired = queue(disk)
-    repaired.load(repair=True)
-    assert repaired.starts == [0]
-    assert disk.listdir("/s/q") == [file_name(0)]
+    disk.open("/s/q/" + file_name(40), create=True)
+    before = disk.operations
+    with pytest.raises(CorruptFile, match=f"{file_name(10)} .*missing"):
+        queue(disk).load(repair)
+    assert disk.operations == before
 
 
-def test_an_empty_file_in_the_middle_ends_a_log_that_is_repaired() -> None:
+def test_an_empty_file_in_the_middle_gets_its_length_back_in_a_log_that_is_repaired() -> None:
     disk = CrashDisk()
     files = queue(disk)
-    files.write(0, bytes(30))
+    files.write(0, bytes(20) + b"x" * 10)
     disk.open("/s/q/" + file_name(10)).truncate(0)
     with pytest.raises(CorruptFile):
         queue(disk).load()
     repaired = queue(disk)
     repaired.load(repair=True)
-    assert repaired.starts == [0]
+    assert repaired.starts == [0, 10, 20]
+    assert repaired.read(20, 10) == b"x" * 10
+
+
+def test_what_is_derived_reads_as_zeros_where_it_is_missing() -> None:
+    disk = CrashDisk()
+    files = queue(disk)
+    files.write(0, b"x" * 40)
+    disk.unlink("/s/q/" + file_name(10))
+    disk.open("/s/q/" + file_name(20)).truncate(4)
+    told: list[CorruptFile] = []
+    again = queue(disk)
+    assert again.load_derived(False, told.append) == (10, 30)
+    assert [error.path for error in told] == ["/s/q/" + file_name(10)]
+    assert again.starts == [0, 10, 20, 30]
+    assert again.read(5, 35) == b"x" * 5 + bytes(10) + b"x" * 4 + bytes(6) + b"x" * 10
+    again.drop_before(30)
+    assert disk.listdir("/s/q") == [file_name(30)]
+
+
+def test_what_is_derived_is_not_touched_when_who_is_told_raises() -> None:
+    disk = CrashDisk()
+    files = queue(disk)
+    files.write(0, b"x" * 30)
+    disk.open("/s/q/" + file_name(20)).truncate(4)
+
+    def refuse(error: CorruptFile) -> None:
+        raise error
+
+    with pytest.raises(CorruptFile, match="4 bytes"):
+        queue(disk).load_derived(False, refuse)
+    assert disk.size("/s/q/" + file_name(20)) == 4
+    # After an unclean stop it may be so.
+    assert queue(disk).load_derived(True, refuse) == (24, 30)
+    disk.open("/s/q/" + file_name(20)).truncate(14)
+    with pytest.raises(CorruptFile, match="14 bytes"):
+        queue(disk).load_derived(True, lambda _: None)
+
+
+def test_the_name_of_the_last_file_is_gone_for_good_before_the_one_before_it_goes() -> None:
+    disk = CrashDisk()
+    files = queue(disk)
+    files.write(0, bytes(40))
+    disk.sync_everything("/s/q")
+    disk.cut_at = disk.operations + 4
+    with pytest.raises(PowerCut):
+        files.cut(10)
+    left = [disk.crash(seed).listdir("/s/q") for seed in range(20)]
+    names = [file_name(start) for start in (0, 10, 20, 30)]
+    assert all(each in (names[:count] for count in range(5)) for each in left)
 
 
 def test_the_pool_holds_few_files_and_opens_them_again() -> None:

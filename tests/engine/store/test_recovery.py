@@ -5,7 +5,9 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.log_files import MissingLogFiles
 from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
 from tests.engine.store.stores import HOST, Bench, drain, message, options
 
@@ -132,29 +134,73 @@ def test_without_crc_check_only_the_form_counts() -> None:
     assert len(bodies(bench.kill())) == 60
 
 
-def test_queue_units_of_lost_records_go() -> None:
+def content(disk: CrashDisk) -> dict[str, tuple[bytes, int]]:
+    """Every file of the store, with what is in it and when it was written."""
+    return {path: (disk.read_bytes(path), disk.modified(path)) for path in disk.files("/store")}
+
+
+@pytest.mark.parametrize("lost", [[4096], [4096, 8192], [8192], [12288]])
+def test_a_lost_log_file_is_refused_and_nothing_is_changed(lost: list[int]) -> None:
+    """Put back it is all as it was; until then with the setting the others serve what they have."""
     bench = filled()
+    bench.store.stop()
+    names = [file_name(start) for start in lost]
+    kept = [bench.disk.read_bytes(f"/store/commitlog/{name}") for name in names]
+    for name in names:
+        bench.disk.lose(f"/store/commitlog/{name}")
+    before = content(bench.disk)
+    bench.clock.advance(1000)
+    with pytest.raises(MissingLogFiles) as refusal:
+        bench.again()
+    for word in (*names, f"between {lost[0]} and {lost[-1] + 4096}", "store check", "nothing was changed"):
+        assert word in str(refusal.value)
+    assert content(bench.disk) == before
+    for name, data in zip(names, kept, strict=True):
+        bench.disk.open(f"/store/commitlog/{name}", create=True).write(0, data)
+    assert_whole(bench.again())
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("lost", [8192, 12288])
+def test_with_the_setting_an_empty_file_takes_the_place_of_a_lost_one(lost: int, clean: bool) -> None:
+    bench = filled(start_with_missing_log_files=True)
     bench.clock.advance(60_000)
     bench.store.tick()
-    bench.store.stop()
-    for name in bench.disk.listdir("/store/commitlog")[2:]:
-        bench.disk.unlink(f"/store/commitlog/{name}")
-    again = bench.again()
-    left = bodies(again)
-    assert left == BODIES[: len(left)]
-    assert again.store.max_physical_offset == 8192
-    offset = again.store.max_offset("orders", 1)
-    assert again.put(message(queue_id=1)) == [offset]
+    if clean:
+        bench.store.stop()
+    bench.disk.lose(f"/store/commitlog/{file_name(lost)}")
+    rest = b"".join(bench.disk.read_bytes(path) for path in bench.disk.files("/store/commitlog"))
+    again = bench.kill()
+    found = {m.body for i in range(3) for m in drain(again.store, "orders", i)}
+    assert found == {body for body in BODIES if body in rest}
+    assert len(found) < 60
+    # Of the log's end, after an unclean stop, nothing tells how many there were.
+    assert again.put(message(queue_id=0)) == [20 if clean or lost == 8192 else 16]
+    more = again.restart()
+    assert {m.body for i in range(3) for m in drain(more.store, "orders", i)} == found | {b"hello"}
 
 
-def test_a_lost_log_leaves_a_store_that_works() -> None:
+def test_a_lost_log_is_refused_and_an_empty_one_may_take_its_place() -> None:
     bench = filled()
     bench.store.stop()
     bench.disk.rmtree("/store/commitlog")
+    with pytest.raises(MissingLogFiles, match="is missing: consume queues know records up to"):
+        bench.again()
+    bench.changes["start_with_missing_log_files"] = True
     again = bench.again()
     assert drain(again.store) == []
-    again.put(message(body=b"new"))
+    assert again.put(message(body=b"new")) == [20]
     assert [m.body for m in drain(again.store)][-1] == b"new"
+
+
+def test_a_log_whose_first_files_went_is_as_good_as_any() -> None:
+    bench = filled()
+    bench.store.stop()
+    for name in bench.disk.listdir("/store/commitlog")[:2]:
+        bench.disk.lose(f"/store/commitlog/{name}")
+    again = bench.again()
+    assert again.store.min_physical_offset == 8192
+    assert drain(again.store)[-1].body == BODIES[57]
 
 
 def test_a_wrong_file_length_is_told_with_its_path() -> None:

@@ -177,3 +177,18 @@ def test_a_crash_leaves_a_disk_that_works() -> None:
                     assert len(left.read_bytes(f"{folder}/{name}")) == left.size(f"{folder}/{name}")
             left.makedirs(folder)
             left.open(f"{folder}/9", create=True).write(0, b"9")
+
+
+def test_a_file_that_is_lost_comes_back_in_no_crash() -> None:
+    disk = CrashDisk()
+    disk.makedirs("/a")
+    for name in ("one", "two"):
+        disk.open(f"/a/{name}", create=True).write(0, b"x")
+    disk.sync_dir("/a")
+    disk.open("/a/three", create=True)
+    before = disk.operations
+    assert disk.files("/a") == ["/a/one", "/a/three", "/a/two"]
+    disk.lose("/a/one")
+    disk.lose("/a/three")
+    assert disk.operations == before and disk.listdir("/a") == ["two"]
+    assert all(set(disk.crash(seed).files("/a")) <= {"/a/two"} for seed in range(20))

@@ -7,7 +7,7 @@ from tests.engine.store.stores import ROOT
 from tests.engine.upkeep.damage import CONFIG, change, check, filled, findings, put_file, the_finding
 
 TOPICS = f"{CONFIG}/topics.json"
-GOOD = b'{"dataVersion":{"counter":3},"topicConfigTable":{"orders":{"perm":6}}}'
+GOOD = b'{"dataVersion":{"counter":3},"topicConfigTable":{"orders":{"perm":6},"pay":{}}}'
 CHECKPOINT = f"{ROOT}/checkpoint"
 
 
@@ -19,6 +19,22 @@ def test_good_tables_are_counted() -> None:
     report = check(disk)
     assert report.findings.kept == []
     assert report.tables == 3
+
+
+@pytest.mark.parametrize("text", [b"{}", b'{"topicConfigTable":{"orders":{}}}'])
+def test_topics_with_messages_that_are_in_no_table_are_told(text: bytes) -> None:
+    disk = filled(1)
+    assert findings(disk) == []
+    put_file(disk, TOPICS, text)
+    found = the_finding(disk)
+    assert found.path == TOPICS and found.what.endswith("pay" if b"orders" in text else "orders, pay")
+    assert "the next start of a master adds them" in found.advice
+
+
+def test_a_table_that_was_set_aside_is_noted() -> None:
+    disk = filled(0)
+    put_file(disk, f"{TOPICS}.bak.broken-2", b"garbage")
+    assert any("set aside" in finding.what for finding in findings(disk, "note"))
 
 
 @pytest.mark.parametrize("length", range(len(GOOD)))

@@ -1,0 +1,102 @@
+"""An index that lost a file, made whole again from the log.
+
+Entries are in the order of the log, so between the last message of one file and the first of the next there
+is none with a key, nor before the first file or after the last: else a file is missing. Then the log is read
+from there, and what it has is entered again; the files after the gap are made anew, as entries only come at
+the end. Consume queues are not touched. Ours: the standard starts with what is left.
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import pairwise
+
+from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, StoredMessage, SysFlag
+from mqgateway.engine.store.dispatch import INDEX_GROUP
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.store.scan import Progress, Scan
+
+log = logging.getLogger(__name__)
+
+
+def has_entries(message: StoredMessage) -> bool:
+    """Whether a message must have entries in the index."""
+    if message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.TRANSACTION_ROLLBACK:
+        return False
+    return bool(message.properties.get(PROPERTY_UNIQ_KEY) or message.properties.get(PROPERTY_KEYS))
+
+
+class LostEntries:
+    """Looks for the entries of messages up to a place in the log and puts them back. `found` counts
+    messages."""
+
+    def __init__(
+        self, files: FileQueue, index: Index, check_crc: bool, progress: Progress | None = None
+    ) -> None:
+        self._files = files
+        self._index = index
+        self._check_crc = check_crc
+        self._progress = progress
+        self.found = 0
+
+    def look(self, until: int, *, at_end: bool) -> None:
+        """Put back what is missing for messages up to `until`, a place in the log. Whether that begins with
+        the last file is looked for only with `at_end`. Raises `OSError`."""
+        hole = self._hole(until, at_end)
+        if hole is None:
+            return
+        log.warning("index files are missing: what the log has from %d on is entered again", hole)
+        self._index.drop_after(hole)
+        known = self._index.files[-1].count_at_end() if self._index.files else 0
+        begin = max(self._index.end_offset, self._files.starts[0])
+        self._index.pending.clear()
+        scan = Scan(self._files, begin, self._check_crc, self._progress)
+        for data, at, position, _size in scan.records():
+            if position > until:
+                break
+            self._enter(decode(data, at), known if position == self._index.end_offset else 0)
+        self._index.apply(self._last)
+        log.warning("%d messages were entered into the index again", self.found)
+
+    _last = 0
+    """Store time in ms of the newest message entered."""
+
+    def _enter(self, message: StoredMessage, known: int) -> None:
+        """Note the entries of a message but the first ones, that are there."""
+        if message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.TRANSACTION_ROLLBACK:
+            return
+        pending = self._index.pending
+        count = len(pending)
+        self._index.note(message.topic, message.properties, message.physical_offset, message.store_timestamp)
+        del pending[count : count + known]
+        self.found += len(pending) > count
+        self._last = message.store_timestamp
+        if len(pending) >= INDEX_GROUP:
+            self._index.apply(self._last)
+
+    def _hole(self, until: int, at_end: bool) -> int | None:
+        """Up to where the index is whole; None if nothing is missing."""
+        files, oldest = self._index.files, self._files.starts[0]
+        first = files[0].begin_offset if files else until + 1
+        if (files or at_end) and self._has_keys_between(oldest - 1, min(first, until + 1)):
+            return oldest - 1
+        for one, following in pairwise(files):
+            if self._has_keys_between(one.end_offset, min(following.begin_offset, until + 1)):
+                return one.end_offset
+        if at_end and files and self._has_keys_between(files[-1].end_offset, until + 1):
+            return files[-1].end_offset
+        return None
+
+    def _has_keys_between(self, after: int, end: int) -> bool:
+        """Whether a message after the one at a place, and before `end`, must have entries."""
+        begin = max(after, self._files.starts[0])
+        if begin >= end:
+            return False
+        for data, at, position, _size in Scan(self._files, begin, self._check_crc).records():
+            if position >= end:
+                return False
+            if position > after and has_entries(decode(data, at)):
+                return True
+        return False

@@ -1,0 +1,128 @@
+"""Consume queues that lost files, made whole again from the log.
+
+A queue's files show that one of them may be gone: there is a gap, one is cut short, the first begins with a
+record that is not the log's oldest, the last is full to its end, or there is none (`UnitQueue.load`). Most of
+that is mostly as it should be. So the log is read from where units may be missing, and what it has of these
+queues, and of no others, is dispatched again: a topic that was deleted stays away. Before the first change
+the checkpoint goes back to there, so that a start after a crash begins there too. Ours: the standard starts
+with what is left.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessage
+from mqgateway.engine.store.checkpoint import Checkpoint
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.dispatch import Dispatch, enters_queue
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.light import LIGHT_QUEUE_ID, light_places
+from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, decode, store_timestamp
+from mqgateway.engine.store.scan import Progress, Scan
+
+log = logging.getLogger(__name__)
+
+_NAMES_MAX = 5
+
+
+class LostUnits:
+    """Looks for the units of queues in doubt and puts them back. `found` counts them."""
+
+    def __init__(
+        self,
+        files: FileQueue,
+        queues: ConsumeQueues,
+        dispatch: Dispatch,
+        checkpoint: Checkpoint,
+        check_crc: bool,
+        progress: Progress | None,
+    ) -> None:
+        self._files = files
+        self._queues = queues
+        self._dispatch = dispatch.for_queues()
+        self._checkpoint = checkpoint
+        self._check_crc = check_crc
+        self._progress = progress
+        self._doubts: dict[AnyQueue, int] = {}
+        self.found = 0
+
+    def look(self, until: int) -> None:
+        """Read the log up to the record at `until`, as far as a queue may lack units of it. Raises
+        `OSError`."""
+        self._doubts = {queue: queue.doubt for queue in self._queues if queue.doubt >= 0}
+        begin = self._begin()
+        if self._doubts and self._files.starts and begin <= until:
+            log.info("%d consume queues may lack units: the log is read from %d on", len(self._doubts), begin)
+            self._read(begin, until)
+        for queue in [queue for queue in self._queues if queue.doubt >= 0]:
+            queue.doubt, queue.doubt_end = -1, 1 << 63
+            queue.is_holed = False
+            if not queue.max_offset and not queue.has_files:
+                self._queues.forget_queue(queue)
+
+    def _begin(self) -> int:
+        return min(self._doubts.values(), default=0)
+
+    def _read(self, begin: int, until: int) -> None:
+        durable = self._checkpoint.physic_msg_timestamp
+        scan = Scan(self._files, begin, self._check_crc, self._progress, durable_until=durable)
+        settled = self._next_settled()
+        for data, at, position, _size in scan.records():
+            if position > until:
+                break
+            message = decode(data, at)
+            if self._is_lacking(message):
+                if not self.found:
+                    self._tell(begin)
+                    rewind(self._checkpoint, self._files, begin)
+                self._dispatch.repeat(message)
+                self.found += 1
+            elif position >= settled:
+                self._doubts = {
+                    queue: doubt for queue, doubt in self._doubts.items() if queue.doubt_end > position
+                }
+                settled = self._next_settled()
+                if not self._doubts:
+                    break
+        if self.found:
+            log.warning("%d units of consume queues were made anew", self.found)
+
+    def _next_settled(self) -> int:
+        return min((queue.doubt_end for queue in self._doubts), default=0)
+
+    def _is_lacking(self, message: StoredMessage) -> bool:
+        """Whether a queue in doubt has no unit for a message."""
+        if not enters_queue(message.sys_flag):
+            return False
+        places = [(message.topic, message.queue_id, message.queue_offset)]
+        if PROPERTY_INNER_MULTI_DISPATCH in message.properties:
+            light = light_places(message.topic, message.properties)
+            places += [(name, LIGHT_QUEUE_ID, offset) for name, offset in light]
+        for topic, queue_id, offset in places:
+            queue = self._queues.get(topic, queue_id)
+            if queue is not None and message.physical_offset >= self._doubts.get(queue, 1 << 63):
+                unit = queue.unit(offset)
+                if unit is None or unit[0] != message.physical_offset:
+                    queue.doubt_end = 1 << 63
+                    return True
+        return False
+
+    def _tell(self, begin: int) -> None:
+        names = [queue.directory for queue in self._doubts]
+        more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
+        log.warning(
+            "a file is missing or cut short in %s%s: what the log has of them from %d on is made anew",
+            ", ".join(names[:_NAMES_MAX]),
+            more,
+            begin,
+        )
+
+
+def rewind(checkpoint: Checkpoint, files: FileQueue, position: int) -> None:
+    """Let the checkpoint, durably, promise nothing derived of records after a position. Raises `OSError`."""
+    is_first = not files.starts or position <= files.starts[0]
+    time = 0 if is_first else store_timestamp(files.read(position, STORE_TIME_HEAD_SIZE))
+    checkpoint.logics_physical_offset = 0 if is_first else position
+    checkpoint.logics_msg_timestamp = time
+    checkpoint.save().sync()

@@ -1,0 +1,189 @@
+"""Reading the log's records from a position on, and telling its end from damage.
+
+The log ends at the first position without a valid record (`record.py` says what that is), or where it had
+ended at a blank. Bytes that rot are another matter than a torn end. The checkpoint tells the time of a record
+that was on stable storage: if the log seems to end before it, the next valid record is looked for; what lies
+between is damage, reported and passed over.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.store.file_queue import FileQueue, file_name
+from mqgateway.engine.store.record import (
+    BLANK_SIZE,
+    HEAD_SIZE,
+    MAGIC,
+    MAGIC_V2,
+    STORE_TIME_HEAD_SIZE,
+    Invalid,
+    examine,
+    store_timestamp,
+)
+from mqgateway.engine.store.statistics import in_words
+
+log = logging.getLogger(__name__)
+
+CHUNK = 4 << 20
+PROGRESS_SECONDS = 2
+
+Progress = Callable[[int, int], None]
+"""Called now and then with the bytes read and the bytes to read."""
+
+
+def logged(clock: Clock) -> Progress:
+    """A progress that goes to the log, every now and then."""
+    next_time = clock.monotonic() + PROGRESS_SECONDS
+
+    def tell(done: int, total: int) -> None:
+        nonlocal next_time
+        if clock.monotonic() >= next_time:
+            next_time = clock.monotonic() + PROGRESS_SECONDS
+            log.info("recovering: %s of at most %s read", in_words(done), in_words(total))
+
+    return tell
+
+
+class Damage(NamedTuple):
+    """Bytes [begin, end) of the log that are no records though later ones are."""
+
+    begin: int
+    end: int
+    what: str
+
+
+class Scan:
+    """Reads valid records from a position on; afterwards `end` is where they end and `ended_by` says why.
+
+    `durable_until` is the store time in ms up to which records are known to have been on stable storage:
+    the log is not believed to end before them.
+    """
+
+    def __init__(
+        self,
+        files: FileQueue,
+        begin: int,
+        check_crc: bool,
+        progress: Progress | None = None,
+        durable_until: int = 0,
+    ) -> None:
+        self._files = files
+        self._begin = begin
+        self._check_crc = check_crc
+        self._progress = progress
+        self._durable_until = durable_until
+        self._last = -1
+        self.end = begin
+        self.ended_by = ""
+        self.damaged: list[Damage] = []
+
+    def records(self) -> Iterator[tuple[memoryview, int, int, int]]:
+        """For each record the bytes read, where in them it starts, its position in the log and its size."""
+        files = self._files
+        while True:
+            file_end = files.start_of(self.end) + files.file_size
+            if files.start_of(self.end) not in files.starts:
+                self.ended_by = "there are no more files"
+                return
+            yield from self._file_records(file_end)
+            if self.ended_by:
+                return
+            self.end = file_end
+
+    def _file_records(self, file_end: int) -> Iterator[tuple[memoryview, int, int, int]]:
+        """Records up to the blank; without one `ended_by` is set."""
+        wanted = CHUNK
+        while True:
+            if self._progress is not None:
+                self._progress(self.end - self._begin, self._files.end - self._begin)
+            data = memoryview(self._files.read(self.end, min(wanted, file_end - self.end)))
+            at, begin = 0, self.end
+            while True:
+                found = examine(data, at, self.end, self._check_crc)
+                if not isinstance(found, int):
+                    break
+                if found == 0:
+                    return
+                self._last = self.end
+                yield data, at, self.end, found
+                self.end += found
+                at += found
+            whole = begin + len(data) == file_end or (not at and len(data) == wanted > CHUNK)
+            if not whole and not at:
+                # A record larger than what was read: once more with all that its size asks for.
+                wanted = int.from_bytes(data[:4], "big")
+                whole = not CHUNK < wanted <= file_end - self.end
+            elif at:
+                wanted = CHUNK
+            if whole:
+                if not self._pass_damage(file_end, found.what):
+                    self.ended_by = found.what
+                    return
+                if self.end == file_end:
+                    return
+                wanted = CHUNK
+
+    def _pass_damage(self, file_end: int, what: str) -> bool:
+        """Go on after bytes that are no record, if records that were durable must follow; false at the end
+        of the log."""
+        if (self._time_at(self._last) if self._last >= 0 else 0) >= self._durable_until:
+            return False
+        path = f"{self._files.directory}/{file_name(self._files.start_of(self.end))}"
+        at = self.end % self._files.file_size
+        following = self._next_valid(self.end + 1, file_end)
+        if following is None:
+            log.error(
+                "%s at byte %d: %s, and no valid record follows, though records as late as %d were on disk",
+                path,
+                at,
+                what,
+                self._durable_until,
+            )
+            return False
+        log.error("%s at byte %d: %s; %d bytes are passed over", path, at, what, following - self.end)
+        self.damaged.append(Damage(self.end, following, what))
+        self.end = following
+        return True
+
+    def _time_at(self, position: int) -> int:
+        return store_timestamp(self._files.read(position, STORE_TIME_HEAD_SIZE))
+
+    def _next_valid(self, position: int, file_end: int) -> int | None:
+        """The next record that is valid and was durable, in this file or first in the next."""
+        while position < file_end:
+            data = self._files.read(position, min(CHUNK, file_end - position))
+            for at in _record_starts(data):
+                if self._was_durable(position + at):
+                    return position + at
+            position += max(1, len(data) - BLANK_SIZE)
+        return file_end if self._was_durable(file_end) else None
+
+    def _was_durable(self, position: int) -> bool:
+        return valid_at(self._files, position, True) > 0 and self._time_at(position) <= self._durable_until
+
+
+def _record_starts(data: bytes) -> Iterator[int]:
+    """Where, by their magic, records may start in some bytes."""
+    found = []
+    for magic in (MAGIC, MAGIC_V2):
+        word = magic.to_bytes(4, "big", signed=True)
+        at = data.find(word)
+        while at >= 0:
+            if at >= 4:
+                found.append(at - 4)
+            at = data.find(word, at + 1)
+    yield from sorted(found)
+
+
+def valid_at(files: FileQueue, position: int, check_crc: bool) -> int:
+    """Size of the valid record at a position; 0 when there is none."""
+    start = files.read(position, BLANK_SIZE) if position >= 0 else b""
+    size = int.from_bytes(start[:4], "big", signed=True)
+    if not HEAD_SIZE < size <= files.file_size:
+        return 0
+    found = examine(files.read(position, size), 0, position, check_crc)
+    return 0 if isinstance(found, Invalid) else found

@@ -1,0 +1,36 @@
+"""A store that others may read is said once, with what changes that."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.store.privacy import warn_if_others_may_read
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A store with a log file and a table that are their owner's alone."""
+    root = tmp_path / "store"
+    (root / "config").mkdir(parents=True)
+    for file in (root / "00000000000000000000", root / "config" / "topics.json"):
+        file.touch()
+        file.chmod(0o600)
+    root.chmod(0o700)
+    return root
+
+
+def test_a_private_store_is_not_worth_a_line(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    warn_if_others_may_read(RealDisk(), str(root), [str(root / "00000000000000000000")])
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("name", ["00000000000000000000", "config/topics.json"])
+def test_what_others_may_read_is_named(root: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    os.chmod(root / name, 0o644)
+    warn_if_others_may_read(RealDisk(), str(root), [str(root / "00000000000000000000")])
+    (line,) = caplog.messages
+    assert line.startswith(str(root / name)) and f"chmod -R go-rwx {root}" in line
