@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.filters import ConsumerFilters, FilterData
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.options import BrokerOptions
@@ -223,11 +222,13 @@ def test_an_expression_in_the_file_that_cannot_be_read_is_left_out(world: World)
     assert [data.group for data in world.filters] == ["h"]
 
 
-def test_a_file_that_is_no_table_is_an_error(world: World) -> None:
+def test_a_file_that_is_no_table_is_kept_and_said(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.disk.makedirs("/store/config")
     world.disk.open(PATH, create=True).write(0, b"{oh")
-    with pytest.raises(ConfigError):
-        world.again()
+    world.again()
+    assert [data.group for data in world.filters] == []
+    assert world.disk.read_bytes(PATH + ".broken") == b"{oh"
+    assert "no usable table" in caplog.text and "Filters come back" in caplog.text
 
 
 def test_retried_messages_are_chosen_by_the_topic_they_came_from(world: World) -> None:

@@ -13,17 +13,17 @@ from mqgateway.engine.store.privacy import warn_if_others_may_read
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A store with a log file and a table that are their owner's alone."""
+    """A store with a log file and a table that are their owner's alone, in a folder that is not."""
     root = tmp_path / "store"
     (root / "config").mkdir(parents=True)
     for file in (root / "00000000000000000000", root / "config" / "topics.json"):
         file.touch()
         file.chmod(0o600)
-    root.chmod(0o700)
+    root.chmod(0o755)
     return root
 
 
-def test_a_private_store_is_not_worth_a_line(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_private_files_are_not_worth_a_line(root: Path, caplog: pytest.LogCaptureFixture) -> None:
     warn_if_others_may_read(RealDisk(), str(root), [str(root / "00000000000000000000")])
     assert caplog.messages == []
 
@@ -34,3 +34,12 @@ def test_what_others_may_read_is_named(root: Path, name: str, caplog: pytest.Log
     warn_if_others_may_read(RealDisk(), str(root), [str(root / "00000000000000000000")])
     (line,) = caplog.messages
     assert line.startswith(str(root / name)) and f"chmod -R go-rwx {root}" in line
+
+
+def test_a_folder_that_nobody_else_enters_hides_what_it_holds(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    os.chmod(root / "config" / "topics.json", 0o644)
+    root.chmod(0o700)
+    warn_if_others_may_read(RealDisk(), str(root), [])
+    assert caplog.messages == []
