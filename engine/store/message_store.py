@@ -145,6 +145,8 @@ class MessageStore:
         )
         self._last_sample = 0
         self._lock: File | None = None
+        self.was_clean = True
+        """Whether the store had been stopped in order before it was started."""
         self._is_open = False
         self._refusal = "the store is not started"
 
@@ -165,7 +167,7 @@ class MessageStore:
         self._table.take()
         self._lock.write(0, b"lock")
         abort = f"{self._root}/abort"
-        clean = not self._disk.exists(abort)
+        self.was_clean = clean = not self._disk.exists(abort)
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
         self._disk.sync_dir(self._root)
@@ -458,6 +460,11 @@ class MessageStore:
     def max_physical_offset(self) -> int:
         """The log offset after the last record."""
         return self._log.position
+
+    @property
+    def latest_store_time(self) -> int:
+        """When the newest message that was dispatched was stored, in ms."""
+        return self._dispatch.last_timestamp
 
     @property
     def min_physical_offset(self) -> int:
