@@ -3,12 +3,13 @@
 A message with DELAY = level is stored in queue level - 1 of the schedule topic (`DelayLevels.rewrite`);
 its consume queue unit carries the delivery time in place of a tags code. As all messages of a level wait
 equally long, each queue is in the order of delivery: `DelaySchedule.tick` looks at the head of each, and
-puts what is due back under its own topic and queue. `delayOffset.json` keeps how far each level has come.
+puts what is due back under its own topic and queue. `delayOffset.json` keeps how far each level has come, and
+in a member of ours, which the standard passes over, up to which place of the log that holds.
 
 Never early: a message is delivered when its level's time has passed since it was stored, however the wall
-clock was set meanwhile (`engine.steady_clock`). After a crash what
-was delivered since the file was last written is delivered again, as the standard does; but the file never
-runs ahead of the log's durable part, so nothing is lost.
+clock was set meanwhile (`engine.steady_clock`). The file never runs ahead of the log's durable part, so
+nothing is lost; and what was delivered since the file was last written stands in the log behind that place,
+where a start finds it. So what the log has is not delivered again.
 
 Standard: `HookUtils.handleScheduleMessage`, `ScheduleMessageService`.
 """
@@ -40,9 +41,10 @@ from mqgateway.engine.message import (
     StoredMessage,
     SysFlag,
 )
-from mqgateway.engine.steps import Steps
+from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.dispatch import parse_delay_levels
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.tail import messages_since
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -56,6 +58,10 @@ FUTURE_MILLIS = 1000
 """A message that was stored so much later than now is not taken for one from the future."""
 PAUSE_MILLIS = 1000
 """How long to wait after a failure before the next attempt."""
+LOG_OFFSET = "logOffset"
+"""Member of the file: what was delivered by a message that the log has before this offset is counted."""
+LOG_GROWTH_MAX = 16 << 20
+"""The file is written anew when the log has grown by so many bytes: a start looks through what came since."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
 _TIMER_PROPERTIES = (PROPERTY_TIMER_DELIVER_MS, PROPERTY_TIMER_DELAY_SEC, PROPERTY_TIMER_DELAY_MS)
@@ -132,16 +138,38 @@ def restored(stored: StoredMessage) -> Message:
     )
 
 
-def _trace(stored: StoredMessage) -> tuple[str, int, str, str, int]:
+Trace = tuple[str, str, int, str, str, int, int]
+
+
+def _trace(stored: StoredMessage) -> Trace:
     """What a message is known by, while it waits and when it was delivered."""
     properties = stored.properties
     return (
         properties.get(PROPERTY_UNIQ_KEY, ""),
+        properties.get(PROPERTY_DELAY_TIME_LEVEL, ""),
         stored.born_timestamp,
         properties.get(PROPERTY_REAL_TOPIC, ""),
         properties.get(PROPERTY_REAL_QUEUE_ID, ""),
         stored.reconsume_times,
+        stored.body_crc,
     )
+
+
+def _delivered(later: Iterable[StoredMessage | None]) -> Steps[Counter[Trace]]:
+    """Which messages were delivered, as the log shows that got these since; each as often as it was.
+
+    Nobody else can put such a message: one with a delay would be made to wait.
+    """
+    found: Counter[Trace] = Counter()
+    for stored in later:
+        yield
+        if (
+            stored is not None
+            and stored.topic == stored.properties.get(PROPERTY_REAL_TOPIC)
+            and PROPERTY_DELAY_TIME_LEVEL in stored.properties
+        ):
+            found[_trace(stored)] += 1
+    return found
 
 
 class _Level:
@@ -170,6 +198,7 @@ class DelaySchedule:
     """Delivers delayed messages: `tick` every 100 ms or so, `persist` every 10 s, `close` at the end.
 
     `max_per_tick` bounds the work of one tick; the version is raised every `version_step` deliveries.
+    `file_size` is that of the log's files.
     """
 
     def __init__(
@@ -183,8 +212,10 @@ class DelaySchedule:
         *,
         max_per_tick: int = 1000,
         version_step: int = 200,
+        file_size: int = 1 << 30,
     ) -> None:
         self._store = store
+        self._file_size = file_size
         self._levels = levels
         self._clock = clock
         self._file = TableFile(disk, path, worker)
@@ -195,8 +226,9 @@ class DelaySchedule:
         self._other: dict[int, int] = {}
         self._members: dict[str, Any] = {}
         self._delivered = 0
-        self._end = 0
         self._is_dirty = False
+        self._counted_to: int | None = None
+        self._written_to = 0
         self._waiting: tuple[int, bytes] | None = None
         self.data_version = DataVersion(timestamp=clock.millis())
 
@@ -206,20 +238,45 @@ class DelaySchedule:
         return self._other | {queue.number: queue.offset for queue in self._queues if queue.offset}
 
     def load(self) -> None:
-        """Go on where the file says, once the store has started. Raises `ConfigError` if it is unreadable."""
+        """Go on where the file says, and behind what the log shows that was delivered since, once the store
+        has started. Raises `ConfigError` if the file is unreadable.
+        """
         table = self._file.load()
         if table is None:
+            self._pass_delivered(0)
             return
         known = {int(level): offset for level, offset in (table.get("offsetTable") or {}).items()}
         for queue in self._queues:
             queue.offset = known.pop(queue.number, 0)
         # Levels that the settings no longer have; they may have them again.
         self._other = known
-        self._members = members.others(table, ("dataVersion", "offsetTable"))
+        self._members = members.others(table, ("dataVersion", LOG_OFFSET, "offsetTable"))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
+        # Another broker's file does not say it; that one delivers again what it did not note.
+        end = self._store.max_physical_offset
+        self._pass_delivered(members.read(table, LOG_OFFSET, end, members.LONG_BITS))
 
-    def adopt(self, told: Mapping[str, Any]) -> None:
-        """Take over how far a master has come, as `to_json` gives it. Raises `ConfigError`.
+    def _pass_delivered(self, log_offset: int) -> None:
+        """Go on behind what was delivered since, and have that written soon: starts may follow one another
+        faster than it is written in between.
+        """
+        self._written_to = log_offset
+        self._counted_to = self._store.max_physical_offset
+        waiting = [units[0][0] for queue in self._queues if (units := self._units(queue, 1))]
+        if not waiting:
+            return
+        before, since = self.offsets, max(log_offset, min(waiting))
+        later = messages_since(self._store, since, self._file_size, PROPERTY_REAL_TOPIC.encode())
+        run(self.take_over(later))
+        if self.offsets != before:
+            log.info(
+                "delay levels go on at %s: the log has what was delivered since %s", self.offsets, before
+            )
+        self.persist()
+
+    def adopt(self, told: Mapping[str, Any], log_offset: int) -> None:
+        """Take over how far a master has come, as `to_json` gives it, which contains what our log had before
+        an offset. Raises `ConfigError`.
 
         Standard: `SlaveSynchronize.syncDelayOffset`.
         """
@@ -229,6 +286,7 @@ class DelaySchedule:
             queue.offset = known.pop(queue.number, 0)
             queue.due = None
         self._other = known
+        self._counted_to = log_offset
         version = DataVersion.from_json(told.get("dataVersion"))
         self._is_dirty |= version != self.data_version
         self.data_version = version
@@ -238,11 +296,9 @@ class DelaySchedule:
 
         `later` are messages of the log of that time, among which those are, and None in between.
         """
-        found: Counter[tuple[str, int, str, str, int]] = Counter()
-        for stored in later:
-            yield
-            if stored is not None and stored.topic == stored.properties.get(PROPERTY_REAL_TOPIC):
-                found[_trace(stored)] += 1
+        found = yield from _delivered(later)
+        self._counted_to = self._store.max_physical_offset
+        before = self.offsets
         for queue in self._queues:
             while found:
                 yield
@@ -252,8 +308,9 @@ class DelaySchedule:
                     break
                 found[_trace(stored)] -= 1
                 queue.advance()
-        self._is_dirty = True
-        self.data_version.next(self._clock.millis())
+        if self.offsets != before:
+            self._is_dirty = True
+            self.data_version.next(self._clock.millis())
 
     def take_back(self, told: Mapping[str, Any]) -> None:
         """Go on behind what a slave delivered in our place, as its `to_json` says. Raises `ConfigError`.
@@ -273,6 +330,8 @@ class DelaySchedule:
 
     def tick(self, now: int) -> int:
         """Deliver what is due at `now`, in steady time (ms); gives how many messages were delivered."""
+        self._save_waiting()
+        self._counted_to = None
         budget = self._max_per_tick
         count = len(self._queues)
         for step in range(count):
@@ -289,35 +348,41 @@ class DelaySchedule:
         return delivered
 
     def persist(self) -> None:
-        """Write how far each level has come, as far as what was delivered is durable.
-
-        What is not durable yet is written by a later call.
-        """
-        if not self._is_dirty and not self._file.has_failed:
-            return
-        durable = self._store.flushed_offset
-        text = self._text()
-        if durable >= self._end:
-            self._waiting = None
+        """Write how far each level has come, if it is news, once the log is durable that it relies on."""
+        if self._waiting is None and (self._is_dirty or self._file.has_failed or self._has_grown()):
             self._is_dirty = False
-            self._file.save(lambda: text)
-            return
-        if self._waiting is not None and self._waiting[0] <= durable:
-            earlier = self._waiting[1]
+            self._waiting = (self._store.max_physical_offset, self._text())
+        self._save_waiting()
+
+    def _save_waiting(self) -> None:
+        if self._waiting is not None and self._waiting[0] <= self._store.flushed_offset:
+            text = self._waiting[1]
             self._waiting = None
-            self._file.save(lambda: earlier)
-        if self._waiting is None:
-            self._waiting = (self._end, text)
+            self._file.save(lambda: text)
+
+    @property
+    def _is_used(self) -> bool:
+        """Whether there is, or was, a delayed message."""
+        return any(self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id) for queue in self._queues)
+
+    def _has_grown(self) -> bool:
+        return self._log_offset() - self._written_to >= LOG_GROWTH_MAX and self._is_used
 
     def close(self) -> None:
         """Write how far each level has come, here and now; for the end, when the store has stopped."""
-        if self._is_dirty or self._file.has_failed:
+        is_behind = self._written_to != self._log_offset() and self._is_used
+        if self._is_dirty or self._waiting is not None or self._file.has_failed or is_behind:
             self._is_dirty = False
             self._waiting = None
             self._file.save(self._text, inline=True)
 
+    def _log_offset(self) -> int:
+        """Up to where in the log all that was delivered is counted."""
+        return self._store.max_physical_offset if self._counted_to is None else self._counted_to
+
     def _text(self) -> bytes:
-        return dumps(self._members | self.to_json(), indent=True)
+        self._written_to = self._log_offset()
+        return dumps(self._members | {LOG_OFFSET: self._written_to} | self.to_json(), indent=True)
 
     def to_json(self) -> dict[str, Any]:
         """The next message of each level, and the version, as brokers tell slaves."""
@@ -367,13 +432,11 @@ class DelaySchedule:
             self._advance(queue)
             return True
         result = self._store.put(message)
-        if result.status is PutStatus.PUT_OK:
-            self._end = result.end_offset
-        elif result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
+        if result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
             log.error("delay level %d leaves out message %d: %s", queue.number, queue.offset, result.remark)
         elif result.status is PutStatus.PUT_TO_REMOTE_BROKER_FAIL:
             return False
-        else:
+        elif result.status is not PutStatus.PUT_OK:
             log.warning("delay level %d waits: %s", queue.number, result.remark or result.status.name)
             queue.paused_until = now + PAUSE_MILLIS
             return False

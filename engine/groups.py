@@ -4,7 +4,7 @@ Standard: `SubscriptionGroupConfig`, `SubscriptionGroupManager`.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -13,8 +13,10 @@ from mqgateway.engine.attributes import GROUP_ATTRIBUTES, AttributeRefused, alte
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.jsonfile import TableFile
-from mqgateway.engine.lenient_json import Prepared, dumps
+from mqgateway.engine.journal import Change
+from mqgateway.engine.journaled import JournaledFile
+from mqgateway.engine.jsonfile import Texts, in_pieces
+from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
 from mqgateway.engine.options import BrokerOptions, camel_case
 from mqgateway.engine.worker import Worker
@@ -94,8 +96,8 @@ class GroupTable:
     ) -> None:
         self._options = options
         self._clock = clock
-        self._file = TableFile(disk, path, worker)
-        self._texts: dict[str, Prepared] = {}
+        self._file = JournaledFile(disk, path, clock, worker)
+        self._texts = Texts(self._shape)
         self._others: dict[str, Any] = {}
         self._others_of: dict[str, dict[str, Any]] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
@@ -163,12 +165,13 @@ class GroupTable:
 
     def put(self, *configs: SubscriptionGroupConfig) -> None:
         """Create or replace groups as they are given; one change of the version, one write."""
+        names = []
         for config in configs:
             if self.has_light_groups and is_light(config.group_name):
                 continue
             self._table[config.group_name] = config
-            self._texts.pop(config.group_name, None)
-        self._changed()
+            names.append(config.group_name)
+        self._changed(*names)
 
     def update(self, *configs: SubscriptionGroupConfig) -> None:
         """Create or change groups as a request asks: keys of `attributes` begin with `+` or `-`.
@@ -190,8 +193,8 @@ class GroupTable:
         if self._table.pop(name, None) is None and forbidden is None:
             return False
         self._others_of.pop(name, None)
-        self._texts.pop(name, None)
-        self._changed()
+        self._texts.forget(name)
+        self._changed(name, forbidden=name)
         return True
 
     def forbidden(self, group: str, topic: str) -> int:
@@ -220,7 +223,7 @@ class GroupTable:
             del self._forbidden[group][topic]
             if not self._forbidden[group]:
                 del self._forbidden[group]
-        self._changed()
+        self._changed(forbidden=group)
         return True
 
     def forbidden_table(self) -> dict[str, dict[str, int]]:
@@ -240,10 +243,9 @@ class GroupTable:
         forbidden = members.read(told, "forbiddenTable", dict[str, Any]())
         self._forbidden = {group: dict(topics) for group, topics in forbidden.items()}
         self._table = {config.group_name: config for config in configs}
-        self._texts.clear()
         self._others_of.clear()
         self.data_version = version
-        self.persist()
+        self._file.save(self._pieces)
         return True
 
     def to_json(self) -> dict[str, Any]:
@@ -254,30 +256,26 @@ class GroupTable:
             "subscriptionGroupTable": {name: config.to_json() for name, config in self._table.items()},
         }
 
-    def persist(self) -> None:
-        """Write the file now, or after the write that is under way."""
-        self._file.save(self._text)
-
     def retry(self) -> None:
-        """Write the file again if the last write failed; for a slow beat."""
-        if self._file.has_failed:
-            self.persist()
+        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        self._file.retry(self._pieces)
 
-    def _text(self) -> bytes:
-        texts = self._texts
-        for name, config in self._table.items():
-            if name not in texts:
-                entry = self._others_of.get(name, {}) | config.to_json()
-                texts[name] = Prepared(dumps(entry, indent=True))
-        return dumps(
+    def close(self) -> None:
+        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        self._file.close(self._pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        return in_pieces(
             {
                 **self._others,
                 "dataVersion": self.data_version.to_json(),
-                "forbiddenTable": self._forbidden,
-                "subscriptionGroupTable": texts,
-            },
-            indent=True,
+                "forbiddenTable": self.forbidden_table(),
+                "subscriptionGroupTable": self._texts.of(self._table),
+            }
         )
+
+    def _shape(self, name: str, config: SubscriptionGroupConfig) -> dict[str, Any]:
+        return self._others_of.get(name, {}) | config.to_json()
 
     def _altered(self, config: SubscriptionGroupConfig) -> SubscriptionGroupConfig:
         known = self._table.get(config.group_name)
@@ -293,6 +291,13 @@ class GroupTable:
             raise AttributeRefused(f"the settings of a group may have {most} bytes, not {size}")
         return wanted
 
-    def _changed(self) -> None:
+    def _changed(self, *names: str, forbidden: str | None = None) -> None:
         self.data_version.next(self._clock.millis())
-        self.persist()
+        change: Change = [(["dataVersion"], self.data_version.to_json())]
+        for name in names:
+            config = self._table.get(name)
+            entry = None if config is None else self._shape(name, config)
+            change.append((["subscriptionGroupTable", name], entry))
+        if forbidden is not None:
+            change.append((["forbiddenTable", forbidden], dict(self._forbidden.get(forbidden, {})) or None))
+        self._file.note(change, self._pieces)

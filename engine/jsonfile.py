@@ -11,17 +11,21 @@ Standard: `ConfigManager`, whose files these are, and `MixAll.string2File`.
 
 import logging
 import os
-from collections.abc import Callable
-from typing import Any
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.lenient_json import JsonError, dumps, loads
+from mqgateway.engine.lenient_json import JsonError, Prepared, dumps, loads
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 
 Table = dict[Any, Any]
+T = TypeVar("T")
+
+MEMBERS_A_PIECE = 64
 
 BROKEN = ".broken"
 _MEANINGS = {
@@ -93,20 +97,115 @@ def save_table(disk: Disk, path: str, table: Table) -> None:
 
 def write_table(disk: Disk, path: str, text: bytes) -> None:
     """As `save_table`, for a table that is text already."""
-    aside = path + ".tmp"
-    directory = os.path.dirname(path)
-    make_directories(disk, directory)
-    file = disk.open(aside, create=True)
+    write_aside(disk, path, [text])
+    put_in_place(disk, path)
+
+
+def write_aside(disk: Disk, path: str, pieces: Iterable[bytes]) -> tuple[int, int]:
+    """Write a table beside its file, and sync it; gives its length and CRC-32. Raises `OSError`."""
+    make_directories(disk, os.path.dirname(path))
+    file = disk.open(path + ".tmp", create=True)
+    size = crc = 0
     try:
         file.truncate(0)
-        file.write(0, text)
+        for piece in pieces:
+            file.write(size, piece)
+            size += len(piece)
+            crc = zlib.crc32(piece, crc)
         file.sync()
     finally:
         file.close()
+    return size, crc
+
+
+def put_in_place(disk: Disk, path: str) -> None:
+    """Let what was written beside take the file's place, which becomes the backup. Raises `OSError`."""
     if disk.exists(path):
         disk.rename(path, path + ".bak")
-    disk.rename(aside, path)
-    disk.sync_dir(directory)
+    disk.rename(path + ".tmp", path)
+    disk.sync_dir(os.path.dirname(path))
+
+
+def in_pieces(table: Mapping[str, Any]) -> Iterator[bytes]:
+    """A table's text as `dumps` with `indent` makes it, in pieces of some members each: for a thread that
+    others are not to wait for. What is long has no members that are None.
+    """
+    opening = "{"
+    for name in sorted(name for name, value in table.items() if value is not None):
+        value = table[name]
+        yield f"{opening}\n\t{_text(name)}:".encode()
+        opening = ","
+        if not isinstance(value, Mapping) or len(value) <= MEMBERS_A_PIECE:
+            yield _text(value).replace("\n", "\n\t").encode("utf-8", "replace")
+            continue
+        names, begin = sorted(value), "{"
+        for at in range(0, len(names), MEMBERS_A_PIECE):
+            piece = _text({each: value[each] for each in names[at : at + MEMBERS_A_PIECE]})
+            yield (begin + piece[1:-2].replace("\n", "\n\t")).encode("utf-8", "replace")
+            begin = ","
+        yield b"\n\t}"
+    yield b"{}" if opening == "{" else b"\n}"
+
+
+def _text(value: Any) -> str:
+    return dumps(value, indent=True).decode("utf-8")
+
+
+def load_or_set_aside(disk: Disk, path: str) -> tuple[Table | None, bool]:
+    """As `load_table`; but files of which neither holds a table are set aside, and there is none. With it goes
+    whether that, or what is given, is not what was written last.
+
+    Raises `ConfigError` when a file is there and the disk does not give it.
+    """
+    there = [name for name in (path, path + ".bak") if disk.exists(name)]
+    try:
+        table = load_table(disk, path)
+    except ConfigError as error:
+        if not all(_is_read(disk, name) for name in there):
+            raise
+        aside = ", ".join(set_aside(disk, name) for name in there)
+        meaning = _MEANINGS.get(os.path.basename(path), "what it held is gone")
+        log.error("%s; kept as %s. %s", error, aside, meaning)
+        return None, True
+    return table, bool(there) and not disk.exists(path)
+
+
+class Texts(Generic[T]):
+    """The entries of a table as text, each made where it is first written, and kept until it is another."""
+
+    def __init__(self, shape: Callable[[str, T], Any]) -> None:
+        self._shape = shape
+        self._made: dict[str, tuple[T, Prepared]] = {}
+
+    def of(self, table: Mapping[str, T]) -> Mapping[str, Prepared]:
+        """The texts of a table as it is now, which may be gone through elsewhere."""
+        return _Entries(dict(table), self)
+
+    def text(self, name: str, entry: T) -> Prepared:
+        """The text of one entry."""
+        made = self._made.get(name)
+        if made is None or made[0] is not entry:
+            made = self._made[name] = (entry, Prepared(dumps(self._shape(name, entry), indent=True)))
+        return made[1]
+
+    def forget(self, name: str) -> None:
+        """Keep nothing of an entry that is gone, or of which something else has changed."""
+        self._made.pop(name, None)
+
+
+class _Entries(Mapping[str, Prepared], Generic[T]):
+    def __init__(self, table: dict[str, T], texts: Texts[T]) -> None:
+        self._table = table
+        self._texts = texts
+
+    def __getitem__(self, name: str) -> Prepared:
+        return self._texts.text(name, self._table[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
 
 
 class TableFile:
@@ -128,23 +227,8 @@ class TableFile:
         """Whether `load` could not give what was written last, but something older or nothing."""
 
     def load(self) -> Table | None:
-        """As `load_table`; but files of which neither holds a table are set aside, and there is none.
-
-        Raises `ConfigError` when a file is there and the disk does not give it.
-        """
-        disk, names = self._disk, [self.path, self.path + ".bak"]
-        there = [name for name in names if disk.exists(name)]
-        try:
-            table = load_table(disk, self.path)
-        except ConfigError as error:
-            if not all(_is_read(disk, name) for name in there):
-                raise
-            self.was_lost = True
-            aside = ", ".join(set_aside(disk, name) for name in there)
-            meaning = _MEANINGS.get(os.path.basename(self.path), "what it held is gone")
-            log.error("%s; kept as %s. %s", error, aside, meaning)
-            return None
-        self.was_lost = bool(there) and not disk.exists(self.path)
+        """As `load_or_set_aside`."""
+        table, self.was_lost = load_or_set_aside(self._disk, self.path)
         return table
 
     def save(self, make_text: Callable[[], bytes], *, inline: bool = False) -> None:

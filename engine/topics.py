@@ -1,11 +1,11 @@
 """Topics: their configuration, the built-in ones, how they come to be, and their file.
 
 `TopicTable.get` is what sends and pulls look at; everything that changes the table raises its version,
-writes `topics.json` and tells `on_change`. Standard: `TopicConfig`, `TopicConfigManager`.
+goes to the journal of `topics.json` and tells `on_change`. Standard: `TopicConfig`, `TopicConfigManager`.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -14,8 +14,9 @@ from mqgateway.engine.attributes import TOPIC_ATTRIBUTES, AttributeRefused, alte
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.jsonfile import TableFile
-from mqgateway.engine.lenient_json import Prepared, dumps
+from mqgateway.engine.journal import Change
+from mqgateway.engine.journaled import JournaledFile
+from mqgateway.engine.jsonfile import Texts, in_pieces
 from mqgateway.engine.message import (
     BENCHMARK_TOPIC,
     DEFAULT_TOPIC,
@@ -126,8 +127,8 @@ class TopicTable:
     ) -> None:
         self._options = options
         self._clock = clock
-        self._file = TableFile(disk, path, worker)
-        self._texts: dict[str, Prepared] = {}
+        self._file = JournaledFile(disk, path, clock, worker)
+        self._texts = Texts(self._shape)
         self._others: dict[str, Any] = {}
         self._others_of: dict[str, dict[str, Any]] = {}
         self.data_version = DataVersion(timestamp=clock.millis())
@@ -171,9 +172,8 @@ class TopicTable:
                     "%d topics have messages and %s: mended from the log: %s", len(names), what, shown
                 )
         if missing or grown:
-            self._texts.clear()
             self.data_version.next(self._clock.millis())
-            self.persist()
+            self._file.save(self._pieces)
         return missing
 
     def _lacks_queues(self, name: str, count: int) -> bool:
@@ -324,9 +324,9 @@ class TopicTable:
         """Remove a topic; false when there is none."""
         if self._table.pop(name, None) is None:
             return False
-        self._texts.pop(name, None)
+        self._texts.forget(name)
         self._others_of.pop(name, None)
-        self._changed(())
+        self._changed((), gone=name)
         return True
 
     def adopt(self, told: Mapping[str, Any]) -> bool:
@@ -340,10 +340,9 @@ class TopicTable:
         table = members.read(told, "topicConfigTable", dict[str, Any]())
         configs = [TopicConfig.from_json(value) for value in table.values()]
         self._table = {config.topic_name: config for config in configs}
-        self._texts.clear()
         self._others_of.clear()
         self.data_version = version
-        self.persist()
+        self._file.save(self._pieces)
         return True
 
     def to_json(self) -> dict[str, Any]:
@@ -353,23 +352,20 @@ class TopicTable:
             "topicConfigTable": {name: config.to_json() for name, config in self._table.items()},
         }
 
-    def persist(self) -> None:
-        """Write the file now, or after the write that is under way."""
-        self._file.save(self._text)
-
     def retry(self) -> None:
-        """Write the file again if the last write failed; for a slow beat."""
-        if self._file.has_failed:
-            self.persist()
+        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        self._file.retry(self._pieces)
 
-    def _text(self) -> bytes:
-        texts = self._texts
-        for name, config in self._table.items():
-            if name not in texts:
-                entry = self._others_of.get(name, {}) | config.to_json()
-                texts[name] = Prepared(dumps(entry, indent=True))
-        known = {"dataVersion": self.data_version.to_json(), "topicConfigTable": texts}
-        return dumps(self._others | known, indent=True)
+    def close(self) -> None:
+        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        self._file.close(self._pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        known = {"dataVersion": self.data_version.to_json(), "topicConfigTable": self._texts.of(self._table)}
+        return in_pieces(self._others | known)
+
+    def _shape(self, name: str, config: TopicConfig) -> dict[str, Any]:
+        return self._others_of.get(name, {}) | config.to_json()
 
     def _altered(self, config: TopicConfig) -> TopicConfig:
         known = self._table.get(config.topic_name)
@@ -384,11 +380,15 @@ class TopicTable:
         log.warning("topic %s is not made: there are %d already (maxTopics)", topic, len(self._table))
         return False
 
-    def _changed(self, configs: Sequence[TopicConfig]) -> None:
-        for config in configs:
-            self._texts.pop(config.topic_name, None)
+    def _changed(self, configs: Sequence[TopicConfig], gone: str | None = None) -> None:
         self.data_version.next(self._clock.millis())
-        self.persist()
+        change: Change = [(["dataVersion"], self.data_version.to_json())]
+        for config in configs:
+            name = config.topic_name
+            change.append((["topicConfigTable", name], self._shape(name, config)))
+        if gone is not None:
+            change.append((["topicConfigTable", gone], None))
+        self._file.note(change, self._pieces)
         if self.on_change is not None:
             self.on_change(configs)
 

@@ -150,6 +150,8 @@ class MessageStore:
         )
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
+        self.was_clean = True
+        """Whether the store had been stopped in order before it was started."""
         self._is_open = False
         self._refusal = "the store is not started"
         self._held = ""
@@ -169,7 +171,7 @@ class MessageStore:
         except BlockingIOError:
             raise StoreUnavailable(f"{self._root} is in use by another broker") from None
         abort = f"{self._root}/abort"
-        clean = not self._disk.exists(abort)
+        self.was_clean = clean = not self._disk.exists(abort)
         recovery = self._recovery(progress or logged(self._clock))
         try:
             recovery.judge(clean, self._options.start_with_missing_log_files)
@@ -492,6 +494,11 @@ class MessageStore:
     def max_physical_offset(self) -> int:
         """The log offset after the last record."""
         return self._log.position
+
+    @property
+    def latest_store_time(self) -> int:
+        """When the newest message that was dispatched was stored, in ms."""
+        return self._dispatch.last_timestamp
 
     @property
     def min_physical_offset(self) -> int:

@@ -14,7 +14,8 @@ Order of writes, so that a crash at any step leaves a half message that is asked
     giving up   the message in TRANS_CHECK_MAX_TIME_TOPIC, then the op message
     progress    only once the log is durable up to what the progress relies on
 
-A commit therefore reaches consumers at least once; once unless a crash comes between its two writes. In these
+A commit therefore reaches consumers at least once. Between its two writes a crash may come: a start looks for
+commits behind the last op message (`unlisted`), so consumers get it once, unless the log lost it. In these
 the standard's rules are bettered: a group of which nobody is connected is not asked, and no question counts,
 until somebody is or the message is older than `fileReservedTime`; a producer's wish for more time costs no
 questions; a commit of a half message that was copied meanwhile settles the copy too; a half message is young
@@ -54,6 +55,7 @@ from mqgateway.engine.transactions.half import (
 )
 from mqgateway.engine.transactions.ops import first_body, listed, op_message, size_of
 from mqgateway.engine.transactions.settled import Recent, Settled
+from mqgateway.engine.transactions.unlisted import unlisted_commits
 
 log = logging.getLogger(__name__)
 
@@ -150,12 +152,16 @@ class TransactionLog:
         self._rested_since = self._clock.monotonic()
 
     def load(self) -> None:
-        """Go on where the offsets say, once they and the store are loaded; reads op messages from there."""
+        """Go on where the offsets say, once they and the store are loaded; reads op messages from there, and
+        the log's end if the broker died.
+        """
         self._begin(self._start_of(TRANS_HALF_TOPIC), self._start_of(TRANS_OP_HALF_TOPIC))
         self._read_ops()
         self._settled.advance()
         self._read_copies()
         self.counts.load()
+        if not self._store.was_clean:
+            self._read_commits()
 
     def _read_ops(self) -> None:
         """Learn what is done with beyond the progress."""
@@ -185,6 +191,26 @@ class TransactionLog:
             stored = self._half_at(offset)[0]
             if stored is not None and (half := HalfMessage(stored)).is_copy:
                 self._note_copy(half, offset)
+
+    def _read_commits(self) -> None:
+        """Learn what was committed and not listed."""
+        settled, count = self._settled, 0
+        if settled.progress >= self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
+            return
+        file_size = self._store_options.mapped_file_size_commit_log
+        batch_millis = self._options.transaction_op_batch_interval
+        for stored in unlisted_commits(self._store, settled.progress, file_size, batch_millis):
+            half = self.find(stored.prepared_transaction_offset)
+            if half is None or half.stored.properties.get(PROPERTY_UNIQ_KEY) != stored.properties.get(
+                PROPERTY_UNIQ_KEY
+            ):
+                continue
+            is_open = half.stored.queue_offset not in settled or half.origin in self._newest
+            if is_open and not self._is_answered(half):
+                self._take_answer(half)
+                count += 1
+        if count:
+            log.info("%d transactions were committed and not listed", count)
 
     def _half_at(self, offset: int) -> tuple[StoredMessage | None, bool]:
         """A message of the half queue; None where it cannot be read, and whether that is for good."""

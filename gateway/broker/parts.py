@@ -230,6 +230,7 @@ def _delays(ground: _Ground, store: MessageStore, levels: DelayLevels) -> DelayS
         ground.worker,
         max_per_tick=ground.store_options.max_delayed_per_tick,
         version_step=ground.options.delay_offset_update_version_step,
+        file_size=ground.store_options.mapped_file_size_commit_log,
     )
 
 

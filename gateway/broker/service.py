@@ -303,6 +303,8 @@ class BrokerService:
         self.broker.store.stop()
         self.broker.delays.close()
         self.broker.timers.close()
+        self.broker.topics.close()
+        self.broker.groups.close()
 
     def _every(self, seconds: float, work: Callable[[], object]) -> None:
         def guarded() -> None:  # a LoopingCall ends with the first exception

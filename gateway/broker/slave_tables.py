@@ -138,7 +138,7 @@ class SlaveTables:
             self._broker.register_soon()
 
     def _adopt_delays(self, told: Mapping[str, Any]) -> None:
-        self._broker.delays.adopt(told)
+        self._broker.delays.adopt(told, self._asked_at)
         self.told_at = self._asked_at
 
     def told_timers(self, data: bytes) -> None:

@@ -1,6 +1,7 @@
 """Delayed messages: rewriting, delivery on time, and what a restart or a failure leaves."""
 
 import errno
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ PATH = "/store/config/delayOffset.json"
 HOST = pack_host("127.0.0.1", 10911)
 STANDARD = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 START = 1_700_000_000_000
+FILE_SIZE = 1 << 20
 
 
 def message(level: int | str | None, topic: str = "orders", queue_id: int = 2, **given: Any) -> Message:
@@ -41,7 +43,7 @@ class Bench:
         self.disk = disk or CrashDisk()
         self.options = StoreOptions(
             store_path_root_dir="/store",
-            mapped_file_size_commit_log=1 << 20,
+            mapped_file_size_commit_log=FILE_SIZE,
             message_index_enable=False,
             **given,
         )
@@ -58,7 +60,9 @@ class Bench:
         self.schedule = self.make_schedule()
 
     def make_schedule(self, **given: Any) -> DelaySchedule:
-        schedule = DelaySchedule(self.store, self.levels, self.disk, PATH, self.clock, **given)
+        schedule = DelaySchedule(
+            self.store, self.levels, self.disk, PATH, self.clock, file_size=FILE_SIZE, **given
+        )
         schedule.load()
         return schedule
 
@@ -227,6 +231,82 @@ def test_a_clean_end_delivers_nothing_twice() -> None:
     assert bench.disk.syncs == syncs
 
 
+def numbered(count: int, level: int = 1) -> list[Message]:
+    return [message(level, body=b"%d" % n, properties={"UNIQ_KEY": f"k{n}"}) for n in range(count)]
+
+
+def test_a_loop_of_kills_delivers_nothing_twice() -> None:
+    """Nothing is ever written about how far the levels are, but the log has what was delivered."""
+    bench = Bench()
+    bench.send(*numbered(40), *numbered(40, level=2), *[message(1, body=b"no key") for _ in range(3)])
+    disk, clock = bench.disk, bench.clock
+    for _ in range(60):
+        bench.schedule = bench.make_schedule(max_per_tick=1)
+        bench.pass_time(97)
+        bench.pass_time(97)
+        bench.store.dispatch()
+        bench = Bench(disk.kill(), clock.millis())
+        clock = bench.clock
+    assert len(bench.delivered()) == 83
+    assert sorted(set(bench.bodies())) == sorted({*(b"%d" % n for n in range(40)), b"no key"})
+
+
+@pytest.mark.parametrize("persisted", [False, True])
+def test_a_loop_of_power_cuts_delivers_again_only_what_the_log_lost(persisted: bool) -> None:
+    for seed in range(12):
+        bench = Bench()
+        bench.send(*numbered(20), *numbered(20, level=2))
+        for turn in range(12):
+            bench.store.when_flushed(bench.store.max_physical_offset, lambda status: None)
+            bench.store.dispatch()
+            bench.schedule = bench.make_schedule(max_per_tick=3)
+            for _ in range(4):
+                bench.pass_time(150)
+                if persisted:
+                    bench.schedule.persist()
+            bench = Bench(bench.disk.crash(seed * 100 + turn), bench.clock.millis())
+        bench.schedule.tick(bench.clock.millis() + 5000)
+        counts = Counter(bench.bodies())
+        assert counts == dict.fromkeys((b"%d" % n for n in range(20)), 2), (seed, counts)
+
+
+def test_what_was_delivered_is_looked_for_from_where_the_file_says() -> None:
+    """Not from the log's beginning; and the file follows the log also where nothing is delivered."""
+    bench = Bench()
+    bench.send(message(5), *numbered(2))
+    bench.pass_time(1000)
+    bench.store.when_flushed(bench.store.max_physical_offset, lambda status: None)
+    bench.store.dispatch()
+    bench.schedule.persist()
+    noted = bench.store.max_physical_offset
+    read: list[int] = []
+    again = Bench(bench.disk.kill(), bench.clock.millis())
+    record_at = again.store.record_at
+    again.store.record_at = lambda offset: read.append(offset) or record_at(offset)  # type: ignore
+    again.store.put(message(None))
+    again.make_schedule()
+    assert read == [noted]
+    for _ in range(18):
+        again.store.put(message(None, body=bytes(1 << 19)))
+        again.store.put(message(None, body=bytes(1 << 19)))
+    again.pass_time(0)
+    again.store.stop()
+    again.schedule.persist()
+    table = load_table(again.disk, PATH)
+    assert table is not None
+    assert table["logOffset"] == again.store.max_physical_offset
+
+
+def test_another_brokers_file_is_believed() -> None:
+    """It does not say up to where in the log: what is later may be other messages, however alike."""
+    bench = Bench()
+    bench.send(*numbered(3))
+    bench.pass_time(1000)
+    bench.store.dispatch()
+    write_table(bench.disk, PATH, b'{"offsetTable":{1:1}}')
+    assert Bench(bench.disk.kill(), bench.clock.millis()).schedule.offsets == {1: 1}
+
+
 def test_messages_that_came_due_while_the_broker_was_down_are_delivered_at_once() -> None:
     bench = Bench()
     bench.send(message(4))
@@ -284,7 +364,8 @@ def test_the_file_is_the_standards_and_knows_other_levels() -> None:
     bench.schedule.persist()
     assert disk.read_bytes(PATH).decode() == (
         '{\n\t"dataVersion":{\n\t\t"counter":2,\n\t\t"stateVersion":0,\n\t\t"timestamp":5\n\t},\n'
-        '\t"future":1,\n\t"offsetTable":{\n\t\t1:1,\n\t\t25:119\n\t}\n}'
+        f'\t"future":1,\n\t"logOffset":{bench.store.max_physical_offset},\n'
+        '\t"offsetTable":{\n\t\t1:1,\n\t\t25:119\n\t}\n}'
     )
 
 
@@ -425,7 +506,7 @@ def test_a_slave_goes_on_behind_what_the_master_delivered_since_it_told() -> Non
     bench.pass_time(1000)
     bench.send(*(message(1, properties={"UNIQ_KEY": f"k{n}"}, body=b"%d" % n) for n in range(4, 6)))
     slave = bench.make_schedule()
-    slave.adopt(told)
+    slave.adopt(told, 0)
     run(slave.take_over(since(bench)))
     assert slave.offsets == {1: 4}
     bench.clock.advance(1000)

@@ -237,7 +237,7 @@ def test_settings_without_end_are_refused() -> None:
         with pytest.raises(AttributeRefused):
             made.update(SubscriptionGroupConfig("g", group_retry_policy=bad))
     assert made.get("g") is None
-    made.persist()
+    made.put(SubscriptionGroupConfig("h"))
 
 
 def test_a_full_disk_costs_the_write_not_the_group() -> None:

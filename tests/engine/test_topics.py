@@ -96,11 +96,11 @@ def test_a_send_makes_nothing_after_what_may_not_be_inherited() -> None:
 def test_a_send_makes_nothing_when_that_is_switched_off() -> None:
     """The default topic may still be there, from the file of a time when it was allowed."""
     disk = CrashDisk()
-    table(disk).persist()
+    table(disk).put(TopicConfig("orders"))
     made = table(disk, auto_create_topic_enable=False)
     assert "TBW102" in made
-    assert made.create_for_send("orders", "TBW102", 4, 0) is None
-    assert made.create_for_send("orders", "c0", 4, 0) is not None
+    assert made.create_for_send("one", "TBW102", 4, 0) is None
+    assert made.create_for_send("one", "c0", 4, 0) is not None
 
 
 def test_topics_made_on_a_send_are_limited() -> None:
@@ -283,7 +283,7 @@ def test_what_is_told_is_what_is_written() -> None:
 def test_a_full_disk_costs_the_write_not_the_topic() -> None:
     disk = CrashDisk()
     made = table(disk)
-    disk.fail_next("write", PATH)
+    disk.fail_next("write", PATH, times=2)
     made.put(TopicConfig("orders"))
     assert "orders" in made
     assert load_table(disk, PATH) is None

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+from collections import Counter
 
 import pytest
 
@@ -299,15 +300,45 @@ def test_counts_outlive_a_restart() -> None:
     assert bench.log.counts.table == {"T": 1}
 
 
-def test_a_killed_broker_asks_again_about_what_it_did_not_note() -> None:
-    """The op message was not written yet: the commit may be delivered twice, but is not lost."""
+def test_a_killed_broker_knows_its_commits_and_asks_again_about_what_was_rolled_back() -> None:
+    """The op message was not written yet: the log has the commit itself, but nothing of the other."""
     bench = Bench()
     bench.commit(bench.send(b"a"))
+    bench.roll_back(bench.send(b"b"))
     bench = bench.kill()
     (question,) = bench.wait()
+    assert question_of(question).body == b"b"
     assert bench.delivered == [b"a"]
-    assert bench.commit(question.physical_offset)
-    assert bench.wait(3 * INTERVAL) == []
+    assert bench.wait(INTERVAL) != []
+
+
+def test_a_loop_of_kills_delivers_nothing_twice() -> None:
+    bench = Bench()
+    first = [bench.send(b"a%d" % number) for number in range(8)]
+    asked = bench.wait(INTERVAL + 7000)
+    for number, offset in enumerate(first):
+        bench.commit(offset if number % 2 else asked[number].physical_offset)
+        bench.commit(bench.send(b"b%d" % number))
+        bench = bench.kill()
+        bench.wait(200, step=100)
+        bench = bench.kill()
+    assert bench.wait(2 * INTERVAL) == []
+    assert Counter(bench.delivered) == {b"%c%d" % (kind, number): 1 for kind in b"ab" for number in range(8)}
+
+
+def test_after_a_power_cut_only_what_the_log_lost_is_asked_about() -> None:
+    for seed in range(20):
+        bench = Bench()
+        offsets = [bench.send(b"%d" % number) for number in range(4)]
+        for offset in offsets[:2]:
+            bench.commit(offset)
+        bench.store.when_flushed(bench.store.max_physical_offset, lambda _: None)
+        bench.store.dispatch()
+        for offset in offsets[2:]:
+            bench.commit(offset)
+        bench = bench.crash(seed)
+        asked = {question_of(question).body for question in bench.wait()}
+        assert sorted([*bench.delivered, *asked]) == [b"0", b"1", b"2", b"3"], seed
 
 
 def test_a_killed_broker_keeps_what_it_noted() -> None:

@@ -1,0 +1,47 @@
+"""Where a start looks for commits, and what it finds there."""
+
+from mqgateway.engine.transactions.unlisted import unlisted_commits
+from tests.engine.transactions.transactions import INTERVAL, Bench
+
+FILE_SIZE = 1 << 20
+
+
+def found(bench: Bench, first_open: int = 0) -> list[bytes]:
+    return [one.body for one in unlisted_commits(bench.store, first_open, FILE_SIZE, 3000)]
+
+
+def test_commits_are_found_among_other_messages() -> None:
+    bench = Bench()
+    offsets = [bench.send(b"a"), bench.send(b"b"), bench.send(b"c")]
+    bench.commit(offsets[2])
+    bench.commit(offsets[0])
+    assert found(bench) == [b"c", b"a"]
+
+
+def test_what_lies_before_the_last_op_message_is_listed() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.wait(4000)
+    bench.commit(bench.send(b"b"))
+    assert found(bench) == [b"b"]
+
+
+def test_what_is_old_is_not_looked_through() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.send(b"b")
+    assert found(bench) == [b"a"]
+    bench.clock.advance(INTERVAL)
+    bench.commit(bench.send(b"c"))
+    assert found(bench) == [b"c"]
+
+
+def test_what_lies_before_the_first_open_one_is_not_looked_through() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.commit(bench.send(b"b"))
+    assert found(bench, first_open=1) == [b"b"]
+
+
+def test_an_empty_log_has_none() -> None:
+    assert found(Bench()) == []
