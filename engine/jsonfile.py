@@ -152,7 +152,7 @@ def _text(value: Any) -> str:
 
 
 def load_or_set_aside(disk: Disk, path: str) -> tuple[Table | None, bool]:
-    """As `load_table`; but files of which neither holds a table are set aside, and there is none. With it goes
+    """As `load_table`; but files of which neither holds a table are set aside, and there is none. Also gives
     whether that, or what is given, is not what was written last.
 
     Raises `ConfigError` when a file is there and the disk does not give it.

@@ -12,22 +12,50 @@ Standard: `RemotingSerializable` over fastjson.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import JSONDecodeError, JSONDecoder
 from json.encoder import encode_basestring
 from typing import Any
 
 import orjson
 
+from mqgateway.engine.steps import Steps, run
+
 DEPTH_MAX = 100
 """Levels of nesting that are read or written."""
 
+PARTS_MAX = 50_000
+"""Parts (numbers, texts, members) of one value that is handed on while a long text is read."""
+
+STRING_MAX = 1024 * 1024
+"""Characters of one string with escapes in such a text."""
+
+Path = tuple[Any, ...]
+"""The keys, and numbers in arrays, that lead from the outermost value to one inside."""
+
 # Control characters in strings are let through, as the standard does.
 _STRINGS = JSONDecoder(strict=False)
-_BLANKS = re.compile(r"[ \t\n\r]*")
+_BLANKS = re.compile(r"[ \t\n\r]{0,65536}+")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
+_WORDS = {"true": True, "false": False, "null": None}
 _INTEGER_DIGITS_MAX = 19
+
+# What is looked for in one go is bounded. The simplest kinds of values by the number of their group, and
+# what may follow one:
+_STRING, _INTEGER, _WORD = 1, 2, 3
+_VALUE = re.compile(
+    r'[ \t\n\r]{0,65536}+(?:"([^"\\]{0,65536}+)"|(-?(?:0|[1-9][0-9]{0,18}+))(?![0-9.eE])'
+    r"|(true|false|null)|[\[{])"
+)
+_MARK = re.compile(r"[ \t\n\r]{0,65536}+([,:\]}])")
+_WHOLE_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_FLAT = rf'(?:[^"{{}}\[\]]++|{_WHOLE_STRING.pattern})*+'
+_PLAIN = re.compile(rf"[{{\[](?:{_FLAT}(?:[{{\[]{_FLAT}[\]}}])?+)*?[\]}}]", re.DOTALL)
+_WINDOW = 4096
+_PIECES_A_STEP = 256
+_NO_SUCH_KEY = "no string, whole number or object as key"
+_OPENED: Any = object()
+_NO_KEY: Any = object()
 
 
 class JsonError(ValueError):
@@ -81,7 +109,7 @@ def loads(text: bytes | str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return _read_leniently(text)
+        return run(loads_in_steps(text))
 
 
 def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool = False) -> bytes:
@@ -96,122 +124,211 @@ def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool
     return text.encode("utf-8", "replace")
 
 
-def _read_leniently(text: bytes | str) -> Any:
+def loads_in_steps(
+    text: bytes | str, *, depth: int = 0, take: Callable[[Path, Any], None] | None = None
+) -> Steps[Any]:
+    """What `loads` does, in steps, of text that a peer made long. Raises `JsonError`.
+
+    With `take`, values that lie `depth` containers deep are handed to it as they come, each with the keys
+    (of arrays: the numbers) that lead to it, and are not kept. No single value may have more than `PARTS_MAX`
+    parts then, nor a string with escapes more than `STRING_MAX` characters.
+    """
     if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise JsonError("no UTF-8", error.start) from None
-    reader = _Reader(text)
-    value, position = reader.value(0, 0)
-    position = reader.skip(position)
-    if position != len(text):
-        raise JsonError("more text after the value", position)
-    return value
+        text = _decoded(text)
+    return _Reader(text, depth, take).read()
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise JsonError("no UTF-8", error.start) from None
 
 
 class _Reader:
-    """Reads values by recursive descent; every method takes a position and gives the next."""
+    """Reads a value in one pass, without recursion: what is open around the place is a stack.
 
-    def __init__(self, text: str) -> None:
+    Each piece of the text is looked at once by Python. Where an array or object begins, a look ahead of at
+    most `_WINDOW` characters may find it whole, small and plain; then orjson reads it. Where it does not,
+    there is no other such look until its end, so that all looks together cost no more than the text is long.
+    """
+
+    __slots__ = (
+        "_began",
+        "_depth",
+        "_holder",
+        "_in_key",
+        "_key",
+        "_parts",
+        "_plain_from",
+        "_stack",
+        "_take",
+        "_text",
+    )
+
+    def __init__(self, text: str, depth: int, take: Callable[[Path, Any], None] | None) -> None:
         self._text = text
+        self._depth = depth
+        self._take = take
+        self._stack: list[tuple[Any, Any]] = []
+        self._holder: Any = None  # the innermost list or dict that is open
+        self._key: Any = _NO_KEY  # the key in it whose value is to come
+        self._in_key = False  # whether it is an object that is a key
+        self._plain_from = 0  # where to look ahead again
+        self._parts = 0  # of the value that `take` is to have
+        self._began = 0  # where the value or bracket just read begins, blanks before it included
 
-    def skip(self, position: int) -> int:
-        match = _BLANKS.match(self._text, position)
-        return match.end() if match else position
-
-    def value(self, position: int, depth: int) -> tuple[Any, int]:
-        position = self.skip(position)
-        first = self._text[position : position + 1]
-        if first == '"':
-            return self._string(position)
-        if first == "{":
-            return self._object(position, depth + 1)
-        if first == "[":
-            return self._array(position, depth + 1)
-        if first in _WORDS:
-            word, value = _WORDS[first]
-            if self._text.startswith(word, position):
-                return value, position + len(word)
-        return self._number(position)
-
-    def _string(self, position: int) -> tuple[str, int]:
-        string: str
-        try:
-            string, end = _STRINGS.raw_decode(self._text, position)
-        except JSONDecodeError as error:
-            raise JsonError(error.msg, error.pos) from None
-        if not string.isascii():
-            string = string.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return string, end
-
-    def _number(self, position: int) -> tuple[int | float, int]:
-        match = _NUMBER.match(self._text, position)
-        if match is None:
-            found = self._text[position : position + 1]
-            raise JsonError(
-                f"no value may begin with {found!r}" if found else "the text ends early", position
-            )
-        whole, fraction, exponent = match.groups()
-        if fraction or exponent or len(whole) > _INTEGER_DIGITS_MAX + 1:
-            return float(match[0]), match.end()
-        return int(whole), match.end()
-
-    def _array(self, position: int, depth: int) -> tuple[list[Any], int]:
-        self._check_depth(position, depth)
-        items: list[Any] = []
-        position = self.skip(position + 1)
-        if self._text.startswith("]", position):
-            return items, position + 1
+    def read(self) -> Steps[Any]:
+        position, pieces = 0, 0
+        text, match_value = self._text, _VALUE.match
         while True:
-            item, position = self.value(position, depth)
-            items.append(item)
-            more, position = self._more(position, "]")
-            if not more:
-                return items, position
+            pieces += 1
+            self._began = position
+            if pieces % _PIECES_A_STEP == 0:
+                yield
+            match = match_value(text, position)
+            if match is None:
+                value, position = self._read_rest(position)
+            else:
+                position = match.end()
+                kind = match.lastindex
+                if kind == _STRING:
+                    value = match[kind]
+                elif kind == _INTEGER:
+                    value = int(match[kind])
+                elif kind == _WORD:
+                    value = _WORDS[match[kind]]
+                else:
+                    value, position = self._open(position - 1)
+                    if value is _OPENED:
+                        continue
+            value, position = self._put(value, position)
+            if self._holder is None:
+                position = _skip(text, position)
+                if position != len(text):
+                    raise JsonError("more text after the value", position)
+                return value
 
-    def _object(self, position: int, depth: int) -> tuple[dict[Any, Any], int]:
-        self._check_depth(position, depth)
-        members: dict[Any, Any] = {}
-        position = self.skip(position + 1)
-        if self._text.startswith("}", position):
-            return members, position + 1
-        while True:
-            key, position = self._key(position, depth)
-            position = self._expect(":", position)
-            members[key], position = self.value(position, depth)
-            more, position = self._more(position, "}")
-            if not more:
-                return members, position
+    def _read_rest(self, position: int) -> tuple[Any, int]:
+        """A value that is neither an opening bracket nor of the simplest kinds."""
+        text = self._text
+        position = _skip(text, position)
+        if text.startswith('"', position):
+            if self._take is not None and not _WHOLE_STRING.match(text, position, position + STRING_MAX):
+                raise JsonError(f"no string of up to {STRING_MAX} characters", position)
+            return _read_string(text, position)
+        return _read_number(text, position)
 
-    def _key(self, position: int, depth: int) -> tuple[str | int | ObjectKey, int]:
-        position = self.skip(position)
-        key, end = self.value(position, depth)
-        if isinstance(key, str) or type(key) is int:
-            return key, end
-        if isinstance(key, dict):
-            return ObjectKey(key), end
-        raise JsonError("no string, whole number or object as key", position)
+    def _open(self, position: int) -> tuple[Any, int]:
+        """An array or object that begins here: its value if that is known at once, else `_OPENED`."""
+        text = self._text
+        is_key = type(self._holder) is dict and self._key is _NO_KEY
+        if is_key and text[position] == "[":
+            raise JsonError(_NO_SUCH_KEY, position)
+        if position >= self._plain_from and len(self._stack) >= self._depth:
+            plain = _PLAIN.match(text, position, position + _WINDOW)
+            end = position + _WINDOW if plain is None else plain.end()
+            if plain is not None:
+                try:
+                    value = orjson.loads(plain[0])
+                except orjson.JSONDecodeError:
+                    pass
+                else:
+                    self._count(plain[0].count(",") + 1)
+                    return value, end
+            self._plain_from = end
+        if len(self._stack) >= DEPTH_MAX or self._in_key:
+            what = "a key nested too deep" if self._in_key else f"nested more than {DEPTH_MAX} deep"
+            raise JsonError(what, position)
+        opening, closing = ("{", "}") if text[position] == "{" else ("[", "]")
+        fresh: Any = {} if opening == "{" else []
+        inside = _skip(text, position + 1)
+        if text.startswith(closing, inside):
+            return fresh, inside + 1
+        self._stack.append((self._holder, self._key))
+        self._holder, self._key = fresh, _NO_KEY
+        self._in_key = is_key
+        return _OPENED, position + 1
 
-    def _more(self, position: int, closing: str) -> tuple[bool, int]:
-        position = self.skip(position)
-        found = self._text[position : position + 1]
-        if found == ",":
-            return True, position + 1
-        if found == closing:
-            return False, position + 1
-        raise JsonError(f"neither ',' nor '{closing}'", position)
+    def _put(self, value: Any, position: int) -> tuple[Any, int]:
+        """Put a value where it belongs, and all that it closes; the whole value once nothing is open."""
+        text = self._text
+        while self._holder is not None:
+            match = _MARK.match(text, position)
+            mark = "" if match is None else match[1]
+            holder = self._holder
+            if type(holder) is list:
+                self._add(holder, len(holder), value)
+                closing = "]"
+            elif self._key is _NO_KEY:
+                self._key = self._as_key(value)
+                if mark != ":":
+                    raise JsonError("':' is missing", _skip(text, position))
+                return None, position if match is None else match.end()
+            else:
+                self._add(holder, self._key, value)
+                self._key = _NO_KEY
+                closing = "}"
+            if match is None or (mark != "," and mark != closing):
+                raise JsonError(f"neither ',' nor '{closing}'", _skip(text, position))
+            position = match.end()
+            if mark == ",":
+                return None, position
+            value = holder
+            self._holder, self._key = self._stack.pop()
+            self._in_key = False
+        return value, position
 
-    def _expect(self, character: str, position: int) -> int:
-        position = self.skip(position)
-        if not self._text.startswith(character, position):
-            raise JsonError(f"'{character}' is missing", position)
-        return position + 1
+    def _as_key(self, value: Any) -> str | int | ObjectKey:
+        if isinstance(value, str) or type(value) is int:
+            return value
+        if isinstance(value, dict):
+            return ObjectKey(value)
+        raise JsonError(_NO_SUCH_KEY, _skip(self._text, self._began))
 
-    @staticmethod
-    def _check_depth(position: int, depth: int) -> None:
-        if depth > DEPTH_MAX:
-            raise JsonError(f"nested more than {DEPTH_MAX} deep", position)
+    def _add(self, holder: Any, key: Any, value: Any) -> None:
+        if self._take is not None and len(self._stack) <= self._depth:
+            if len(self._stack) == self._depth:
+                self._take((*[key for _, key in self._stack[1:]], key), value)
+                value = None
+            self._parts = 0
+        self._count(1)
+        if type(holder) is list:
+            holder.append(value)
+        elif value is not None or self._take is None or len(self._stack) != self._depth:
+            holder[key] = value
+
+    def _count(self, parts: int) -> None:
+        self._parts += parts
+        if self._take is not None and self._parts > PARTS_MAX:
+            raise JsonError(f"a value of more than {PARTS_MAX} parts", self._plain_from)
+
+
+def _skip(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
+
+
+def _read_string(text: str, position: int) -> tuple[str, int]:
+    string: str
+    try:
+        string, end = _STRINGS.raw_decode(text, position)
+    except JSONDecodeError as error:
+        raise JsonError(error.msg, error.pos) from None
+    if not string.isascii():
+        string = string.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return string, end
+
+
+def _read_number(text: str, position: int) -> tuple[int | float, int]:
+    match = _NUMBER.match(text, position)
+    if match is None:
+        found = text[position : position + 1]
+        raise JsonError(f"no value may begin with {found!r}" if found else "the text ends early", position)
+    whole, fraction, exponent = match.groups()
+    if fraction or exponent or len(whole) > _INTEGER_DIGITS_MAX + 1:
+        return float(match[0]), match.end()
+    return int(whole), match.end()
 
 
 def _text(value: Any, *, bare_keys: bool, sort: bool, indent: bool = False) -> str:

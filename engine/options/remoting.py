@@ -76,6 +76,43 @@ class RemotingOptions(Options):
     max_unsent_bytes: int = option(
         64 * 1024**2, "Unsent bytes at which a connection is closed.", unit="bytes", low=1024, ours=True
     )
+    max_pending_input: int = option(
+        128 * 1024**2,
+        "Bytes of unfinished and waiting requests of all connections, at least those of a frame; "
+        "above, whoever keeps the most for the longest time is cut off.",
+        unit="bytes",
+        low=1024,
+        ours=True,
+    )
+    max_pending_input_of_peer: int = option(
+        64 * 1024**2,
+        "The same of all connections from one address.",
+        unit="bytes",
+        low=1024,
+        ours=True,
+    )
+    max_header_size: int = option(
+        256 * 1024,
+        "Length of a request's header; a longer one is refused.",
+        unit="bytes",
+        low=1024,
+        high=INT_MAX,
+        ours=True,
+    )
+    max_header_fields: int = option(
+        1000, "Fields of a request's header; one with more is refused.", low=32, ours=True
+    )
+    max_body_size: int = option(
+        1024**2,
+        "Length of a request's body, but for messages, registrations, heartbeats and lists of topics and "
+        "groups; a longer one is refused.",
+        unit="bytes",
+        low=1024,
+        ours=True,
+    )
+    max_body_parts: int = option(
+        10000, "Commas, brackets and lines in such a body; one with more is refused.", low=100, ours=True
+    )
     handshake_timeout_millis: int = option(
         10000, "Longest time for a PROXY header and a TLS handshake.", unit="ms", low=1, ours=True
     )

@@ -14,8 +14,10 @@ from mqgateway.engine.attributes import AttributeRefused
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
 from mqgateway.engine.message import validate_group, validate_topic
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
+from mqgateway.gateway.codec.bodies.tables import read_list
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.headers import (
     DeleteSubscriptionGroupRequestHeader,
@@ -31,13 +33,18 @@ def update_group(broker: Broker, call: Call) -> Reply:
         value = orjson.loads(call.body)
     except ValueError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
-    _update(broker, [value])
+    _update(broker, [_read(value)])
     return Reply()
 
 
-def update_groups(broker: Broker, call: Call) -> Reply:
-    """225 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: all of them or none."""
-    _update(broker, SubscriptionGroupList.decode(call.body).group_config_list)
+def update_groups(broker: Broker, call: Call) -> Steps[Reply]:
+    """225 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: all of them or none, read in steps."""
+    configs: list[SubscriptionGroupConfig] = []
+    yield from read_list(
+        SubscriptionGroupList, "groupConfigList", call.body, lambda value: configs.append(_read(value))
+    )
+    yield
+    _update(broker, configs)
     return Reply()
 
 
@@ -82,13 +89,16 @@ def forbid(broker: Broker, call: Call) -> Reply:
     return Reply(remark="", body=GroupForbidden(topic=topic, group=group, readable=readable).encode())
 
 
-def _update(broker: Broker, values: Sequence[Any]) -> None:
-    """Create or change groups, all or none; keys of their attributes are changes."""
-    groups, most = broker.groups, broker.options.max_groups
+def _read(value: Any) -> SubscriptionGroupConfig:
     try:
-        configs = [SubscriptionGroupConfig.from_json(value) for value in values]
+        return SubscriptionGroupConfig.from_json(value)
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+
+
+def _update(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) -> None:
+    """Create or change groups, all or none; keys of their attributes are changes."""
+    groups, most = broker.groups, broker.options.max_groups
     for config in configs:
         problem = validate_group(config.group_name)
         if problem is None and config.retry_queue_nums > broker.options.max_queues_per_topic:

@@ -14,6 +14,7 @@ from mqgateway.engine.attributes import AttributeRefused, parse_changes
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SYSTEM_TOPICS
 from mqgateway.engine.pop import retry_topic
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.registration import once_known
@@ -27,6 +28,7 @@ from mqgateway.gateway.codec.bodies import (
     TopicOffset,
     TopicStatsTable,
 )
+from mqgateway.gateway.codec.bodies.tables import read_list
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.headers import (
     CreateTopicRequestHeader,
@@ -64,16 +66,22 @@ def update_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     return once_known(broker)
 
 
-def update_topics(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-    """18 UPDATE_AND_CREATE_TOPIC_LIST: all of them or none.
+def update_topics(broker: Broker, call: Call) -> Steps[Reply | Deferred[Reply]]:
+    """18 UPDATE_AND_CREATE_TOPIC_LIST: all of them or none, read in steps.
 
     Departs from the standard, where one topic that is as asked for already ends the whole request.
     """
-    values = CreateTopicListRequestBody.decode(call.body).topic_config_list
+    configs: list[TopicConfig] = []
     try:
-        configs = [TopicConfig.from_json(value) for value in values]
+        yield from read_list(
+            CreateTopicListRequestBody,
+            "topicConfigList",
+            call.body,
+            lambda value: configs.append(TopicConfig.from_json(value)),
+        )
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+    yield
     _update(broker, configs)
     return once_known(broker)
 

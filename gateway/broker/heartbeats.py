@@ -8,6 +8,7 @@ from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import compile_expression, is_tag_type
 from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.broker import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG, Broker
 from mqgateway.gateway.broker.clients import CONSUME_ACTIVELY, Client, TooManyClients
 from mqgateway.gateway.codec.bodies import (
@@ -18,23 +19,27 @@ from mqgateway.gateway.codec.bodies import (
 )
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
 
 
-def heart_beat(broker: Broker, call: Call) -> Reply:
-    """34 HEART_BEAT, version 1 (fingerprint 0) and version 2 (subscriptions may be left out).
+def heart_beat(broker: Broker, call: Call) -> Steps[Reply]:
+    """34 HEART_BEAT, version 1 (fingerprint 0) and version 2 (subscriptions may be left out), in steps.
 
     A consumer group that is not known and may not be created is passed over without a word.
     """
-    if len(call.body) > broker.options.max_heartbeat_body_size:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"a heartbeat of {len(call.body)} bytes is too long")
-    told = HeartbeatData.decode(call.body)
+    options = broker.options
+    told = yield from HeartbeatData.read(
+        call.body, options.max_groups_per_client, options.max_subscriptions_per_group
+    )
     _check_limits(broker, told)
     call.peer.on_lost(broker.clients.lost)
     is_first_version = told.heartbeat_fingerprint == 0
     is_outdated = is_first_version
     try:
         for data in told.consumer_data_set:
+            yield
+            if not call.peer.is_open:
+                return NO_REPLY
             is_outdated |= _take_consumer(broker, call, told, data)
         for producer in told.producer_data_set:
             _take_producer(broker, producer.group_name, _client(call, told.client_id))

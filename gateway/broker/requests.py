@@ -38,12 +38,12 @@ from mqgateway.gateway.broker import (
 )
 from mqgateway.gateway.broker.statics import static
 from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
 SEND = static(send.send_message, static_messages.send, chooses=True)
 PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
 
-REQUESTS: dict[int, RequestFunction] = {
+REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     # Messages
     RequestCode.SEND_MESSAGE: SEND,
     RequestCode.SEND_MESSAGE_V2: SEND,

@@ -32,6 +32,7 @@ from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.topics import TopicConfig
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker import slave_tables, static_cleaning
+from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.ha import Replication
 from mqgateway.gateway.broker.ha_escape import EscapeSender
@@ -48,7 +49,7 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
-from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, RequestTable
 from mqgateway.gateway.remoting.exchange import RemotingError
 from mqgateway.gateway.remoting.loop import Reactor, Timer
 from mqgateway.gateway.remoting.server import RemotingServer
@@ -132,7 +133,7 @@ class BrokerService:
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
         self.broker.timers.on_set = self._beat_within
-        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, clock, hooks)
+        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks)
         self._server = RemotingServer(
             reactor,
             self.dispatcher,
@@ -404,18 +405,21 @@ class BrokerService:
                 log.info("%s could not be told that group %s changed: %s", peer.address, group, error)
 
 
-def _dispatchers(broker: Broker, clock: Clock, hooks: Sequence[Hook]) -> tuple[Dispatcher, Dispatcher]:
+def _dispatchers(
+    broker: Broker, remoting: RemotingOptions, clock: Clock, hooks: Sequence[Hook]
+) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
     is_slave = broker.store_options.broker_role is BrokerRole.SLAVE
-    requests = REQUESTS | SLAVE_REQUESTS if is_slave else REQUESTS
+    requests: RequestTable = {**REQUESTS, **SLAVE_REQUESTS} if is_slave else REQUESTS
     fast = {code: function for code, function in requests.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
         broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    main_port = Dispatcher(broker, requests, UNSUPPORTED, clock=clock, hooks=hooks)
-    fast_port = Dispatcher(broker, fast, refused, clock=clock, hooks=hooks)
+    limits = limits_of_bodies(requests, remoting, broker.options)
+    main_port = Dispatcher(broker, requests, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits)
+    fast_port = Dispatcher(broker, fast, refused, clock=clock, hooks=hooks, limits=limits)
     main_port.on_refused = fast_port.on_refused = count_refused
     return main_port, fast_port
 

@@ -10,6 +10,7 @@ JSON headers are read as tolerantly as the standard reads them: members may be m
 """
 
 import json
+import re
 import struct
 from collections.abc import Mapping
 from typing import Any, Self
@@ -17,11 +18,17 @@ from typing import Any, Self
 import orjson
 
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
 from mqgateway.gateway.codec.fields import Header
 
 RESPONSE_FLAG = 1
 ONEWAY_FLAG = 2
+
+HEADER_MAX = 256 * 1024
+"""Bytes a header may have unless another limit is given; a message's properties have at most 32 KB."""
+
+FIELDS_MAX = 1000
+"""Fields a header may have unless another limit is given."""
 
 _INT_MIN = -(2**31)
 _INT_MAX = 2**31 - 1
@@ -34,6 +41,8 @@ _BINARY_START = struct.Struct(">hbhiii")  # code, language, version, opaque, fla
 _LENGTH = struct.Struct(">i")
 _KEY_LENGTH = struct.Struct(">h")
 _HEADER_LENGTH_MAX = 0xFFFFFF
+_OUTLINE = 4096  # bytes at either end of a JSON header in which its first-hand members are looked for
+_SURELY_FEW = 8192  # bytes of a JSON header below which its fields are not counted before it is read
 
 # Looking a member up in its enum costs more than the comparison it is for.
 _JSON = SerializeType.JSON
@@ -152,8 +161,13 @@ def _fields(header: Header | None, ext: Mapping[str, str] | None) -> dict[str, s
     return fields
 
 
-def decode_command(payload: bytes) -> RemotingCommand:
-    """The command in a frame without its length word. Raises CodecError."""
+def decode_command(
+    payload: bytes, header_max: int = HEADER_MAX, fields_max: int = FIELDS_MAX
+) -> RemotingCommand:
+    """The command in a frame without its length word.
+
+    Raises CodecError; `HeaderTooLarge` for a header of more than `header_max` bytes or `fields_max` fields.
+    """
     if len(payload) < 4:
         raise CodecError("a frame without header length")
     (word,) = _HEADER_WORD.unpack_from(payload)
@@ -161,10 +175,18 @@ def decode_command(payload: bytes) -> RemotingCommand:
     if body_start > len(payload):
         raise CodecError(f"a header of {body_start - 4} bytes in a frame of {len(payload)}")
     form = word >> 24
+    if body_start - 4 > header_max:
+        text = f"a header of {body_start - 4} bytes, more than the {header_max} that maxHeaderSize allows"
+        raise HeaderTooLarge(text, _outline(payload, body_start, form))
     if form == _JSON:
-        command = _decode_json(payload[4:body_start])
+        header = payload[4:body_start]
+        if body_start > _SURELY_FEW and _strings(header) > 4 * fields_max:
+            raise _too_many(fields_max, _outline(payload, body_start, form))
+        command = _decode_json(header)
+        if len(command.ext_fields) > fields_max:
+            raise _too_many(fields_max, command)
     elif form == _ROCKETMQ:
-        command = _decode_binary(payload[4:body_start])
+        command = _decode_binary(payload[4:body_start], fields_max)
     else:
         raise CodecError(f"unknown header form {form}")
     command.body = payload[body_start:]
@@ -222,6 +244,43 @@ def _frame(form: int, header: bytes, body: bytes) -> bytes:
     if header_length > _HEADER_LENGTH_MAX:
         raise CodecError(f"a header of {header_length} bytes does not fit into 24 bits")
     return _FRAME_START.pack(4 + header_length + len(body), form << 24 | header_length) + header + body
+
+
+# What is too large
+
+
+def _too_many(fields_max: int, request: RemotingCommand) -> HeaderTooLarge:
+    text = f"a header of more than the {fields_max} fields that maxHeaderFields allows"
+    return HeaderTooLarge(text, request)
+
+
+def _outline(payload: bytes, body_start: int, form: int) -> RemotingCommand:
+    """The command without its fields, of a header that is not to be read. Raises CodecError."""
+    if form == _ROCKETMQ:
+        if body_start < 4 + _BINARY_START.size:
+            raise CodecError("a binary header that ends too early")
+        code, _, _, opaque, flag, _ = _BINARY_START.unpack_from(payload, 4)
+        return RemotingCommand(code, opaque=opaque, flag=flag, serialize_type=SerializeType.ROCKETMQ)
+    # What writes JSON headers puts the fields last, or has the members in the order of their names.
+    ends = payload[4 : min(body_start, 4 + _OUTLINE)] + payload[max(4, body_start - _OUTLINE) : body_start]
+    code, opaque, flag = (_member(ends, name) for name in (b"code", b"opaque", b"flag"))
+    return RemotingCommand(code, opaque=opaque, flag=flag)
+
+
+def _member(text: bytes, name: bytes) -> int:
+    found = re.search(rb'"' + name + rb'"[ \t\n\r]*:[ \t\n\r]*(-?[0-9]{1,10})', text)
+    number = _INT_MAX + 1 if found is None else int(found[1])
+    if not _INT_MIN <= number <= _INT_MAX:
+        raise CodecError(f"a header that is too large and has no {name.decode()} where it is looked for")
+    return number
+
+
+def _strings(text: bytes) -> int:
+    """How many strings a JSON text has at least, and at most twice as many: as many quotes begin or end one.
+
+    No quote that begins one has a backslash in front of it.
+    """
+    return text.count(b'"') - text.count(b'\\"')
 
 
 # JSON form
@@ -322,15 +381,18 @@ def _dump(header: dict[str, Any]) -> bytes:
 # Binary form
 
 
-def _decode_binary(header: bytes) -> RemotingCommand:
+def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
     try:
         code, language, version, opaque, flag, remark_length = _BINARY_START.unpack_from(header)
         remark_end = _end(header, _BINARY_START.size, remark_length)
         (fields_length,) = _LENGTH.unpack_from(header, remark_end)
         fields_start = remark_end + _LENGTH.size
-        fields = _read_fields(header, fields_start, _end(header, fields_start, fields_length))
+        fields = _read_fields(header, fields_start, _end(header, fields_start, fields_length), fields_max)
     except struct.error:
         raise CodecError("a binary header that ends too early") from None
+    if fields is None:
+        request = RemotingCommand(code, opaque=opaque, flag=flag, serialize_type=SerializeType.ROCKETMQ)
+        raise _too_many(fields_max, request)
     remark = header[_BINARY_START.size : remark_end]
     return RemotingCommand(
         code,
@@ -344,9 +406,14 @@ def _decode_binary(header: bytes) -> RemotingCommand:
     )
 
 
-def _read_fields(header: bytes, position: int, end: int) -> dict[str, str]:
+def _read_fields(header: bytes, position: int, end: int, fields_max: int) -> dict[str, str] | None:
+    """The fields; None when there are too many."""
     fields: dict[str, str] = {}
+    left = fields_max
     while position < end:
+        if left == 0:
+            return None
+        left -= 1
         key_start = position + 2
         key_end = key_start + _KEY_LENGTH.unpack_from(header, position)[0]
         value_start = key_end + 4

@@ -3,7 +3,10 @@
 `CodecError`: the bytes are no frame or no command; nothing after them can be trusted, the connection ends.
 `HeaderError`: the command is sound but its header fields are not; it is answered with code 1 and the remark.
 `BodyError`: the same of its body.
+`HeaderTooLarge`: the header is longer, or has more fields, than may be; it was not read, but may be answered.
 """
+
+from typing import Any
 
 
 class CodecError(Exception):
@@ -27,3 +30,15 @@ class BodyError(HeaderError):
 
     `field` is the member's JSON name, or empty when the whole text is no JSON.
     """
+
+
+class HeaderTooLarge(CodecError):
+    """A header above a limit of the reader, in a frame that can be skipped.
+
+    `request` is the `RemotingCommand` with code, opaque and flag of it and nothing else; the text says which
+    limit.
+    """
+
+    def __init__(self, text: str, request: Any) -> None:
+        super().__init__(text)
+        self.request = request

@@ -1,9 +1,9 @@
 """What brokers say when they come and go, and what comes of it: the plain data between requests and tables.
 
 `Registration` and `Leaving` go in, `Registered` and `Notice` come out; `LiveBroker` is what is remembered of
-one that is there. What a registration carries in JSON is read by `read_queues` and `read_mappings`, which
-refuse it as a whole when a part is wrong. Standard: `RouteInfoManager`, `TopicConfig`,
-`TopicQueueMappingInfo`.
+one that is there. What a registration carries in JSON is read by `read_queues`, topic by topic as it comes,
+and `read_mappings`; it is refused as a whole when a part is wrong. Standard: `RouteInfoManager`,
+`TopicConfig`, `TopicQueueMappingInfo`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.bodies import Body, QueueData
 from mqgateway.gateway.codec.errors import BodyError
 
@@ -62,8 +63,9 @@ class LiveBroker:
 class Registration:
     """What a broker says of itself and its topics.
 
-    `topics` and `mappings` are JSON objects by topic, as they came. `enable_acting_master` is None from
-    brokers too old to say. `filter_servers` None leaves those known. `fingerprint` stands for all of it.
+    `topics` are queues by topic, `mappings` JSON objects by topic, as they came. `enable_acting_master` is
+    None from brokers too old to say. `filter_servers` None leaves those known. `fingerprint` stands for all
+    of it.
     """
 
     cluster: str
@@ -72,7 +74,7 @@ class Registration:
     address: str
     ha_address: str
     data_version: DataVersion
-    topics: Mapping[str, Mapping[str, Any]]
+    topics: Mapping[str, QueueData]
     mappings: Mapping[str, Any] = field(default_factory=dict)
     zone_name: str | None = None
     heartbeat_timeout: int | None = None
@@ -138,10 +140,10 @@ Mappings = dict[str, dict[str, Any]]
 """Mappings of one broker by topic, as JSON objects that were read and found right."""
 
 
-def read_queues(broker: str, topic: str, config: Mapping[str, Any], mask: int = -1) -> QueueData:
+def read_queues(broker: str, topic: str, config: Mapping[str, Any]) -> QueueData:
     """A topic's queues out of its configuration; what is missing is as in the standard's `TopicConfig`.
 
-    `mask` is laid on the permission. Raises Refused.
+    Raises Refused.
     """
     numbers = (
         config.get("readQueueNums", 16),
@@ -153,16 +155,21 @@ def read_queues(broker: str, topic: str, config: Mapping[str, Any], mask: int = 
         if type(number) is not int or not INT_MIN <= number <= INT_MAX:
             raise Refused(f"the configuration of topic {topic[:100]} cannot be read")
     read, write, perm, flag = numbers
-    return QueueData(broker, read, write, perm & mask, flag)
+    return QueueData(broker, read, write, perm, flag)
 
 
-def read_mappings(said: Registration) -> Mappings:
+def read_mappings(said: Registration) -> Steps[Mappings]:
     """The mappings of a registration; those in another broker's name are left out. Raises Refused."""
-    try:
-        read = {topic: TopicMapping.from_json(mapping) for topic, mapping in said.mappings.items()}
-    except BodyError as error:
-        raise Refused(error.remark) from None
-    return {topic: mapping.to_json() for topic, mapping in read.items() if mapping.bname == said.name}
+    read: Mappings = {}
+    for topic, value in said.mappings.items():
+        yield
+        try:
+            mapping = TopicMapping.from_json(value)
+        except BodyError as error:
+            raise Refused(error.remark) from None
+        if mapping.bname == said.name:
+            read[topic] = mapping.to_json()
+    return read
 
 
 def check_texts(said: Registration, topics: Iterable[str]) -> None:

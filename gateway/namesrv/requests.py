@@ -1,4 +1,4 @@
-"""What the name server answers: one plain function a request, `(namesrv, call) -> Reply`.
+"""What the name server answers: one plain function a request, `(namesrv, call) -> Reply`, or `Steps` of it.
 
 First the requests of clients (routes), then of brokers (registration and signs of life), then those of
 administrators (permissions, topics, KV configuration, settings). `service.py` says which code is whose.
@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import load_properties
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.bodies import (
     BrokerMemberGroup,
     GetBrokerMemberGroupResponseBody,
     KVTable,
+    QueueData,
     RegisterBrokerBody,
     TopicList,
     TopicRouteData,
@@ -37,6 +40,7 @@ from mqgateway.gateway.namesrv.registration import (
     Refused,
     Registered,
     Registration,
+    read_queues,
 )
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
@@ -98,8 +102,8 @@ def _dressed(namesrv: NameServer, topic: str, route: TopicRouteData, zone: str |
 # Brokers
 
 
-def register_broker(namesrv: NameServer, call: Call) -> Reply:
-    """103: a broker says what it is and, if its topics have changed, has them taken over.
+def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
+    """103: a broker says what it is and, if its topics have changed, has them taken over, in steps.
 
     Brokers say the same every 30 s: then the body, which may be megabytes of JSON, is not even decoded.
     """
@@ -109,7 +113,7 @@ def register_broker(namesrv: NameServer, call: Call) -> Reply:
     key = BrokerKey(header.cluster_name, header.broker_addr)
     registered = namesrv.tables.register_again(key, header.broker_id, fingerprint, call.peer, namesrv.now())
     if registered is None:
-        registered = _register(namesrv, call, header, fingerprint)
+        registered = yield from _register(namesrv, call, header, fingerprint)
     call.peer.on_lost(namesrv.connection_lost)
     body = b""
     if namesrv.options.return_order_topic_config_to_broker:
@@ -122,13 +126,13 @@ def register_broker(namesrv: NameServer, call: Call) -> Reply:
 
 def _register(
     namesrv: NameServer, call: Call, header: headers.RegisterBrokerRequestHeader, fingerprint: int
-) -> Registered:
+) -> Steps[Registered]:
     if header.body_crc32 and header.body_crc32 != zlib.crc32(call.body) & 0x7FFFFFFF:
         log.warning("the registration of %s is damaged: wrong checksum", header.broker_name)
         raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
     try:
-        said = _registration(namesrv, call, header, fingerprint)
-        registered = namesrv.tables.register(said, namesrv.now())
+        said = yield from _registration(namesrv, call, header, fingerprint)
+        registered = yield from namesrv.tables.register_in_steps(said, namesrv.now())
     except Refused as refused:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(refused)) from None
     namesrv.send_notices(registered.notices)
@@ -137,8 +141,9 @@ def _register(
 
 def _registration(
     namesrv: NameServer, call: Call, header: headers.RegisterBrokerRequestHeader, fingerprint: int
-) -> Registration:
-    body = _register_body(namesrv, call, header)
+) -> Steps[Registration]:
+    topics: dict[str, QueueData] = {}
+    body = yield from _register_body(namesrv, call, header, topics)
     wrapper = body.topic_config_serialize_wrapper
     return Registration(
         cluster=header.cluster_name,
@@ -150,7 +155,7 @@ def _registration(
         heartbeat_timeout=header.heartbeat_timeout_millis,
         enable_acting_master=header.enable_acting_master,
         data_version=_data_version(wrapper.data_version or {}),
-        topics=wrapper.topic_config_table,
+        topics=topics,
         mappings=wrapper.topic_queue_mapping_info_map,
         filter_servers=body.filter_server_list,
         peer=call.peer,
@@ -159,15 +164,26 @@ def _registration(
 
 
 def _register_body(
-    namesrv: NameServer, call: Call, header: headers.RegisterBrokerRequestHeader
-) -> RegisterBrokerBody:
+    namesrv: NameServer,
+    call: Call,
+    header: headers.RegisterBrokerRequestHeader,
+    topics: dict[str, QueueData],
+) -> Steps[RegisterBrokerBody]:
+    """The body, but for its topics, which are put into `topics` as they are read."""
+    most = namesrv.options.max_topics
+
+    def take(topic: str, config: Mapping[str, Any]) -> None:
+        if len(topics) >= most:
+            raise Refused(f"too many topics are registered, the limit is {most}")
+        topics[topic] = read_queues(header.broker_name, topic, config)
+
     if not call.body:
         return RegisterBrokerBody()
     # Brokers that compress leave the header at false; no JSON begins as a zlib stream does.
     if header.compressed or call.body.startswith(ZLIB_START):
         limit = namesrv.options.max_registration_size
-        return RegisterBrokerBody.decode_compressed(call.body, call.command.version, limit)
-    return RegisterBrokerBody.decode(call.body)
+        return (yield from RegisterBrokerBody.read_compressed(call.body, call.command.version, limit, take))
+    return (yield from RegisterBrokerBody.read(call.body, take))
 
 
 def _data_version(value: object) -> DataVersion:

@@ -25,6 +25,7 @@ from typing import Any
 
 from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.options import NamesrvOptions
+from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.codec.bodies import BrokerData, QueueData
 from mqgateway.gateway.namesrv.registration import (
     DEFAULT_HEARTBEAT_TIMEOUT,
@@ -41,10 +42,11 @@ from mqgateway.gateway.namesrv.registration import (
     Registration,
     check_texts,
     read_mappings,
-    read_queues,
 )
 
 log = logging.getLogger(__name__)
+
+_TOPICS_A_STEP = 64
 
 
 class RouteTables:
@@ -72,31 +74,52 @@ class RouteTables:
         A registration under an id held by another address with a newer state version is ignored: an empty
         `Registered`, and the broker that sent it is not counted as live.
         """
-        group = self.brokers.get(said.name)
-        known = group.broker_addrs if group else {}
-        # Slave turned master: one address stands under one id only.
-        addresses = {n: a for n, a in known.items() if a != said.address or n == said.broker_id}
-        if group and self._is_outdated(said, addresses.get(said.broker_id)):
-            self._ignore(said, group, addresses)
+        return run(self.register_in_steps(said, now))
+
+    def register_in_steps(self, said: Registration, now: int) -> Steps[Registered]:
+        """What `register` does, in steps.
+
+        Others may register and leave in between, but not take so many steps at the same time. The topics
+        come first, and the broker last and in one step: only then is it known with all it said.
+        """
+        if self._is_ignored(said):
             return Registered()
+        addresses = self._addresses(said)
         if said.broker_id not in addresses and len(said.topics) == 1:
             # A single changed topic may be told only after the broker's first, full registration.
             log.warning("broker %s (id %d) at %s has not registered", said.name, said.broker_id, said.address)
             raise Refused("register broker failed")
-        first = not addresses.get(said.broker_id)
-        addresses[said.broker_id] = said.address
-        changed = first or self.is_changed(said.key, said.data_version)
-        speaks = _speaks_for_group(said, addresses)
-        taken = self._changed_topics(said, changed) if speaks else {}
-        mappings = read_mappings(said) if speaks and changed else {}
+        speaks = _speaks_for_group(said, addresses | {said.broker_id: said.address})
+        changed = not addresses.get(said.broker_id) or self.is_changed(said.key, said.data_version)
+        taken = (yield from self._changed_topics(said, changed)) if speaks else {}
+        mappings = (yield from read_mappings(said)) if speaks and changed else {}
         self._check_limits(said, taken, mappings)
+        if speaks:
+            yield from self._take_topics(said, taken)
+            for topic, mapping in mappings.items():
+                yield
+                self._put_mapping(said.name, topic, mapping)
+        return Registered() if self._is_ignored(said) else self._put_broker(said, now)
 
+    def _addresses(self, said: Registration) -> dict[int, str]:
+        """The group's addresses by id; a slave turned master stands under its new id only."""
+        group = self.brokers.get(said.name)
+        known = group.broker_addrs if group else {}
+        return {n: a for n, a in known.items() if a != said.address or n == said.broker_id}
+
+    def _is_ignored(self, said: Registration) -> bool:
+        group, addresses = self.brokers.get(said.name), self._addresses(said)
+        if group is None or not self._is_outdated(said, addresses.get(said.broker_id)):
+            return False
+        self._ignore(said, group, addresses)
+        return True
+
+    def _put_broker(self, said: Registration, now: int) -> Registered:
+        """Enter the broker itself, whose topics are there."""
+        known = self.brokers[said.name].broker_addrs if said.name in self.brokers else {}
+        addresses = self._addresses(said) | {said.broker_id: said.address}
         notices = self._leave_old_name(said)
         group = self._put_group(said, addresses)
-        if speaks:
-            self._take_topics(said, taken)
-            for topic, mapping in mappings.items():
-                self._put_mapping(said.name, topic, mapping)
         self._put_live(said, now)
         registered = self._where_master_is(said.cluster, said.broker_id, group)
         registered.notices = notices
@@ -142,19 +165,21 @@ class RouteTables:
             self.encoded.clear()
         self._drop_live(said.key)
 
-    def _changed_topics(self, said: Registration, changed: bool) -> dict[str, QueueData]:
+    def _changed_topics(self, said: Registration, changed: bool) -> Steps[Mapping[str, QueueData]]:
         """The topics to take over: all that came with a new data version, else those not known yet.
 
-        A slave that stands in for its master shows topics that can be read only. Raises Refused.
+        A slave that stands in for its master shows topics that can be read only.
         """
         acting = said.broker_id != MASTER_ID and said.enable_acting_master
-        mask = ~PERM_WRITE if acting else -1
-        known = self.topic_queues
-        return {
-            topic: read_queues(said.name, topic, config, mask)
-            for topic, config in said.topics.items()
-            if changed or said.name not in known.get(topic, ())
-        }
+        if changed and not acting:
+            return said.topics
+        taken = {}
+        for number, (topic, queues) in enumerate(said.topics.items()):
+            if number % _TOPICS_A_STEP == 0:
+                yield
+            if changed or said.name not in self.topic_queues.get(topic, ()):
+                taken[topic] = replace(queues, perm=queues.perm & ~PERM_WRITE) if acting else queues
+        return taken
 
     def _check_limits(self, said: Registration, taken: Mapping[str, QueueData], mappings: Mappings) -> None:
         """Keep what peers can make us remember bounded. Raises Refused."""
@@ -205,12 +230,16 @@ class RouteTables:
             self.encoded.clear()
         return group
 
-    def _take_topics(self, said: Registration, taken: Mapping[str, QueueData]) -> None:
+    def _take_topics(self, said: Registration, taken: Mapping[str, QueueData]) -> Steps[None]:
         if self.options.delete_topic_with_broker_registration and not said.mappings:
-            gone = [t for t, by in self.topic_queues.items() if said.name in by and t not in said.topics]
-            for topic in gone:
-                self._drop_queues(topic, said.name)
-        for topic, queues in taken.items():
+            for number, topic in enumerate(list(self.topic_queues)):
+                if number % _TOPICS_A_STEP == 0:
+                    yield
+                if topic not in said.topics and said.name in self.topic_queues.get(topic, ()):
+                    self._drop_queues(topic, said.name)
+        for number, (topic, queues) in enumerate(taken.items()):
+            if number % _TOPICS_A_STEP == 0:
+                yield
             self._put_queues(topic, queues)
 
     def _put_mapping(self, broker: str, topic: str, mapping: dict[str, Any]) -> None:

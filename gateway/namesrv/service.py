@@ -26,7 +26,8 @@ from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.registration import Notice
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
-from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, RequestFunction
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFunction, RequestFunction
+from mqgateway.gateway.remoting.limits import BodyLimit, body_limits
 from mqgateway.gateway.remoting.loop import ListeningPort, Reactor
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 KV_PRINT_INTERVAL = 600
 """Seconds between two times that the KV configuration is logged."""
 
-REQUESTS: dict[int, RequestFunction] = {
+REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.PUT_KV_CONFIG: requests.put_kv,
     RequestCode.GET_KV_CONFIG: requests.get_kv,
     RequestCode.DELETE_KV_CONFIG: requests.delete_kv,
@@ -230,6 +231,12 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
 UNSUPPORTED: dict[int, str] = {code: reason for reason, codes in _BY_REASON.items() for code in codes}
 
 
+def limits_of_bodies(remoting: RemotingOptions) -> dict[int, BodyLimit]:
+    """How large the body of each request may be; registrations are bounded while they are read."""
+    usual = BodyLimit(remoting, "max_body_size", "max_body_parts")
+    return body_limits(REQUESTS, usual, {RequestCode.REGISTER_BROKER: None})
+
+
 class NameServerService:
     """A name server on one port. Nothing happens before `start`.
 
@@ -263,7 +270,10 @@ class NameServerService:
             send_notices=self._send_notices,
             soon=self._soon,
         )
-        self.dispatcher = Dispatcher(self.namesrv, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks)
+        limits = limits_of_bodies(remoting)
+        self.dispatcher = Dispatcher(
+            self.namesrv, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits
+        )
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
         self._timers: list[LoopingCall] = []
 

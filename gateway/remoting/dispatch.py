@@ -6,17 +6,19 @@
 | a header field is wrong             | 1, the remark of `HeaderError`                              |
 | the table has no such code          | 3 " request type N not supported"                           |
 | anything else is raised             | 1 "ClassName, message", and a traceback in the log          |
+| the body is above its limit          | the refusal of `gateway.remoting.limits`                    |
 | the server is stopping              | 1500 "please go away" to versions that understand it        |
 | `NO_REPLY`, or the request is oneway | nothing                                                    |
 
-A function that returns a plain `Reply` is answered without any Deferred being made. Standard:
-`NettyRemotingAbstract.processRequestCommand`, `UtilAll.exceptionSimpleDesc`.
+A function that returns a plain `Reply` is answered without any Deferred being made. One whose work may be
+long returns `Steps`: a few are done at once, with which most are finished; the rest is left to the caller.
+Standard: `NettyRemotingAbstract.processRequestCommand`, `UtilAll.exceptionSimpleDesc`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
 from mypy_extensions import mypyc_attr
@@ -25,15 +27,23 @@ from twisted.python.failure import Failure
 
 import mqgateway.gateway.codec.headers  # noqa: F401  (fills the registry behind `request_header`)
 from mqgateway.engine.clock import Clock
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.codes import V5_3_1, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_response
 from mqgateway.gateway.codec.errors import HeaderError
 from mqgateway.gateway.codec.fields import Header, request_header
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
+from mqgateway.gateway.remoting.limits import BodyLimit
 
 log = logging.getLogger(__name__)
 
 RequestFunction = Callable[[Any, Call], "Reply | Deferred[Reply]"]
+LongRequestFunction = Callable[[Any, Call], "Steps[Reply] | Steps[Reply | Deferred[Reply]]"]
+Answer = bytes | Deferred[bytes | None] | None
+RequestTable = Mapping[int, RequestFunction | LongRequestFunction]
+
+AT_ONCE_STEPS = 16
+"""Steps of a request that are done before others have their turn."""
 
 _GO_AWAY = Reply(ResponseCode.GO_AWAY, remark="please go away")
 _BUSY = Reply(ResponseCode.SYSTEM_BUSY, remark="[OVERLOAD]system busy, start flow control for a while")
@@ -56,20 +66,24 @@ class Dispatcher:
     """The functions of one port. `context` is handed to each of them as it is.
 
     `unsupported` says why codes of the standard are refused; the first refusal of each goes to the log.
+    `limits` are those of the bodies of each code; without one a body may have any size.
     """
 
     def __init__(
         self,
         context: Any,
-        table: Mapping[int, RequestFunction],
+        table: RequestTable,
         unsupported: Mapping[int, str],
         *,
         clock: Clock,
         hooks: Sequence[Hook] = (),
+        limits: Mapping[int, BodyLimit] | None = None,
     ) -> None:
         self._context = context
-        self._table: dict[int, tuple[RequestFunction, type[Header] | None]] = {
-            int(code): (function, request_header(int(code))) for code, function in table.items()
+        known_limits = {} if limits is None else limits
+        self._table: dict[int, tuple[Callable[[Any, Call], Any], type[Header] | None, BodyLimit | None]] = {
+            int(code): (function, request_header(int(code)), known_limits.get(int(code)))
+            for code, function in table.items()
         }
         self._reasons = {int(code): reason for code, reason in unsupported.items()}
         self._millis = clock.millis
@@ -80,8 +94,11 @@ class Dispatcher:
         self.stopping = False
         """Set when the server stops: clients that understand it are told to go elsewhere."""
 
-    def dispatch(self, command: RemotingCommand, peer: Peer) -> bytes | Deferred[bytes | None] | None:
-        """The encoded answer; a Deferred of it when it takes time; None when there is none. Never raises."""
+    def dispatch(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:
+        """The encoded answer, or None when there is none. Never raises.
+
+        When it takes time, a Deferred of it; when it takes work, the steps that are left of that.
+        """
         call = Call(command, None, command.body, peer, self._millis())
         try:
             if self.stopping and command.version > V5_3_1:
@@ -89,19 +106,43 @@ class Dispatcher:
             entry = self._table.get(command.code)
             if entry is None:
                 return self._finish(self._unsupported(call), call)
-            function, header = entry
+            function, header, limit = entry
             for before in self._before:
                 before(call)
             if header is not None:
                 call.header = header.decode(command.ext_fields)
+            if limit is not None and call.body:
+                limit.check(call)
             reply: Any = function(self._context, call)
         except Exception as error:
             return self._finish(_reply_to(error, call), call)
-        if type(reply) is not Reply and isinstance(reply, Deferred):  # the second question takes long
+        return self._finish(reply, call) if type(reply) is Reply else self._finish_later(reply, call)
+
+    def _finish_later(self, reply: Any, call: Call) -> Answer | Steps[Answer]:
+        if not isinstance(reply, Generator):
+            return self._finish_reply(reply, call)
+        steps = self._finish_steps(reply, call)
+        try:
+            for _ in range(AT_ONCE_STEPS):
+                next(steps)
+        except StopIteration as end:
+            answer: Answer = end.value
+            return answer
+        return steps
+
+    def _finish_reply(self, reply: Any, call: Call) -> Answer:
+        if isinstance(reply, Deferred):
             return reply.addCallbacks(
                 self._finish, self._finish_failed, callbackArgs=(call,), errbackArgs=(call,)
             )
         return self._finish(reply, call)
+
+    def _finish_steps(self, steps: Steps[Any], call: Call) -> Steps[Answer]:
+        try:
+            reply = yield from steps
+        except Exception as error:
+            return self._finish(_reply_to(error, call), call)
+        return self._finish_reply(reply, call)
 
     def refuse(self, command: RemotingCommand, peer: Peer) -> bytes | None:
         """The answer to a request that is not even looked at, since the peer has too many in flight."""

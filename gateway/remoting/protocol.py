@@ -9,6 +9,9 @@ we write is counted, and above the high-water mark reading stops until everythin
 were read but not served yet wait meanwhile (they are the rest of one read). A peer that makes us owe more
 than the limit all the same, by replies held until now, is cut off.
 
+A request that takes long is worked on in steps; what its connection brings meanwhile waits behind it, unread.
+What is kept of unfinished and waiting input is counted (`PendingInput`), and who keeps too much is cut off.
+
 Wrong bytes end the connection with one line in the log, after what came before them has been answered.
 Standard: `NettyRemotingAbstract`, `NettyDecoder`; the limits are ours.
 """
@@ -28,19 +31,25 @@ from zope.interface import classImplements  # type: ignore[import-untyped, unuse
 
 from mqgateway.engine.message import pack_host
 from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import (
+    FIELDS_MAX,
+    HEADER_MAX,
     ONEWAY_FLAG,
     RESPONSE_FLAG,
     RemotingCommand,
     decode_command,
     encode_command,
 )
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.remoting.call import Peer, Reply
-from mqgateway.gateway.remoting.dispatch import Dispatcher, encode_reply
+from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
+from mqgateway.gateway.remoting.long_work import LongWork, Work
 from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
+from mqgateway.gateway.remoting.pending_input import PendingInput
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +103,14 @@ class Terms:
     unsent_limit: int
     turn: Turn = field(default_factory=Turn)
     reads_always: bool = False  # whether the other side is read however much it leaves unread itself
+    header_max: int = HEADER_MAX
+    fields_max: int = FIELDS_MAX
+    pending_limit: float = inf
+    address_pending_limit: float = inf
+
+    def __post_init__(self) -> None:
+        self.long_work = LongWork(self.reactor)
+        self.pending = PendingInput(self.pending_limit, self.address_pending_limit, self.reactor.seconds)
 
 
 def server_terms(
@@ -108,16 +125,29 @@ def server_terms(
         high_water_mark=options.write_buffer_high_water_mark or HIGH_WATER_MARK,
         unsent_limit=options.max_unsent_bytes,
         turn=Turn(after_read),
+        header_max=options.max_header_size,
+        fields_max=options.max_header_fields,
+        # Below a whole frame nobody could ever send one.
+        pending_limit=max(options.max_pending_input, options.frame_max_length),
+        address_pending_limit=max(options.max_pending_input_of_peer, options.frame_max_length),
     )
 
 
 def client_terms(options: RemotingOptions, reactor: Clockwork) -> Terms:
     """The terms that the options give to a client's connections.
 
-    A client reads always: were it to stop because the server does, both would wait for each other.
+    A client reads always: were it to stop because the server does, both would wait for each other. It trusts
+    the servers that it has chosen with the size of what they answer.
     """
-    terms = server_terms(options, reactor, None)
-    return replace(terms, ask_limit=options.client_async_semaphore_value, reads_always=True)
+    return replace(
+        server_terms(options, reactor, None),
+        ask_limit=options.client_async_semaphore_value,
+        reads_always=True,
+        header_max=options.frame_max_length,
+        fields_max=options.frame_max_length,
+        pending_limit=inf,
+        address_pending_limit=inf,
+    )
 
 
 class Connection:
@@ -143,6 +173,9 @@ class Connection:
         self._held: set[Deferred[bytes | None]] = set()
         self._backlog: list[bytes] = []  # payloads read but not served yet
         self._backlog_call: Timer | None = None
+        self._work: Work | None = None  # a request that is worked on in steps: others wait behind it
+        self._work_size = 0
+        self._pending = 0  # bytes of input that `PendingInput` knows of
         self._speech: list[bytes] = []  # frames to write when the turn ends
         self._unsent = 0  # an upper bound of the bytes that have not left this process
         self._reads_until = inf if terms.reads_always else terms.high_water_mark
@@ -155,6 +188,7 @@ class Connection:
         """Whether a TLS handshake has been finished."""
         self._touched = True  # read or written since the idle sweep looked last
         self._idle_since = 0.0
+        self._ip = ""
         self.address = ""
         self.local_address = ""
         self.host_bytes = b""
@@ -185,11 +219,13 @@ class Connection:
             return
         if payloads:
             self._serve_turn(payloads)
+        if self._pending or self._cutter.buffered:
+            self._count_input(bool(payloads))
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.is_open = False
         self._cancel_calls()
-        self._backlog.clear()
+        self._let_go_of_input()
         self._speech.clear()
         self._exchange.fail_all(PeerGone(f"{self.address} is gone: {reason.getErrorMessage()}"))
         for held in list(self._held):
@@ -213,10 +249,7 @@ class Connection:
         """Everything written has gone out."""
         self._transport_full = False
         self._unsent = sum(map(len, self._speech))
-        if self._backlog:
-            self._serve_later()
-        else:
-            self._read_again()
+        self._go_on()
 
     def stopProducing(self) -> None:
         """The transport has ended; `connectionLost` follows."""
@@ -237,27 +270,74 @@ class Connection:
     def _serve(self, payloads: list[bytes]) -> None:
         """Serve frames in order, until the peer has left so much unread that the rest has to wait."""
         if self._backlog:
-            self._backlog += payloads
+            self._put_off(payloads)
             return
+        terms = self._terms
         for index, payload in enumerate(payloads):
-            if self._unsent > self._reads_until:
-                self._backlog = payloads[index:]
-                self._stop_reading()
+            if self._unsent > self._reads_until or self._work is not None:
+                self._put_off(payloads[index:])
                 return
-            self._take(decode_command(payload))
+            try:
+                command = decode_command(payload, terms.header_max, terms.fields_max)
+            except HeaderTooLarge as refusal:
+                self._refuse(refusal)
+            else:
+                self._take(command)
             if not self.is_open:
                 return
+
+    def _put_off(self, payloads: list[bytes]) -> None:
+        self._backlog += payloads
+        self._stop_reading()
+        self._count_input(False)
+
+    def _refuse(self, refusal: HeaderTooLarge) -> None:
+        """Pass over a frame whose header is not read, with an answer if it is a request that wants one."""
+        log.warning("%s is refused a request: %s", self.address, refusal)
+        request: RemotingCommand = refusal.request
+        if not request.flag & RESPONSE_FLAG:
+            self.send_reply(request, Reply(ResponseCode.SYSTEM_ERROR, remark=str(refusal)))
 
     def _take(self, command: RemotingCommand) -> None:
         if command.flag & RESPONSE_FLAG:
             self._exchange.settle(command)
             self._check_settled()
             return
-        answer = self._dispatcher.dispatch(command, self)
+        self._give(self._dispatcher.dispatch(command, self), command)
+
+    def _give(self, answer: Answer | Steps[Answer], command: RemotingCommand) -> None:
         if isinstance(answer, bytes):
             self._write(answer)
-        elif answer is not None:
+        elif isinstance(answer, Deferred):
             self._hold(answer, command)
+        elif answer is not None:
+            self._work_on(answer, command)
+
+    def _work_on(self, steps: Steps[Answer], command: RemotingCommand) -> None:
+        def done(answer: Answer) -> None:
+            self._work = None
+            self._work_size = 0
+            if self.is_open:
+                self._give(answer, command)
+                self._count_input(True)
+                self._go_on()
+            elif isinstance(answer, Deferred):
+                answer.cancel()
+            self._check_settled()
+
+        self._work_size = len(command.body)
+        self._work = self._terms.long_work.add(command.code, steps, done)
+        self._stop_reading()
+        self._count_input(True)
+
+    def _go_on(self) -> None:
+        """Serve what has waited and read again, unless there is a reason not to."""
+        if self._work is not None:
+            return
+        if self._backlog:
+            self._serve_later()
+        elif self._unsent <= self._reads_until:
+            self._read_again()
 
     def _hold(self, answer: Deferred[bytes | None], command: RemotingCommand) -> None:
         if self._exchange.is_full and not answer.called:
@@ -287,13 +367,13 @@ class Connection:
         self._backlog_call = None
         payloads, self._backlog = self._backlog, []
         self._serve_turn(payloads)
+        self._count_input(True)
         if not self._backlog:
             self._check_settled()
-            if self._unsent <= self._reads_until:
-                self._read_again()
+            self._go_on()
 
     def _stop_reading(self) -> None:
-        if self._reading and self.is_open:
+        if self._reading and self.is_open and not self._terms.reads_always:
             self._reading = False
             self.transport.pauseProducing()
 
@@ -301,6 +381,30 @@ class Connection:
         if not self._reading and self.is_open:
             self._reading = True
             self.transport.resumeProducing()
+
+    def _count_input(self, anew: bool) -> None:
+        """Say how much input waits here, which may be the end of it."""
+        if not self.is_open:
+            return
+        size = self._cutter.buffered + sum(map(len, self._backlog)) + self._work_size
+        self._pending = size
+        self._terms.pending.set(self, self._ip, size, anew=anew)
+
+    def _let_go_of_input(self) -> None:
+        self._cutter = FrameCutter(self._terms.frame_limit)
+        self._backlog.clear()
+        if self._work is not None:
+            self._terms.long_work.drop(self._work)
+        if self._pending:
+            self._pending = 0
+            self._terms.pending.set(self, self._ip, 0, anew=True)
+
+    def cut_off(self, reason: str) -> None:
+        """End the connection, for the input that it keeps; see `PendingInput`."""
+        log.warning("%s is cut off: %s", self.address, reason)
+        self._pending = 0
+        self._let_go_of_input()
+        self.abort()
 
     # What we write
 
@@ -415,6 +519,7 @@ class Connection:
 
     def set_address(self, ip: str, port: int) -> None:
         """Say who the peer is."""
+        self._ip = ip
         self.address = format_address(ip, port)
         self.host_bytes = pack_host(ip, port)
 
@@ -463,7 +568,7 @@ class Connection:
 
     def _is_settled(self) -> bool:
         exchange = self._exchange
-        return not (exchange.holding or exchange.waiting or self._backlog)
+        return not (exchange.holding or exchange.waiting or self._backlog or self._work is not None)
 
     def _check_settled(self) -> None:
         if self._settled and self._is_settled():

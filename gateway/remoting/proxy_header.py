@@ -24,6 +24,8 @@ V1_START = b"PROXY "
 V1_LINE_MAX = 107
 V2_SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 V2_FIXED = 16
+V2_SIZE_MAX = 4096
+"""Bytes of a whole header of version 2 that are waited for; with all usual extensions it has some hundred."""
 _ADDRESS_FORMATS = {1: struct.Struct(">4s4sHH"), 2: struct.Struct(">16s16sHH")}
 
 
@@ -90,6 +92,8 @@ def _read_v2(data: bytes) -> ProxyHeader | Incomplete:
     size = V2_FIXED + int.from_bytes(data[14:16], "big")
     if version != 2 or command > 1:
         raise CodecError(f"a PROXY header of version {version}, command {command}")
+    if size > V2_SIZE_MAX:
+        raise CodecError(f"a PROXY header of {size} bytes")
     if len(data) < size:
         return INCOMPLETE
     addresses = _ADDRESS_FORMATS.get(family)

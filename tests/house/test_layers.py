@@ -31,7 +31,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "engine.clock": (),
     "engine.options": ("engine.options", "engine.errors"),
     "engine": ("engine",),
-    "gateway.codec": ("gateway.codec", "engine.message", "engine.lenient_json"),
+    "gateway.codec": ("gateway.codec", "engine.message", "engine.lenient_json", "engine.steps"),
     "gateway.remoting": (
         "gateway.remoting",
         "gateway.codec",
@@ -39,6 +39,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.errors",
         "engine.message",
         "engine.options",
+        "engine.steps",
         "engine.worker",
     ),
     "gateway.namesrv": ("gateway.namesrv", "gateway.remoting", "gateway.codec", "engine"),

@@ -7,8 +7,14 @@ CONSUME_FROM_FIRST_OFFSET or CONSUME_FROM_TIMESTAMP. Standard: `HeartbeatData` a
 """
 
 from dataclasses import dataclass, field
+from typing import Any, Self
 
+from mqgateway.engine import lenient_json
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.errors import BodyError
+
+_CONSUMERS, _PRODUCERS, _SUBSCRIPTIONS = "consumerDataSet", "producerDataSet", "subscriptionDataSet"
 
 
 @dataclass(slots=True)
@@ -56,6 +62,36 @@ class HeartbeatData(Body):
     consumer_data_set: list[ConsumerData] = field(default_factory=list)
     heartbeat_fingerprint: int = 0
     without_sub: bool = False
+
+    @classmethod
+    def read(cls, data: bytes, groups_max: int, subscriptions_max: int) -> Steps[Self]:
+        """The body in JSON text, read in steps, a group in each. Raises BodyError.
+
+        Of more groups, or subscriptions of a group, than may be, one too many is read and no further.
+        """
+        groups: dict[str, list[Any]] = {_CONSUMERS: [], _PRODUCERS: []}
+
+        def take(path: lenient_json.Path, value: Any) -> None:
+            kept = groups.get(path[0])
+            if kept is None or len(kept) > groups_max:
+                return
+            if path[0] == _PRODUCERS:
+                kept.append(ProducerData.from_json(value))
+                return
+            subscriptions = value.get(_SUBSCRIPTIONS) if isinstance(value, dict) else None
+            if isinstance(subscriptions, list):
+                del subscriptions[subscriptions_max + 1 :]
+            kept.append(ConsumerData.from_json(value))
+
+        try:
+            value = yield from lenient_json.loads_in_steps(data, depth=2, take=take)
+        except ValueError as error:
+            raise BodyError("", f"{cls.__name__} is no JSON: {error}") from None
+        if isinstance(value, dict):
+            value |= {name: [] for name in groups if isinstance(value.get(name), list)}
+        body = cls.from_json(value)
+        body.consumer_data_set, body.producer_data_set = groups[_CONSUMERS], groups[_PRODUCERS]
+        return body
 
 
 @dataclass(slots=True)

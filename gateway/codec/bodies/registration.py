@@ -7,26 +7,40 @@ The plain form is JSON. The compressed form is a zlib stream of these parts, all
     length, filter servers as a JSON array
     count, then as often: length, mapping of a static topic as JSON       (senders from 5.0 on)
 
-It leaves out the order flag, the system flag and the details of mappings. Standard: `RegisterBrokerBody`,
-`TopicConfig.encode`.
+It leaves out the order flag, the system flag and the details of mappings. Both forms are read in steps, topic
+by topic as they come, so that a hundred thousand of them keep nobody waiting and are never in memory as JSON
+all together. Standard: `RegisterBrokerBody`, `TopicConfig.encode`.
 """
 
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mqgateway.engine import lenient_json
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.bodies.body import Body
 from mqgateway.gateway.codec.bodies.tables import TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import V5_0_0
 from mqgateway.gateway.codec.errors import BodyError
 
-INFLATED_LIMIT = 256 * 1024 * 1024
-"""Bytes a compressed body may have when inflated; about two million topics."""
+TOPIC_TEXT_MAX = 16 * 1024
+"""Bytes that the text of one topic may have in a compressed body."""
+
+PART_MAX = 1024 * 1024
+"""Bytes that any other part of it may have."""
+
+TakeTopic = Callable[[str, dict[str, Any]], None]
+"""Is given each topic by its name as it comes; what it raises ends the reading."""
 
 _LENGTH = struct.Struct(">i")
 _BEST_COMPRESSION = 9
+_TOPICS_A_STEP = 32
+_DEFLATED_PIECE = 16 * 1024
+_INFLATED_PIECE = 64 * 1024
+_WRAPPER = "topicConfigSerializeWrapper"
+_TABLE, _VERSION, _MAPPINGS = "topicConfigTable", "dataVersion", "topicQueueMappingInfoMap"
 
 
 @dataclass(slots=True)
@@ -54,66 +68,123 @@ class RegisterBrokerBody(Body):
         return zlib.compress(b"".join(parts), _BEST_COMPRESSION)
 
     @classmethod
-    def decode_compressed(cls, data: bytes, version: int, limit: int | None = None) -> Self:
-        """The body in its compressed form from a broker of this version. Raises BodyError.
+    def read(cls, data: bytes, take: TakeTopic) -> Steps[Self]:
+        """The body in its plain form, without the topics: `take` is given those. Raises BodyError."""
+        found: dict[str, dict[Any, Any]] = {_VERSION: {}, _MAPPINGS: {}}
 
-        `limit` are the bytes it may have when inflated, INFLATED_LIMIT unless given.
+        def put(path: lenient_json.Path, value: Any) -> None:
+            wrapper, member, key = path
+            if wrapper == _WRAPPER and member == _TABLE:
+                if not isinstance(value, dict):
+                    raise BodyError(_TABLE, f"the topic {str(key)[:100]} of a registration is no object")
+                take(str(key), value)
+            elif wrapper == _WRAPPER and member in found:
+                found[member][key] = value
+
+        try:
+            value = yield from lenient_json.loads_in_steps(data, depth=3, take=put)
+        except ValueError as error:
+            raise BodyError("", f"{cls.__name__} is no JSON: {error}") from None
+        body = cls.from_json(value)
+        wrapper = body.topic_config_serialize_wrapper
+        wrapper.topic_queue_mapping_info_map = {str(key): one for key, one in found[_MAPPINGS].items()}
+        if wrapper.data_version is not None:
+            wrapper.data_version = found[_VERSION]
+        return body
+
+    @classmethod
+    def read_compressed(cls, data: bytes, version: int, limit: int, take: TakeTopic) -> Steps[Self]:
+        """The same of its compressed form, from a broker of this version.
+
+        `limit` are the bytes it may have when inflated. Raises BodyError.
         """
         try:
-            inflated = _inflate(data, INFLATED_LIMIT if limit is None else limit)
-            return cls._from_parts(_Parts(inflated), version)
+            return (yield from cls._from_parts(_Parts(data, limit), version, take))
         except (zlib.error, struct.error, ValueError) as error:
             raise BodyError("", f"the compressed RegisterBrokerBody cannot be read: {error}") from None
 
     @classmethod
-    def _from_parts(cls, parts: "_Parts", version: int) -> Self:
-        data_version = lenient_json.loads(parts.next_part())
-        topics = [_topic_from_text(parts.next_part().decode()) for _ in range(parts.next_number())]
-        filter_servers = lenient_json.loads(parts.next_part())
-        mapping_count = parts.next_number() if version >= V5_0_0 else 0
-        mappings = [lenient_json.loads(parts.next_part()) for _ in range(mapping_count)]
-        if not all(isinstance(mapping, dict) for mapping in mappings):
-            raise ValueError("a mapping that is no object")
-        wrapper = {
-            "dataVersion": data_version,
-            "topicConfigTable": {topic["topicName"]: topic for topic in topics},
-            "topicQueueMappingInfoMap": {str(mapping.get("topic")): mapping for mapping in mappings},
-        }
-        return cls.from_json({"topicConfigSerializeWrapper": wrapper, "filterServerList": filter_servers})
+    def _from_parts(cls, parts: "_Parts", version: int, take: TakeTopic) -> Steps[Self]:
+        data_version = yield from lenient_json.loads_in_steps((yield from parts.next_part()))
+        for number in range((yield from parts.next_number())):
+            if number % _TOPICS_A_STEP == 0:
+                yield
+            text = yield from parts.next_part(TOPIC_TEXT_MAX)
+            topic = _topic_from_text(text.decode())
+            take(topic["topicName"], topic)
+        filter_servers = yield from lenient_json.loads_in_steps((yield from parts.next_part()))
+        mappings: dict[str, Any] = {}
+        for _ in range((yield from parts.next_number()) if version >= V5_0_0 else 0):
+            mapping = yield from lenient_json.loads_in_steps((yield from parts.next_part()))
+            if not isinstance(mapping, dict):
+                raise ValueError("a mapping that is no object")
+            mappings[str(mapping.get("topic"))] = mapping
+        yield from parts.end()
+        wrapper = {_VERSION: data_version, _MAPPINGS: mappings}
+        return cls.from_json({_WRAPPER: wrapper, "filterServerList": filter_servers})
 
 
 class _Parts:
-    """Reads numbers and parts off the front. Raises ValueError and struct.error."""
+    """Reads numbers and parts off the front of a zlib stream, which is inflated piece by piece.
 
-    def __init__(self, data: bytes) -> None:
+    Raises zlib.error, struct.error and ValueError.
+    """
+
+    def __init__(self, data: bytes, limit: int) -> None:
         self._data = data
+        self._given = 0  # bytes of `data` that the stream has been given
+        self._stream = zlib.decompressobj()
+        self._limit = limit
+        self._inflated = b""  # what is inflated and not read yet begins at `_position`
         self._position = 0
+        self._passed = 0  # bytes that were inflated before those
 
-    def next_number(self) -> int:
-        number: int = _LENGTH.unpack_from(self._data, self._position)[0]
+    def next_number(self) -> Steps[int]:
+        """The number that comes next."""
+        yield from self._inflate(_LENGTH.size)
+        number: int = _LENGTH.unpack_from(self._inflated, self._position)[0]
         self._position += _LENGTH.size
         return number
 
-    def next_part(self) -> bytes:
-        length = self.next_number()
+    def next_part(self, most: int = PART_MAX) -> Steps[bytes]:
+        """The part that comes next, of at most so many bytes."""
+        length = yield from self.next_number()
+        if not 0 <= length <= most:
+            raise ValueError(f"a part of {length} bytes, where {most} are allowed")
+        yield from self._inflate(length)
         start, self._position = self._position, self._position + length
-        if length < 0 or self._position > len(self._data):
-            raise ValueError(f"a length of {length} leads out of the body")
-        return self._data[start : self._position]
+        return self._inflated[start : self._position]
+
+    def end(self) -> Steps[None]:
+        """Whatever follows is passed over; the stream has to be whole."""
+        while not self._stream.eof:
+            self._position = len(self._inflated)
+            yield from self._inflate(1, at_end=True)
+
+    def _inflate(self, size: int, *, at_end: bool = False) -> Steps[None]:
+        """Have at least so many bytes that were not read yet."""
+        while len(self._inflated) - self._position < size:
+            if self._stream.eof:
+                if at_end:
+                    return
+                raise ValueError(f"a length of {size} leads out of the body")
+            deflated = self._stream.unconsumed_tail
+            if not deflated:
+                deflated = self._data[self._given : self._given + _DEFLATED_PIECE]
+                self._given += len(deflated)
+            piece = self._stream.decompress(deflated, _INFLATED_PIECE)
+            if not piece and not deflated:
+                raise ValueError("the zlib stream ends too early")
+            self._passed += self._position
+            self._inflated = self._inflated[self._position :] + piece
+            self._position = 0
+            if self._passed + len(self._inflated) > self._limit:
+                raise ValueError(f"more than {self._limit} bytes when inflated")
+            yield
 
 
 def _part(data: bytes) -> bytes:
     return _LENGTH.pack(len(data)) + data
-
-
-def _inflate(data: bytes, limit: int) -> bytes:
-    stream = zlib.decompressobj()
-    inflated = stream.decompress(data, limit)
-    if stream.unconsumed_tail:
-        raise ValueError(f"more than {limit} bytes when inflated")
-    if not stream.eof:
-        raise ValueError("the zlib stream ends too early")
-    return inflated
 
 
 def _topic_text(topic: dict[str, Any]) -> str:

@@ -6,10 +6,14 @@ Standard: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`
 `CreateTopicListRequestBody`, `SubscriptionGroupList`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mqgateway.engine import lenient_json
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.errors import BodyError
 
 
 @dataclass(slots=True)
@@ -50,3 +54,19 @@ class SubscriptionGroupList(Body):
     """Groups to create or change."""
 
     group_config_list: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read_list(body: type[Body], member: str, data: bytes, take: Callable[[Any], None]) -> Steps[None]:
+    """Hand over the entries of a body's only list one by one, as they are read in steps. Raises BodyError."""
+
+    def put(path: lenient_json.Path, value: Any) -> None:
+        if path[0] == member:
+            take(value)
+
+    try:
+        value = yield from lenient_json.loads_in_steps(data, depth=2, take=put)
+    except ValueError as error:
+        raise BodyError("", f"{body.__name__} is no JSON: {error}") from None
+    if isinstance(value, dict) and isinstance(value.get(member), list):
+        value[member] = []
+    body.from_json(value)

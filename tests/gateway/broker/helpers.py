@@ -25,7 +25,7 @@ from mqgateway.engine.laggards import Laggards
 from mqgateway.engine.mapping.mappings import Mappings
 from mqgateway.engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from mqgateway.engine.offsets import ConsumerOffsets
-from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -34,6 +34,7 @@ from mqgateway.engine.topics import TopicConfig, TopicTable
 from mqgateway.engine.transactions import TransactionCounts, TransactionLog
 from mqgateway.engine.worker import InlineWorker, Worker
 from mqgateway.gateway.broker import locks, offsets, pull, query, send, send_back, transactions
+from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import PERM_WRITE, Broker
 from mqgateway.gateway.broker.clients import Client, ClientTable
 from mqgateway.gateway.broker.durable import Durability
@@ -52,7 +53,7 @@ from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from mqgateway.gateway.codec.headers.send import SendMessageRequestHeaderV2
 from mqgateway.gateway.remoting.call import Peer, Reply
-from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestFunction, encode_reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestFunction, RequestTable, encode_reply
 
 REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE: send.send_message,
@@ -192,7 +193,7 @@ class MemoryBroker:
         worker: Worker | None = None,
         options: dict[str, Any] | None = None,
         store_options: dict[str, Any] | None = None,
-        requests: dict[int, RequestFunction] | None = None,
+        requests: RequestTable | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.disk = disk or CrashDisk(millis=self.clock.millis)
@@ -203,9 +204,9 @@ class MemoryBroker:
         self.arrivals: list[Arrival] = []
         self.broker = self._build(worker or InlineWorker())
         self.broker.store.start()
-        self.dispatcher = Dispatcher(
-            self.broker, REQUESTS if requests is None else requests, {}, clock=self.clock
-        )
+        served = REQUESTS if requests is None else requests
+        limits = limits_of_bodies(served, RemotingOptions(), self.options)
+        self.dispatcher = Dispatcher(self.broker, served, {}, clock=self.clock, limits=limits)
         self.producer = FakePeer(PRODUCER)
         self.consumer = FakePeer(CONSUMER)
 

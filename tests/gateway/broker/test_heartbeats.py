@@ -120,7 +120,7 @@ def test_a_group_nobody_is_in_has_no_list(broker: AdminBroker) -> None:
         ({"max_groups_per_client": 1}, "maxGroupsPerClient"),
         ({"max_subscriptions_per_group": 1}, "maxSubscriptionsPerGroup"),
         ({"max_groups_online": 1}, "maxGroupsOnline"),
-        ({"max_heartbeat_body_size": 10}, "too long"),
+        ({"max_heartbeat_body_size": 10}, "maxHeartbeatBodySize"),
         ({"max_name_length": 3}, "3 characters"),
         ({"max_subscription_text": 3}, "maxSubscriptionText"),
     ],

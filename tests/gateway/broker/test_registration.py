@@ -16,6 +16,7 @@ from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.mapping.mappings import Mappings, TopicMapping
 from mqgateway.engine.mapping.pieces import Piece
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import run
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.topics import TopicConfig, TopicTable
 from mqgateway.gateway.broker.registration import RETRY_SECONDS, Registration, once_known
@@ -62,11 +63,13 @@ class Asked:
     def told(self) -> TopicConfigAndMappingSerializeWrapper:
         """The topics with their version."""
         body = self.command.body
+        topics: dict[str, Any] = {}
         if self.fields["compressed"] == "true":
-            told = RegisterBrokerBody.decode_compressed(body, CURRENT_VERSION)
-        else:
-            told = RegisterBrokerBody.decode(body)
-        return told.topic_config_serialize_wrapper
+            steps = RegisterBrokerBody.read_compressed(body, CURRENT_VERSION, 1 << 26, topics.__setitem__)
+            wrapper = run(steps).topic_config_serialize_wrapper
+            wrapper.topic_config_table = topics
+            return wrapper
+        return RegisterBrokerBody.decode(body).topic_config_serialize_wrapper
 
     def agree(self, body: bytes = b"", code: int = 0) -> None:
         self.answer.callback(RemotingCommand.response(code, body=body, remark="no" if code else None))

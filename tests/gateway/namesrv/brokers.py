@@ -3,7 +3,7 @@
 from typing import Any
 
 from mqgateway.engine.data_version import DataVersion
-from mqgateway.gateway.namesrv.registration import BrokerKey, Registration
+from mqgateway.gateway.namesrv.registration import BrokerKey, Registration, read_queues
 
 NOW = 1_700_000_000_000
 MASTER = "10.0.0.1:10911"
@@ -65,7 +65,10 @@ def says(
         address=address,
         ha_address=address.replace("10911", "10912"),
         data_version=data_version or version(),
-        topics=table(*(topics or ("T1", "T2"))),
+        topics={
+            topic: read_queues(name, topic, config)
+            for topic, config in table(*(topics or ("T1", "T2"))).items()
+        },
         **more,  # type: ignore[arg-type]
     )
 

@@ -1,0 +1,91 @@
+"""Requests that take long, done in steps: a slice with each turn of the loop, so that nobody else waits.
+
+Requests of one code are one lane: they are done one after another, in the order they came; lanes take turns.
+A step takes a fraction of a millisecond (`engine.steps`), a slice `SLICE_STEPS` of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.remoting.loop import Clockwork, Timer
+
+log = logging.getLogger(__name__)
+
+SLICE_STEPS = 16
+"""Steps that are done before others have their turn."""
+
+Answer = Any
+"""What the steps return: a request's answer, encoded, a Deferred of it, or None."""
+
+
+class Work:
+    """One request on its way. `done` is called with the answer, unless it is dropped before."""
+
+    __slots__ = ("done", "lane", "steps")
+
+    def __init__(self, lane: int, steps: Steps[Answer], done: Callable[[Answer], None]) -> None:
+        self.lane = lane
+        self.steps = steps
+        self.done = done
+
+
+class LongWork:
+    """All long requests of one server."""
+
+    def __init__(self, reactor: Clockwork) -> None:
+        self._reactor = reactor
+        self._lanes: dict[int, deque[Work]] = {}  # the first lane has its turn next
+        self._call: Timer | None = None
+
+    def __len__(self) -> int:
+        return sum(map(len, self._lanes.values()))
+
+    def add(self, lane: int, steps: Steps[Answer], done: Callable[[Answer], None]) -> Work:
+        """Do the steps when it is their turn, and call `done` with what they return."""
+        work = Work(lane, steps, done)
+        self._lanes.setdefault(lane, deque()).append(work)
+        self._go_on()
+        return work
+
+    def drop(self, work: Work) -> None:
+        """Forget a request whose asker is gone; what is the first of its lane is done all the same."""
+        lane = self._lanes.get(work.lane)
+        if lane and work in lane and lane[0] is not work:
+            lane.remove(work)
+            work.steps.close()
+
+    def _go_on(self) -> None:
+        if self._call is None and self._lanes:
+            self._call = self._reactor.callLater(0, self._turn)
+
+    def _turn(self) -> None:
+        self._call = None
+        number = next(iter(self._lanes))
+        lane = self._lanes.pop(number)
+        work = lane[0]
+        finished, answer = _slice(work.steps)
+        if finished:
+            lane.popleft()
+        if lane:
+            self._lanes[number] = lane  # behind the others
+        self._go_on()
+        if finished:
+            work.done(answer)
+
+
+def _slice(steps: Steps[Answer]) -> tuple[bool, Answer]:
+    """Go on for a slice: whether that was the end, and what came of it."""
+    try:
+        for _ in range(SLICE_STEPS):
+            next(steps)
+    except StopIteration as end:
+        return True, end.value
+    except Exception:
+        log.exception("a request that takes long failed")
+        return True, None
+    return False, None

@@ -1,0 +1,59 @@
+"""Limits of bodies: what is measured, what is said, and what is left alone."""
+
+import logging
+
+import pytest
+
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import Call, RequestError
+from mqgateway.gateway.remoting.limits import BodyLimit, body_limits, parts
+from tests.gateway.remoting.pair import StillPeer
+
+OPTIONS = RemotingOptions(max_body_size=2000, max_body_parts=100)
+USUAL = BodyLimit(OPTIONS, "max_body_size", "max_body_parts")
+
+
+def call(body: bytes) -> Call:
+    return Call(RemotingCommand(42, body=body), None, body, StillPeer(), 0)
+
+
+def test_parts_are_at_least_the_values_of_json_and_the_lines_of_properties() -> None:
+    assert parts(b'{"a":[1,2,{}],"b":"c"}') == 6
+    assert parts(b"a=1\nb=2\r\n") == 3
+
+
+@pytest.mark.parametrize("body", [b"", b"x" * 2000, b"[" + b"1," * 99, b"[" * 100])
+def test_what_is_within_the_limit_is_left_alone(body: bytes) -> None:
+    USUAL.check(call(body))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"x" * 2001, "the body of request 42 has 2001 bytes, more than the 2000 that maxBodySize allows"),
+        (b"[" * 101, "the body of request 42 has 101 parts, more than the 100 that maxBodyParts allows"),
+    ],
+)
+def test_what_is_above_is_refused_with_the_name_of_the_option(
+    body: bytes, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING), pytest.raises(RequestError) as refused:
+        USUAL.check(call(body))
+    assert (refused.value.code, refused.value.remark) == (ResponseCode.SYSTEM_ERROR, words)
+    assert f"10.0.0.7:5 is refused a request: {words}" in caplog.text
+
+
+def test_a_limit_follows_its_option_and_may_be_of_bytes_only() -> None:
+    options = RemotingOptions(max_body_size=2000)
+    limit = BodyLimit(options, "max_body_size")
+    limit.check(call(b"," * 2000))
+    options.max_body_size = 1999
+    with pytest.raises(RequestError):
+        limit.check(call(b"," * 2000))
+
+
+def test_each_code_has_the_usual_limit_unless_another_is_given() -> None:
+    other = BodyLimit(OPTIONS, "max_body_size")
+    assert body_limits([1, 2, 3], USUAL, {2: other, 3: None}) == {1: USUAL, 2: other}

@@ -1,0 +1,87 @@
+"""Requests in steps: lanes, turns, and what is dropped."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.remoting.long_work import SLICE_STEPS, LongWork
+
+
+class Scene:
+    """Works that note each step they do."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], Any]] = []
+        self.works = LongWork(self)  # type: ignore[arg-type]  # we are the loop
+        self.steps: list[str] = []
+        self.answers: list[object] = []
+
+    def work(self, name: str, slices: int) -> Steps[bytes]:
+        for _ in range(slices):
+            self.steps.append(name)
+            for _ in range(SLICE_STEPS):
+                yield
+        return name.encode()
+
+    def turn(self) -> None:
+        """One turn of the loop, and no more of those that it asks for."""
+        calls, self.calls = self.calls, []
+        for call in calls:
+            call()
+
+    def callLater(self, delay: float, call: Callable[[], Any]) -> object:
+        self.calls.append(call)
+        return call
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_a_turn_does_a_slice_and_the_last_one_answers(scene: Scene) -> None:
+    scene.works.add(103, scene.work("a", 2), scene.answers.append)
+    assert scene.steps == []
+    scene.turn()
+    assert scene.steps == ["a"]
+    scene.turn()
+    assert (scene.steps, scene.answers, len(scene.works)) == (["a", "a"], [], 1)
+    scene.turn()
+    assert (scene.answers, len(scene.works)) == ([b"a"], 0)
+    assert scene.calls == []
+
+
+def test_a_lane_is_done_in_order_and_lanes_take_turns(scene: Scene) -> None:
+    for lane, name in ((103, "a"), (103, "b"), (34, "c")):
+        scene.works.add(lane, scene.work(name, 2), scene.answers.append)
+    for _ in range(12):
+        scene.turn()
+    assert scene.steps == ["a", "c", "a", "c", "b", "b"]
+    assert scene.answers == [b"a", b"c", b"b"]
+
+
+def test_what_has_not_its_turn_yet_can_be_dropped(scene: Scene) -> None:
+    first, second = (scene.works.add(103, scene.work(name, 1), scene.answers.append) for name in "ab")
+    scene.works.drop(second)
+    scene.works.drop(first)  # which is finished all the same: half of it may have been done
+    for _ in range(4):
+        scene.turn()
+    assert (scene.steps, scene.answers) == (["a"], [b"a"])
+    scene.works.drop(first)
+
+
+def test_a_work_that_fails_is_no_end_of_the_others(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> Steps[bytes]:
+        yield
+        raise ZeroDivisionError
+
+    scene.works.add(34, fails(), scene.answers.append)
+    scene.works.add(34, scene.work("b", 1), scene.answers.append)
+    with caplog.at_level(logging.ERROR):
+        for _ in range(4):
+            scene.turn()
+    assert "a request that takes long failed" in caplog.text
+    assert scene.answers == [None, b"b"]

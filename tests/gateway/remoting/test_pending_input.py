@@ -1,0 +1,108 @@
+"""What is kept of input that is not served: who is counted, and who is cut off."""
+
+import pytest
+
+from mqgateway.gateway.remoting.pending_input import PendingInput
+
+
+class Scene:
+    """A bound of 1000 bytes, of an address 600, and connections that note when they are cut off."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.input = PendingInput(1000, 600, lambda: self.now)
+        self.cut: list[str] = []
+
+    def keeper(self, name: str) -> "Keeper":
+        return Keeper(self, name)
+
+
+class Keeper:
+    def __init__(self, scene: Scene, name: str) -> None:
+        self.scene, self.name, self.reason = scene, name, ""
+
+    def keep(self, size: int, address: str = "", *, anew: bool = False) -> None:
+        self.scene.input.set(self, address or f"address of {self.name}", size, anew=anew)
+
+    def cut_off(self, reason: str) -> None:
+        self.reason = reason
+        self.scene.cut.append(self.name)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_what_is_kept_is_counted_until_it_is_served(scene: Scene) -> None:
+    one, two = scene.keeper("one"), scene.keeper("two")
+    one.keep(400)
+    two.keep(500)
+    one.keep(100, anew=True)
+    assert scene.input.total == 600
+    one.keep(0)
+    two.keep(0)
+    two.keep(0)
+    assert (scene.input.total, scene.cut) == (0, [])
+
+
+def test_of_two_alike_the_older_is_cut_off(scene: Scene) -> None:
+    keepers = [scene.keeper(name) for name in ("one", "two", "three")]
+    for keeper in keepers:
+        keeper.keep(400)
+        scene.now += 1
+    assert scene.cut == ["one"]
+    assert scene.input.total == 800
+    assert "maxPendingInput allows" in keepers[0].reason
+    assert "400 bytes of unfinished requests for 2 s" in keepers[0].reason
+
+
+def test_a_short_beginning_that_is_old_stays(scene: Scene) -> None:
+    """Slow clients are no burden; those that send much and stop are."""
+    slow, hog, honest = scene.keeper("slow"), scene.keeper("hog"), scene.keeper("honest")
+    slow.keep(1)
+    scene.now = 100
+    hog.keep(590)
+    scene.now = 110
+    honest.keep(500)
+    assert scene.cut == ["hog"]
+
+
+def test_who_gets_on_counts_as_new(scene: Scene) -> None:
+    """A client that always has the beginning of its next request on the way is not an old one."""
+    busy, idle = scene.keeper("busy"), scene.keeper("idle")
+    busy.keep(400)
+    scene.now = 50
+    idle.keep(400)
+    scene.now = 99
+    busy.keep(400, anew=True)
+    scene.now = 100
+    scene.keeper("third").keep(400)
+    assert scene.cut == ["idle"]
+
+
+def test_an_address_has_a_bound_of_its_own(scene: Scene) -> None:
+    other = scene.keeper("other")
+    other.keep(300)
+    scene.now = 10
+    keepers = [scene.keeper(name) for name in ("one", "two")]
+    for keeper in keepers:
+        scene.now += 1
+        keeper.keep(350, "10.0.0.1")
+    assert scene.cut == ["one"]
+    assert "the 600 that maxPendingInputOfPeer allows" in keepers[0].reason
+
+
+def test_as_many_go_as_have_to(scene: Scene) -> None:
+    for number in range(10):
+        scene.keeper(str(number)).keep(99)
+        scene.now += 1
+    scene.keeper("large").keep(599)
+    assert scene.cut == ["0", "1", "2", "3", "4", "5"]
+    assert scene.input.total == 995
+
+
+def test_one_alone_may_be_too_much(scene: Scene) -> None:
+    alone = scene.keeper("alone")
+    alone.keep(1001)
+    assert (scene.cut, scene.input.total) == (["alone"], 0)
