@@ -16,7 +16,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "engine.clock": (),
     "engine.options": ("engine.options", "engine.errors"),
     "engine": ("engine",),
-    "gateway.codec": ("gateway.codec", "engine.message", "engine.lenient_json"),
+    "gateway.codec": ("gateway.codec", "engine.message", "engine.java_types", "engine.lenient_json"),
     "gateway.remoting": (
         "gateway.remoting",
         "gateway.codec",

@@ -70,6 +70,8 @@ class RegisterBrokerBody(Body):
         data_version = lenient_json.loads(parts.next_part())
         topics = [_topic_from_text(parts.next_part().decode()) for _ in range(parts.next_number())]
         filter_servers = lenient_json.loads(parts.next_part())
+        if not isinstance(filter_servers, list):
+            raise ValueError("filter servers that are no array")
         mapping_count = parts.next_number() if version >= V5_0_0 else 0
         mappings = [lenient_json.loads(parts.next_part()) for _ in range(mapping_count)]
         if not all(isinstance(mapping, dict) for mapping in mappings):

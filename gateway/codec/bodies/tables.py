@@ -9,7 +9,7 @@ Standard: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`
 from dataclasses import dataclass, field
 from typing import Any
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, Int
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class SubscriptionGroupWrapper(Body):
     """Groups by name, what they may not read, and the version of the table."""
 
     subscription_group_table: dict[str, dict[str, Any]] = field(default_factory=dict)
-    forbidden_table: dict[str, dict[str, int]] = field(default_factory=dict)
+    forbidden_table: dict[str, dict[str, Int]] = field(default_factory=dict)
     data_version: dict[str, Any] | None = None
 
 
