@@ -198,7 +198,7 @@ class MessageStore:
         report = RecoveryReport(
             clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
         )
-        log.info("store %s is open: %s", self._root, report)
+        log.info("store %s is open %s", self._root, _in_words(report))
         return report
 
     def stop(self) -> None:
@@ -540,4 +540,15 @@ def _queues(
         ext_directory=f"{root}/consumequeue_ext",
         batch_file_size=whole_units(options.mapper_file_size_batch_consume_queue, BATCH_UNIT_SIZE),
         is_batch=is_batch_topic or (lambda _topic: False),
+    )
+
+
+def _in_words(report: RecoveryReport) -> str:
+    """What a start found, after "the store is open"."""
+    if report.clean:
+        return f"after an orderly stop, up to {report.end_offset}, in {report.seconds:.2f} s"
+    why = f"; the rest is no record: {report.ended_by}" if report.ended_by else ""
+    return (
+        f"after a stop that was none, up to {report.end_offset}, in {report.seconds:.2f} s: "
+        f"{report.scanned_bytes} bytes were read again, {report.dispatched} messages put into queues{why}"
     )

@@ -24,10 +24,11 @@ from mqgateway.gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.namesrv import requests
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.registration import Notice
-from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, RequestFunction
 from mqgateway.gateway.remoting.loop import ListeningPort, Reactor
+from mqgateway.gateway.remoting.protocol import format_address, host_and_port
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 
@@ -61,6 +62,9 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.GET_BROKER_MEMBER_GROUP: requests.get_broker_member_group,
     RequestCode.BROKER_HEARTBEAT: requests.broker_heartbeat,
 }
+
+ABOUT_ROUTES = (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO)
+"""Requests that are answered wrongly while a broker has yet to register."""
 
 _OF_BROKERS = "brokers answer this, the name server has no messages, groups or offsets"
 _TO_CLIENTS = "brokers send this to clients"
@@ -263,22 +267,26 @@ class NameServerService:
             send_notices=self._send_notices,
             soon=self._soon,
         )
-        self.dispatcher = Dispatcher(self.namesrv, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks)
+        self._until: Deferred[None] | None = None
+        served = REQUESTS | {code: self._once_complete(REQUESTS[code]) for code in ABOUT_ROUTES}
+        self.dispatcher = Dispatcher(self.namesrv, served, UNSUPPORTED, clock=clock, hooks=hooks)
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
         self._timers: list[LoopingCall] = []
 
-    def start(self, port: int | None = None) -> ListeningPort:
+    def start(self, port: int | None = None, until: Deferred[None] | None = None) -> ListeningPort:
         """Listen on `bindAddress` and `port` (else `listenPort`; 0: any) and start the timers.
 
-        Raises `twisted.internet.error.CannotListenError`.
+        Who asks for routes before `until` fires is answered then. Raises
+        `twisted.internet.error.CannotListenError`.
         """
+        self._until = until
         listening = self._server.listen(
             self._remoting.bind_address, self._remoting.listen_port if port is None else port
         )
         scan_interval = self._options.scan_not_active_broker_interval / 1000
         self._every(scan_interval, self._scan)
         self._every(KV_PRINT_INTERVAL, self.namesrv.kv.log_all)
-        log.info("the name server listens on %s", listening.getHost())
+        log.info("the name server listens on %s", format_address(*host_and_port(listening.getHost())))
         return listening
 
     def stop(self) -> Deferred[None]:
@@ -288,6 +296,19 @@ class NameServerService:
         self._timers.clear()
         stopped = gatherResults([self._server.stop(), self._client.close()])
         return stopped.addCallback(lambda _: None)
+
+    def _once_complete(self, function: RequestFunction) -> RequestFunction:
+        """The same function, asked once all brokers are there that start with this name server."""
+
+        def answer(namesrv: NameServer, call: Call) -> Reply | Deferred[Reply]:
+            until = self._until
+            if until is None or until.called:
+                return function(namesrv, call)
+            waiting: Deferred[None] = Deferred()
+            until.addBoth(lambda _: waiting.callback(None))
+            return waiting.addCallback(lambda _: function(namesrv, call))
+
+        return answer
 
     def _soon(self, work: Callable[[], None]) -> None:
         self._reactor.callLater(0, work)

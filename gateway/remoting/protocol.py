@@ -40,6 +40,7 @@ from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
+from mqgateway.gateway.remoting.foreign import Notices, language
 from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ class Terms:
     high_water_mark: int
     unsent_limit: int
     turn: Turn = field(default_factory=Turn)
+    notices: Notices = field(default_factory=Notices)
     reads_always: bool = False  # whether the other side is read however much it leaves unread itself
 
 
@@ -181,7 +183,7 @@ class Connection:
         try:
             payloads = self._cutter.feed(data)
         except CodecError as error:
-            self._break_off(str(error))
+            self._break_off(str(error), data)
             return
         if payloads:
             self._serve_turn(payloads)
@@ -425,9 +427,21 @@ class Connection:
         if self._unsent > self._terms.high_water_mark:
             raise TooManyInFlight(f"{self.address} has left {self._unsent} bytes unread")
 
-    def _break_off(self, reason: str) -> None:
-        log.warning("%s is closed for bytes that break the protocol: %s", self.address, reason)
+    def _break_off(self, reason: str, data: bytes = b"") -> None:
+        """Close for bytes that are none of ours; `data` are those that cannot be cut into frames."""
+        spoken = language(data)
+        if spoken is None:
+            log.warning("%s is closed for bytes that break the protocol: %s", self.address, reason)
+        else:
+            self.say_refused(self.address, spoken)
         self._lose()
+
+    def say_refused(self, peer: str, reason: str) -> None:
+        """Log that a peer is not served for this reason, unless that has just been said of another."""
+        unsaid = self._terms.notices.say(reason, self._terms.reactor.seconds())
+        if unsaid is not None:
+            more = f" ({unsaid} more did since this was last said)" if unsaid else ""
+            log.warning("%s is refused: %s%s", peer, reason, more)
 
     def _lose(self) -> None:
         self.flush()

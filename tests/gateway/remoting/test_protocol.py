@@ -409,8 +409,32 @@ BAD_STREAMS = {
     "a header that leads out of its frame": b"\x00\x00\x00\x08\x00\x00\x10\x00abcd",
     "an unknown header form": b"\x00\x00\x00\x08\x09\x00\x00\x04abcd",
     "a header that is no JSON": b"\x00\x00\x00\x08\x00\x00\x00\x04abcd",
-    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
 }
+
+
+@pytest.mark.parametrize(
+    ("spoken", "said"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it speaks HTTP"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "it speaks gRPC (HTTP/2), which is not served yet"),
+    ],
+)
+def test_peers_that_speak_something_else_are_closed_and_told_of_once_in_a_while(
+    spoken: bytes, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = Scene()
+    _, second, second_pair = scene.connect()
+    _, third, third_pair = scene.connect()
+    for talker, pair in ((scene.talker, scene.pair), (second, second_pair)):
+        talker.transport.write(spoken)
+        pair.pump()
+        assert talker.lost is not None
+    (record,) = caplog.records
+    assert said in record.getMessage()
+    scene.clock.advance(60)
+    third.transport.write(spoken)
+    third_pair.pump()
+    assert "(1 more did since this was last said)" in caplog.records[-1].getMessage()
 
 
 @pytest.mark.parametrize("bad", BAD_STREAMS.values(), ids=BAD_STREAMS.keys())
