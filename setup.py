@@ -43,6 +43,7 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/dispatch.py",
     "mqgateway/gateway/remoting/exchange.py",
     "mqgateway/gateway/remoting/protocol.py",
+    "mqgateway/gateway/remoting/turn.py",
 ]
 """What every send and every pull passes through."""
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from mqgateway.engine import members
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.jsonfile import TableFile
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.options import BrokerOptions, RequestMode
@@ -165,9 +164,5 @@ def _to_json(topic: str, group: str, mode: Mode) -> dict[str, Any]:
 
 
 def _mode(value: Mapping[str, Any]) -> Mode:
-    name = members.read(value, "mode", RequestMode.PULL.value)
-    try:
-        mode = RequestMode(name)
-    except ValueError:
-        raise ConfigError(f"there is no mode {name}") from None
-    return Mode(mode, members.read(value, "popShareQueueNum", 0))
+    mode = members.read_enum(value, "mode", tuple(RequestMode)) or RequestMode.PULL
+    return Mode(RequestMode(mode), members.read(value, "popShareQueueNum", 0))

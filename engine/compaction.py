@@ -277,7 +277,13 @@ class Compaction:
                 log.error("%s cannot be compacted: %s", _name(key), outcome)
                 return
             seconds = self._clock.monotonic() - began
-            log.info("%s was compacted in %.3f s: %s", _name(key), seconds, outcome)
+            log.info(
+                "%s was compacted in %.3f s: %d files became %d",
+                _name(key),
+                seconds,
+                len(outcome.old),
+                len(outcome.new),
+            )
             self._replace(key, outcome)
 
         self._is_working = True

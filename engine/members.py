@@ -1,18 +1,27 @@
 """Members of JSON objects that come from a file or a peer, read by the type they must have.
 
-A member that is missing or null has its default. `ConfigError` names the one that is something else, so that
-nothing of a wrong type gets into a table, or into its file.
+What may stand for which type is the standard's leniency, `engine.java_types`. A member that is missing has
+its default; one that is null has it too, or is zero where it is a number or a boolean. `ConfigError` names
+the one that is something else, so that nothing of a wrong type gets into a table, or into its file.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar, cast
 
+from mqgateway.engine import java_types
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.java_types import INT_BITS, LONG_BITS
+
+__all__ = ["INT_BITS", "LONG_BITS", "others", "read", "read_enum", "read_name", "read_texts"]
 
 T = TypeVar("T", bool, int, str, dict[str, Any], list[Any])
 
-INT_BITS, LONG_BITS = 32, 64
-"""Widths of Java's numbers."""
+_READERS: dict[type, Callable[[Any], Any]] = {
+    bool: java_types.to_boolean,
+    str: java_types.to_text,
+    dict: java_types.to_object,
+    list: java_types.to_items,
+}
 
 
 def others(entry: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
@@ -22,30 +31,47 @@ def others(entry: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
 
 def read(entry: Mapping[str, Any], name: str, default: T, bits: int = INT_BITS) -> T:
     """The member of the type that `default` has; whole numbers fit `bits`. Raises `ConfigError`."""
-    value = entry.get(name)
-    if value is None:
-        return default
-    if type(value) is not type(default):
-        raise ConfigError(f"{name} is no {type(default).__name__}")
-    if type(value) is int and not -(1 << bits - 1) <= value < 1 << bits - 1:
+    found: Any = entry.get(name)
+    kind = type(default)
+    if type(found) is not kind:
+        if name not in entry:
+            return default
+        try:
+            found = java_types.to_integer(found, bits) if kind is int else _READERS[kind](found)
+        except OverflowError:
+            raise ConfigError(f"{name} has more than {bits} bits") from None
+        except ValueError:
+            raise ConfigError(f"{name} is no {kind.__name__}") from None
+        if found is None:
+            return kind() if kind in (bool, int) else default
+    if kind is int and not -(1 << bits - 1) <= found < 1 << bits - 1:
         raise ConfigError(f"{name} has more than {bits} bits")
-    found: T = value
-    return found
+    return cast(T, found)
+
+
+def read_enum(entry: Mapping[str, Any], name: str, names: tuple[str, ...]) -> str | None:
+    """The member that is one of the names, which stand in the order of Java's; None for another text.
+
+    Raises `ConfigError`, as for a place where there is none.
+    """
+    try:
+        return java_types.to_enum(entry.get(name), names)
+    except (OverflowError, ValueError):
+        raise ConfigError(f"{name} is none of {', '.join(names)}") from None
 
 
 def read_name(entry: object, name: str) -> str:
     """The member that an entry is called by, which must be there. Raises `ConfigError`, as for no object."""
     if not isinstance(entry, Mapping):
         raise ConfigError(f"an entry with {name} is no object")
-    found = entry.get(name)
-    if not isinstance(found, str):
-        raise ConfigError(f"{name} is missing" if found is None else f"{name} is no str")
+    found = java_types.to_text(entry.get(name))
+    if found is None:
+        raise ConfigError(f"{name} is missing")
     return found
 
 
 def read_texts(entry: Mapping[str, Any], name: str) -> dict[str, str]:
-    """A member that is an object of texts, a copy. Raises `ConfigError`."""
-    texts = dict(read(entry, name, dict[str, Any]()))
-    if not all(isinstance(text, str) for pair in texts.items() for text in pair):
-        raise ConfigError(f"{name} holds something that is no str")
-    return texts
+    """A member that is an object of texts, a copy without those that are null. Raises `ConfigError`."""
+    given = read(entry, name, dict[str, Any]())
+    texts = {str(key): java_types.to_text(value) for key, value in given.items()}
+    return {key: text for key, text in texts.items() if text is not None}

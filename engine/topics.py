@@ -107,7 +107,7 @@ class TopicConfig:
             members.read(value, "readQueueNums", 16),
             members.read(value, "writeQueueNums", 16),
             members.read(value, "perm", PERM_READ | PERM_WRITE),
-            members.read(value, "topicFilterType", "") or "SINGLE_TAG",
+            members.read_enum(value, "topicFilterType", FILTER_TYPES) or "SINGLE_TAG",
             members.read(value, "topicSysFlag", 0),
             members.read(value, "order", False),
             members.read_texts(value, "attributes"),

@@ -204,7 +204,7 @@ class ConsumerFilters:
         if old is not None and version <= old.client_version:
             if old.expression.text != text:
                 log.info(
-                    "group %s now says %.200r of topic %s, which is older than %.200r and is ignored",
+                    "group %s now says '%.200s' of topic %s, which is older than '%.200s' and is ignored",
                     group,
                     text,
                     topic,
@@ -241,7 +241,7 @@ class ConsumerFilters:
             self._refusals.setdefault(group, {})[topic] = str(error)
             return
         bits = self._bloom.positions(f"{group}#{topic}")
-        log.info("group %s wants of topic %s: %.200r", group, topic, text)
+        log.info("group %s wants of topic %s: %.200s", group, topic, text)
         self._put(FilterData(topic, group, expression, version, self._clock.millis(), bits))
         self._is_dirty = True
 

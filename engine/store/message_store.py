@@ -206,7 +206,7 @@ class MessageStore:
         report = RecoveryReport(
             clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
         )
-        log.info("store %s is open: %s", self._root, report)
+        log.info("store %s is open %s", self._root, report.in_words)
         return report
 
     def _recovery(self, progress: Progress) -> Recovery:

@@ -190,3 +190,14 @@ class RecoveryReport(NamedTuple):
     seconds: float
     ended_by: str
     """Why the bytes at the end are no record; a log that simply ends says that the magic is 0."""
+
+    @property
+    def in_words(self) -> str:
+        """What was found, after "the store is open"."""
+        if self.clean:
+            return f"after an orderly stop, up to {self.end_offset}, in {self.seconds:.2f} s"
+        why = f"; the rest is no record: {self.ended_by}" if self.ended_by else ""
+        return (
+            f"after a stop that was none, up to {self.end_offset}, in {self.seconds:.2f} s: "
+            f"{self.scanned_bytes} bytes were read again, {self.dispatched} messages put into queues{why}"
+        )

@@ -132,7 +132,8 @@ def _reset_here(broker: Broker, header: ResetOffsetRequestHeader) -> Reply:
     for queue_id, offset in targets.items():
         broker.offsets.assign_reset(group, topic, queue_id, offset)
         broker.pops.sent_elsewhere(group, topic, queue_id)
-    log.info("Group %s starts again in topic %s: %s", group, topic, targets)
+    said = ", ".join(f"queue {queue_id} at {offset}" for queue_id, offset in targets.items())
+    log.info("Group %s starts again in topic %s: %s", group, topic, said)
     return Reply(body=_offset_table(broker, topic, targets).encode())
 
 

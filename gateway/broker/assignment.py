@@ -63,10 +63,9 @@ def set_mode(broker: Broker, call: Call) -> Reply:
         raise RequestError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
     if broker.groups.find(group) is None:
         raise RequestError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist")
-    try:
-        mode = Mode(RequestMode(told.mode), told.pop_share_queue_num)
-    except ValueError:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"there is no mode {told.mode:.100}") from None
+    if told.mode is None:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "there is no such mode")
+    mode = Mode(RequestMode(told.mode), told.pop_share_queue_num)
     if not broker.request_modes.set(topic, group, mode):
         most = broker.options.max_request_modes
         raise RequestError(

@@ -50,7 +50,7 @@ class Client:
         self.subscribed: Subscribed | None = None
 
     def __repr__(self) -> str:
-        return f"Client({self.client_id!r}, {self.peer.address})"
+        return f"client {self.client_id} at {self.peer.address}"
 
 
 class ConsumerGroup:

@@ -20,7 +20,6 @@ from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 PARTIAL_ADD, PARTIAL_REMOVE = "PARTIAL_ADD", "PARTIAL_REMOVE"
 COMPLETE_ADD, COMPLETE_REMOVE = "COMPLETE_ADD", "COMPLETE_REMOVE"
-ACTIONS = (PARTIAL_ADD, PARTIAL_REMOVE, COMPLETE_ADD, COMPLETE_REMOVE)
 NOT_CONSUMING = "java.lang.IllegalStateException: Consumer group is not allowed to consume."
 
 
@@ -32,9 +31,6 @@ def control(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     if not changes:
         raise _illegal("LiteSubscriptionCtlRequestBody is empty.")
     changes = [each for each in changes if all(map(_is_said, (each.client_id, each.group, each.topic)))]
-    for change in changes:
-        if change.action not in ACTIONS:
-            raise RequestError(ResponseCode.SYSTEM_ERROR, f"there is no action {change.action[:100]}")
     parents = sorted(
         {change.topic or "" for change in changes if change.action in (PARTIAL_ADD, COMPLETE_ADD)}
     )

@@ -96,11 +96,9 @@ def wanted_by(broker: Broker, topic: str, expression: str | None, expression_typ
             most = broker.options.max_tags_per_subscription
             return compile_subscription(topic, expression, expression_type, 0, most).accepted_codes
         return compile_expression(expression, expression_type).matches
-    except FilterError as error:
-        by_tags = is_tag_type(expression_type)
+    except FilterError:
         raise RequestError(
-            ResponseCode.SUBSCRIPTION_PARSE_FAILED,
-            f"parse the consumer's subscription failed{'' if by_tags else f': {error}'}",
+            ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
         ) from None
 
 

@@ -78,7 +78,8 @@ class BrokerService:
 
     Names and addresses in the options must have been filled in. `settings` are all options of the process as
     properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
-    another is given. After `start`, `port` and `fast_port` are the ports in use.
+    another is given. `before_registering` is called when the ports listen and name servers have yet to be
+    told. After `start`, `port` and `fast_port` are the ports in use.
     """
 
     def __init__(
@@ -94,7 +95,9 @@ class BrokerService:
         settings: OptionSet | None = None,
         worker: Worker | None = None,
         hooks: Sequence[Hook] = (),
+        before_registering: Callable[[], None] = lambda: None,
     ) -> None:
+        self._before_registering = before_registering
         self._options = options
         self._store_options = store_options
         self._remoting = remoting
@@ -216,6 +219,7 @@ class BrokerService:
             if self.fast_port:
                 self._server.listen(bind, self.fast_port, self.fast_dispatcher)
             self.replication.listen(bind, self._ha_port)
+            self._before_registering()
         except Exception:
             self._close_store(None)
             raise

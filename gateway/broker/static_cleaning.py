@@ -60,7 +60,8 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
                 continue
             # What was changed while others were asked is left for the next time.
             if found and broker.mappings.table.get(topic) is mapping:
-                log.info("old pieces of static topic %s are forgotten, queues %s", topic, sorted(found))
+                queues = ", ".join(map(str, sorted(found)))
+                log.info("old pieces of static topic %s are forgotten, queues %s", topic, queues)
                 broker.mappings.clean(topic, found)
 
 

@@ -1,13 +1,14 @@
 """Where log lines go: one event a line on standard error, as text or as JSON.
 
-Everything logs through the standard `logging`; Twisted's own events are routed into it. A line
-carries time, level, logger and message; JSON adds whatever fields the event was given. Messages quote what
-peers say, so they are cut to a length and can begin no line of their own.
+Everything logs through the standard `logging`; Twisted's own events are routed into it. A line carries time
+(with its zone in JSON), level, logger and message; JSON adds whatever fields the event was given. Messages
+quote what peers say, so they are cut to a length and can begin no line of their own.
 """
 
 import logging
 import re
 import sys
+from datetime import datetime
 from typing import Literal, cast
 
 from pythonjsonlogger.json import JsonFormatter
@@ -21,12 +22,20 @@ MESSAGE_MAX = 4000
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
+class ZonedJsonFormatter(JsonFormatter):
+    """JSON lines whose times are of ISO 8601, in the machine's time and with its zone."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """For example `2026-01-31T12:00:00.123+01:00`."""
+        return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
+
+
 def start_logging(form: LogFormat, level: str, who: str = "") -> None:
     """Send everything at `level` and above to standard error in the given form, with the name `who`."""
     console = logging.StreamHandler(sys.stderr)
     if form == "json":
         console.setFormatter(
-            JsonFormatter(
+            ZonedJsonFormatter(
                 "%(asctime)s %(levelname)s %(name)s %(message)s",
                 rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
                 static_fields={"broker": who} if who else None,

@@ -68,8 +68,14 @@ def run_services(
     """Run what the settings describe until a signal ends it."""
     began = process_start()
     start_logging(output, log_level)
+    from mqgateway.gateway.cli.preconditions import check_start
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.cli.services import Both
+
+    try:
+        check_start(namesrv, broker)
+    except EngineError as error:
+        fail(str(error).splitlines(), output)
 
     def started(service: Any) -> None:
         summary = service.summary()

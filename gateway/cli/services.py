@@ -8,7 +8,7 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
-from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings
+from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.loop import Reactor
 from mqgateway.gateway.remoting.tls import ServerTls
@@ -31,29 +31,48 @@ class Both:
         self._namesrv_port = 0
 
     def start(self) -> Deferred[Any]:
-        """Start the name server, then the broker; the Deferred fires when clients can connect."""
-        if self._namesrv_settings is not None:
-            settings = self._namesrv_settings
-            self.namesrv = NameServerService(
-                settings.namesrv,
-                remoting=settings.remoting,
-                settings=settings.options,
-                reactor=self._reactor,
-                clock=self.clock,
-                disk=self.disk,
-                tls=ServerTls(settings.tls, self.disk),
-            )
-            self._namesrv_port = self.namesrv.start().getHost().port
-        if self._broker_settings is None:
-            return succeed(None)
-        return self._start_broker(self._broker_settings)
+        """Start both; the Deferred fires when clients can use them.
 
-    def _start_broker(self, settings: BrokerSettings) -> Deferred[Any]:
-        if self.namesrv is not None:
+        The name server listens once the broker does, and says nothing about routes until that is in them: so
+        clients can connect to neither, or to both.
+        """
+        if self._broker_settings is None:
+            self._start_namesrv(None)
+            return succeed(None)
+        registered: Deferred[None] = Deferred()
+        started = self._start_broker(self._broker_settings, registered)
+
+        def tell(result: object) -> object:
+            registered.callback(None)
+            return result
+
+        return started.addBoth(tell)
+
+    def _start_namesrv(self, registered: Deferred[None] | None) -> None:
+        settings = self._namesrv_settings
+        assert settings is not None
+        namesrv = NameServerService(
+            settings.namesrv,
+            remoting=settings.remoting,
+            settings=settings.options,
+            reactor=self._reactor,
+            clock=self.clock,
+            disk=self.disk,
+            tls=ServerTls(settings.tls, self.disk),
+        )
+        self._namesrv_port = namesrv.start(until=registered).getHost().port
+        self.namesrv = namesrv
+
+    def _start_broker(self, settings: BrokerSettings, registered: Deferred[None]) -> Deferred[Any]:
+        def before_registering() -> None:
+            if self._namesrv_settings is None:
+                return
+            self._start_namesrv(registered)
             addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
             if settings.broker.namesrv_addr:
                 addresses.append(settings.broker.namesrv_addr)
             settings.options.set("namesrvAddr", ";".join(addresses), "own name server")
+
         self.broker = BrokerService(
             settings.broker,
             settings.store,
@@ -62,6 +81,7 @@ class Both:
             reactor=self._reactor,
             clock=self.clock,
             disk=self.disk,
+            before_registering=before_registering,
         )
         return maybeDeferred(self.broker.start)
 
@@ -89,6 +109,7 @@ class Both:
             broker_name=broker.broker.broker_name if broker else "",
             cluster=broker.broker.broker_cluster_name if broker else "",
             data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
+            open_to=who_may(remoting.bind_address),
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,
         )

@@ -58,7 +58,9 @@ class BrokerSettings:
         try:
             assume_file_sizes(options, RealDisk(), small_files)
         except OSError as error:
-            raise ConfigError(f"the store cannot be looked at: {error}") from None
+            raise ConfigError(
+                f"storePathRootDir (--data-dir): the store cannot be looked at: {error}; choose another"
+            ) from None
 
     def _settle_role(self) -> None:
         """A master has the id 0, a slave another one. Raises `ConfigError`. Standard: `BrokerStartup`."""

@@ -69,6 +69,21 @@ def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], contain
     return warnings
 
 
+def who_may(bind: str) -> str:
+    """Who may use a server that listens on `bind`, and how to change that."""
+    try:
+        is_own = ipaddress.ip_address(bind).is_loopback
+    except ValueError:
+        is_own = bind == "localhost"
+    if is_own:
+        return f"everybody on this machine: it listens on {bind} only; there is no access control yet"
+    return (
+        "everybody who reaches these ports may read, write and administer: there is no access control yet. "
+        "Narrow it with a firewall or with --bind ADDRESS (bindAddress); for this machine only: "
+        "--bind 127.0.0.1 --advertise 127.0.0.1"
+    )
+
+
 @dataclass(frozen=True)
 class Summary:
     """What the start-up lines are made of; ports as bound."""
@@ -79,6 +94,7 @@ class Summary:
     cluster: str
     data: str
     started_in: float
+    open_to: str
     warnings: Sequence[str] = ()
 
     def lines(self) -> list[str]:
@@ -91,6 +107,7 @@ class Summary:
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
             )
         lines.append(f"data         {self.data}")
+        lines.append(f"open to      {self.open_to}")
         lines += [f"warning      {text}" for text in self.warnings]
         lines.append(f"ready in {self.started_in:.2f} s")
         return lines
@@ -103,6 +120,7 @@ class Summary:
             "brokerName": self.broker_name,
             "cluster": self.cluster,
             "data": self.data,
+            "openTo": self.open_to,
             "startedInSeconds": round(self.started_in, 3),
             "warnings": list(self.warnings),
             "ready": True,

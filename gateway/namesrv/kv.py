@@ -38,7 +38,7 @@ class KvConfig:
     def put(self, namespace: str, key: str, value: str) -> None:
         """Set one value. Raises KvFull, or OSError when the file cannot be written; then nothing changed."""
         self._check_limits(namespace, key, value)
-        log.info("KV configuration: %s %s is now %.200r", namespace, key, value)
+        log.info("KV configuration: %s %s is now %.200s", namespace, key, value)
         self._replace(namespace, {**self._table.get(namespace, {}), key: value})
 
     def delete(self, namespace: str, key: str) -> None:
@@ -61,7 +61,7 @@ class KvConfig:
         log.info("KV configuration: %d namespaces", len(self._table))
         for namespace, values in self._table.items():
             for key, value in values.items():
-                log.info("KV configuration: %s %s is %r", namespace, key, value)
+                log.info("KV configuration: %s %s is %s", namespace, key, value)
 
     def _replace(self, namespace: str, values: dict[str, str]) -> None:
         table = {**self._table, namespace: values}

@@ -408,7 +408,7 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
     if any(setting.key in namesrv.fixed_settings() for setting in found):
         raise RequestError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
     known = [setting.key for setting in found if setting.key in namesrv.settings]
-    log.info("%s updates the settings %s", call.peer.address, known)
+    log.info("%s updates the settings %s", call.peer.address, ", ".join(known))
     try:
         namesrv.update_settings(found)
     except ConfigError as error:

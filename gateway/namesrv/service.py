@@ -24,7 +24,8 @@ from mqgateway.gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.namesrv import requests
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.registration import Notice
-from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.addresses import format_address, host_and_port
+from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFunction, RequestFunction
 from mqgateway.gateway.remoting.limits import BodyLimit, body_limits
@@ -62,6 +63,12 @@ REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.GET_BROKER_MEMBER_GROUP: requests.get_broker_member_group,
     RequestCode.BROKER_HEARTBEAT: requests.broker_heartbeat,
 }
+
+ABOUT_ROUTES: dict[int, RequestFunction] = {
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: requests.get_route,
+    RequestCode.GET_BROKER_CLUSTER_INFO: requests.get_cluster_info,
+}
+"""Requests that are answered wrongly while a broker has yet to register."""
 
 _OF_BROKERS = "brokers answer this, the name server has no messages, groups or offsets"
 _TO_CLIENTS = "brokers send this to clients"
@@ -270,25 +277,29 @@ class NameServerService:
             send_notices=self._send_notices,
             soon=self._soon,
         )
+        self._until: Deferred[None] | None = None
+        served = REQUESTS | {code: self._once_complete(function) for code, function in ABOUT_ROUTES.items()}
         limits = limits_of_bodies(remoting)
         self.dispatcher = Dispatcher(
-            self.namesrv, REQUESTS, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits
+            self.namesrv, served, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits
         )
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
         self._timers: list[LoopingCall] = []
 
-    def start(self, port: int | None = None) -> ListeningPort:
+    def start(self, port: int | None = None, until: Deferred[None] | None = None) -> ListeningPort:
         """Listen on `bindAddress` and `port` (else `listenPort`; 0: any) and start the timers.
 
-        Raises `twisted.internet.error.CannotListenError`.
+        Who asks for routes before `until` fires is answered then. Raises
+        `twisted.internet.error.CannotListenError`.
         """
+        self._until = until
         listening = self._server.listen(
             self._remoting.bind_address, self._remoting.listen_port if port is None else port
         )
         scan_interval = self._options.scan_not_active_broker_interval / 1000
         self._every(scan_interval, self._scan)
         self._every(KV_PRINT_INTERVAL, self.namesrv.kv.log_all)
-        log.info("the name server listens on %s", listening.getHost())
+        log.info("the name server listens on %s", format_address(*host_and_port(listening.getHost())))
         return listening
 
     def stop(self) -> Deferred[None]:
@@ -298,6 +309,19 @@ class NameServerService:
         self._timers.clear()
         stopped = gatherResults([self._server.stop(), self._client.close()])
         return stopped.addCallback(lambda _: None)
+
+    def _once_complete(self, function: RequestFunction) -> RequestFunction:
+        """The same function, asked once all brokers are there that start with this name server."""
+
+        def answer(namesrv: NameServer, call: Call) -> Reply | Deferred[Reply]:
+            until = self._until
+            if until is None or until.called:
+                return function(namesrv, call)
+            waiting: Deferred[None] = Deferred()
+            until.addBoth(lambda _: waiting.callback(None))
+            return waiting.addCallback(lambda _: function(namesrv, call))
+
+        return answer
 
     def _soon(self, work: Callable[[], None]) -> None:
         self._reactor.callLater(0, work)

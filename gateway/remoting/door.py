@@ -7,19 +7,17 @@ straight to what it has led to. Standard: `NettyRemotingServer.HandshakeHandler`
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
-from mqgateway.gateway.remoting.protocol import Connection, format_address, host_and_port
+from mqgateway.gateway.remoting.protocol import Connection
 from mqgateway.gateway.remoting.proxy_header import Incomplete, read_proxy_header
 from mqgateway.gateway.remoting.tls import ServerTls
-
-log = logging.getLogger(__name__)
 
 TLS_HELLO = 0x16
 
@@ -98,7 +96,7 @@ class Doorway(Protocol):
         inside: Protocol | Connection = self.connection
         if first[0] == TLS_HELLO:
             if tls is None or tls.mode == "disabled":
-                self._refuse("it speaks TLS, which is disabled")
+                self._refuse("it speaks TLS, which is disabled (tls.server.mode)")
                 return
             if not tls.is_ready:
                 self._refuse("it speaks TLS, for which there is no usable certificate")
@@ -128,7 +126,7 @@ class Doorway(Protocol):
 
     def _refuse(self, reason: str) -> None:
         peer = self.connection.address or format_address(*host_and_port(self.transport.getPeer()))
-        log.warning("%s is refused: %s", peer, reason)
+        self.connection.say_refused(peer, reason)
         self.dataReceived = _ignore  # type: ignore[method-assign]
         self.transport.abortConnection()
 

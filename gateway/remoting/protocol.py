@@ -44,12 +44,15 @@ from mqgateway.gateway.codec.command import (
 )
 from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
 from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
+from mqgateway.gateway.remoting.foreign import Notices, language
 from mqgateway.gateway.remoting.long_work import LongWork, Work
 from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
 from mqgateway.gateway.remoting.pending_input import PendingInput
+from mqgateway.gateway.remoting.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -57,38 +60,6 @@ LostCallback = Callable[[Peer], None]
 
 HIGH_WATER_MARK = 4 * 1024 * 1024
 """Unsent bytes at which a peer is not read any more, where the options leave it to us."""
-
-
-class Turn:
-    """One read and everything it sets off, on all connections that share the turn."""
-
-    def __init__(self, after_read: Callable[[], None] | None = None) -> None:
-        self.is_open = False
-        self._after_read = after_read
-        self._speakers: list[Connection] = []
-
-    def begin(self) -> bool:
-        """Open the turn; false when it is open already, and then somebody else will end it."""
-        if self.is_open:
-            return False
-        self.is_open = True
-        return True
-
-    def add(self, connection: Connection) -> None:
-        """The connection has something to write when the turn ends."""
-        self._speakers.append(connection)
-
-    def end(self) -> None:
-        """Tell that the read has been served, and let everybody write."""
-        if self._after_read is not None:
-            try:
-                self._after_read()
-            except Exception:
-                log.exception("what follows a read failed")
-        self.is_open = False
-        speakers, self._speakers = self._speakers, []
-        for connection in speakers:
-            connection.flush()
 
 
 @dataclass
@@ -102,6 +73,7 @@ class Terms:
     high_water_mark: int
     unsent_limit: int
     turn: Turn = field(default_factory=Turn)
+    notices: Notices = field(default_factory=Notices)
     reads_always: bool = False  # whether the other side is read however much it leaves unread itself
     header_max: int = HEADER_MAX
     fields_max: int = FIELDS_MAX
@@ -215,7 +187,7 @@ class Connection:
         try:
             payloads = self._cutter.feed(data)
         except CodecError as error:
-            self._break_off(str(error))
+            self._break_off(str(error), data)
             return
         if payloads:
             self._serve_turn(payloads)
@@ -531,9 +503,21 @@ class Connection:
         if self._unsent > self._terms.high_water_mark:
             raise TooManyInFlight(f"{self.address} has left {self._unsent} bytes unread")
 
-    def _break_off(self, reason: str) -> None:
-        log.warning("%s is closed for bytes that break the protocol: %s", self.address, reason)
+    def _break_off(self, reason: str, data: bytes = b"") -> None:
+        """Close for bytes that are none of ours; `data` are those that cannot be cut into frames."""
+        spoken = language(data)
+        if spoken is None:
+            log.warning("%s is closed for bytes that break the protocol: %s", self.address, reason)
+        else:
+            self.say_refused(self.address, spoken)
         self._lose()
+
+    def say_refused(self, peer: str, reason: str) -> None:
+        """Log that a peer is not served for this reason, unless that has just been said of another."""
+        unsaid = self._terms.notices.say(reason, self._terms.reactor.seconds())
+        if unsaid is not None:
+            more = f" ({unsaid} more did since this was last said)" if unsaid else ""
+            log.warning("%s is refused: %s%s", peer, reason, more)
 
     def _lose(self) -> None:
         self.flush()
@@ -585,14 +569,3 @@ class Connection:
 
 # Twisted's TLS tells those who say so when the handshake is over.
 classImplements(Connection, IHandshakeListener)
-
-
-def host_and_port(address: object) -> tuple[str, int]:
-    """Ip text and port of a Twisted address; IPv4 addresses on IPv6 sockets are given as IPv4."""
-    host: str = getattr(address, "host", "0.0.0.0")
-    return host.removeprefix("::ffff:") if "." in host else host, getattr(address, "port", 0)
-
-
-def format_address(ip: str, port: int) -> str:
-    """`ip:port`, with brackets around an IPv6 address."""
-    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"

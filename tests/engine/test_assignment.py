@@ -151,9 +151,9 @@ def test_a_failed_write_is_tried_again(modes: RequestModes, disk: CrashDisk) -> 
     assert again.get("T", "G") == POP_2
 
 
-def test_a_mode_that_is_none_is_an_error(disk: CrashDisk) -> None:
+def test_a_place_that_no_mode_has_is_an_error(disk: CrashDisk) -> None:
     disk.makedirs("/config")
-    text = b'{"messageRequestModeMap":{"T":{"G":{"mode":"PUSH"}}}}'
+    text = b'{"messageRequestModeMap":{"T":{"G":{"mode":2}}}}'
     disk.open(PATH, create=True).write(0, text)
     with pytest.raises(ConfigError):
         RequestModes(BrokerOptions(), disk, PATH).load()

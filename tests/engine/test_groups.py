@@ -204,23 +204,28 @@ def test_the_file_is_the_standards() -> None:
     }
 
 
-def test_missing_and_null_fields_have_their_defaults() -> None:
-    assert SubscriptionGroupConfig.from_json(
-        {"groupName": "g", "retryMaxTimes": None, "unknown": 1}
-    ) == SubscriptionGroupConfig("g")
+def test_missing_fields_have_their_defaults_and_null_numbers_are_zero() -> None:
+    assert SubscriptionGroupConfig.from_json({"groupName": "g", "unknown": 1}) == SubscriptionGroupConfig("g")
+    read = SubscriptionGroupConfig.from_json({"groupName": "g", "retryMaxTimes": None, "attributes": None})
+    assert read == SubscriptionGroupConfig("g", retry_max_times=0)
+
+
+def test_what_other_writers_of_json_send_is_taken() -> None:
+    read = SubscriptionGroupConfig.from_json({"groupName": 5, "consumeEnable": "true", "retryQueueNums": 1.5})
+    assert read == SubscriptionGroupConfig("5")
 
 
 @pytest.mark.parametrize(
     "entry",
     [
         None,
-        {"groupName": 5},
-        {"groupName": "g", "retryQueueNums": 1.5},
+        {"groupName": None},
+        {"groupName": "g", "retryQueueNums": "many"},
         {"groupName": "g", "retryMaxTimes": 2**31},
-        {"groupName": "g", "consumeEnable": 1},
+        {"groupName": "g", "consumeEnable": "yes"},
         {"groupName": "g", "groupRetryPolicy": []},
-        {"groupName": "g", "subscriptionDataSet": {}},
-        {"groupName": "g", "attributes": {"a": 1}},
+        {"groupName": "g", "subscriptionDataSet": 5},
+        {"groupName": "g", "attributes": []},
     ],
 )
 def test_fields_of_wrong_types_are_refused(entry: Any) -> None:

@@ -262,9 +262,10 @@ def test_a_file_of_version_4_is_read() -> None:
     [
         [],
         {"perm": 6},
-        {"topicName": "t", "readQueueNums": 2.5},
-        {"topicName": "t", "order": "false"},
-        {"topicName": "t", "attributes": {"+message.type": None}},
+        {"topicName": "t", "readQueueNums": "two"},
+        {"topicName": "t", "order": "no"},
+        {"topicName": "t", "topicFilterType": 2},
+        {"topicName": "t", "attributes": 5},
     ],
 )
 def test_fields_of_wrong_types_are_refused(entry: Any) -> None:

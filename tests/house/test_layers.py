@@ -31,7 +31,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "engine.clock": (),
     "engine.options": ("engine.options", "engine.errors"),
     "engine": ("engine",),
-    "gateway.codec": ("gateway.codec", "engine.message", "engine.lenient_json", "engine.steps"),
+    "gateway.codec": (
+        "gateway.codec",
+        "engine.java_types",
+        "engine.lenient_json",
+        "engine.message",
+        "engine.steps",
+    ),
     "gateway.remoting": (
         "gateway.remoting",
         "gateway.codec",

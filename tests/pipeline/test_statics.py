@@ -92,7 +92,7 @@ def test_a_topic_that_is_not_static_has_none() -> None:
 
 def test_what_is_no_mapping_is_refused() -> None:
     with pytest.raises(ConfigError, match="totalQueues is no int"):
-        static_queues("T", route(a={"totalQueues": "2"}))
+        static_queues("T", route(a={"totalQueues": "two"}))
 
 
 def test_a_batch_has_the_queues_own_numbers_and_offsets(moving: Moving) -> None:

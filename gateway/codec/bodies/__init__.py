@@ -1,6 +1,7 @@
 """The bodies of requests and answers that are JSON, one file an area.
 
 body           how a body is declared, and the way to JSON and back
+enums          the enums of Java's that they have as members
 message_queue  MessageQueue, a key of many maps
 routes         topic routes, clusters, lists of topics, key-value tables
 registration   what a broker registers with, plain and compressed

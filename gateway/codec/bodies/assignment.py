@@ -6,7 +6,8 @@ Standard: `LockBatchRequestBody`, `LockBatchResponseBody`, `UnlockBatchRequestBo
 
 from dataclasses import dataclass, field
 
-from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.enums import MessageModel, MessageRequestMode
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
@@ -40,7 +41,7 @@ class QueryAssignmentRequestBody(Body):
     consumer_group: str
     client_id: str
     strategy_name: str | None = None
-    message_model: str | None = None
+    message_model: MessageModel | None = None
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class MessageQueueAssignment(Body):
     """One queue and how to consume it; `mode` is PULL or POP."""
 
     message_queue: MessageQueue
-    mode: str = "PULL"
+    mode: MessageRequestMode | None = "PULL"
     attachments: dict[str, str] | None = None
 
 
@@ -65,8 +66,8 @@ class SetMessageRequestModeRequestBody(Body):
 
     topic: str
     consumer_group: str
-    mode: str = "PULL"
-    pop_share_queue_num: int = 0
+    mode: MessageRequestMode | None = "PULL"
+    pop_share_queue_num: Int = 0
 
 
 @dataclass(slots=True)

@@ -4,10 +4,13 @@
     class ProducerConnection(Body):
         connection_set: list[Connection] = field(default_factory=list)
 
-A member's JSON name is the camelCase of the attribute's (`wired` gives another). Allowed types are str, int,
-float, bool, Any (taken as it is), bodies, `list`, `set` (a JSON array, written sorted), `dict` with str, int
-or MessageQueue keys, and `| None` of each. Null and missing members get the default; without one they are an
-error. Members that are None are not written, unknown ones not read.
+A member's JSON name is the camelCase of the attribute's (`wired` gives another). Allowed types are str, int
+(a long of Java's), `Int`, float, bool, `Annotated[str, Names(...)]` (an enum), Any (taken as it is),
+bodies, `list`, `set` (a JSON array, written sorted), `dict` with str, int or MessageQueue keys, and `|
+None` of each. What may stand for which type is the standard's leniency, `engine.java_types`. Missing
+members get the default; without one numbers and booleans are zero, and others are an error. Null is None
+where that is allowed, zero for numbers and booleans, else the default. Members that are None are not
+written, unknown ones not read; of arrays and maps, neither are nulls.
 
 Written JSON has no spaces and sorted keys. Where a map has keys that are no text, the standard writes JSON
 that is none: bare integers and whole objects as keys. `engine.lenient_json` reads and writes that.
@@ -18,13 +21,34 @@ import dataclasses
 import json
 from collections.abc import Callable
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
 from mqgateway.engine import lenient_json
+from mqgateway.engine.java_types import (
+    INT_BITS,
+    is_integer_item,
+    is_text_item,
+    to_boolean,
+    to_double,
+    to_enum,
+    to_integer,
+    to_items,
+    to_object,
+    to_text,
+)
 from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.codec.fields import camel_case
+
+Int = Annotated[int, INT_BITS]
+"""A whole number that is an int in Java; a plain `int` is a long."""
+
+
+class Names(NamedTuple):
+    """The names of an enum of Java's, in the order of their declaration."""
+
+    names: tuple[str, ...]
 
 
 class Body:
@@ -48,16 +72,18 @@ class Body:
             raise BodyError(cls.__name__, f"{cls.__name__} is no JSON object")
         values: dict[str, Any] = {}
         for member in _members(cls):
-            found = value.get(member.wire_name)
+            name = member.wire_name
+            try:
+                found = member.read(value.get(name))
+            except (OverflowError, TypeError, ValueError):
+                text = f"the member {name} of {cls.__name__} has a wrong type"
+                raise BodyError(name, text) from None
             if found is not None:
-                try:
-                    values[member.name] = member.read(found)
-                except (TypeError, ValueError):
-                    text = f"the member {member.wire_name} of {cls.__name__} has a wrong type"
-                    raise BodyError(member.wire_name, text) from None
+                values[member.name] = found
+            elif member.null is not _DEFAULT and (member.required or name in value):
+                values[member.name] = member.null
             elif member.required:
-                text = f"the member {member.wire_name} of {cls.__name__} is null"
-                raise BodyError(member.wire_name, text)
+                raise BodyError(name, f"the member {name} of {cls.__name__} is null")
         return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
@@ -90,15 +116,20 @@ def wired(name: str) -> dict[str, str]:
     return {"wire": name}
 
 
+_DEFAULT = object()
+
+
 class _Member(NamedTuple):
     name: str
     wire_name: str
     required: bool
-    read: Callable[[Any], Any]
+    null: Any  # what null is read as
+    read: Callable[[Any], Any]  # gives None for null
     write: Callable[[Any], Any] | None  # None: JSON has the value as it is
 
 
 _Converter = tuple[Callable[[Any], Any], Callable[[Any], Any] | None]
+_IsOne = Callable[[Any], bool] | None
 
 
 _MEMBERS: dict[type[Body], tuple[_Member, ...]] = {}
@@ -112,14 +143,15 @@ def _members(cls: type[Body]) -> tuple[_Member, ...]:
 
 
 def _read_declaration(cls: type[Body]) -> tuple[_Member, ...]:
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     members = []
     for one in dataclasses.fields(cls):  # type: ignore[arg-type]
         read, write = _converter(hints[one.name])
         required = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
-        members.append(
-            _Member(one.name, one.metadata.get("wire", camel_case(one.name)), required, read, write)
-        )
+        is_nullable = NoneType in get_args(hints[one.name])
+        null = None if is_nullable else _ZEROS.get(hints[one.name], _DEFAULT)
+        wire_name = one.metadata.get("wire", camel_case(one.name))
+        members.append(_Member(one.name, wire_name, required, null, read, write))
     return tuple(members)
 
 
@@ -128,30 +160,51 @@ def _converter(hint: Any) -> _Converter:
     if hint in _SCALARS:
         return _SCALARS[hint], None
     if isinstance(hint, type) and issubclass(hint, Body):
-        return hint.from_json, Body.to_json
+        return _body_reader(hint), Body.to_json
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        names: tuple[str, ...] = arguments[1].names
+        return lambda value: to_enum(value, names), None
     if origin in (Union, UnionType):
         (member,) = (one for one in arguments if one is not NoneType)
         return _converter(member)
     if origin is list:
-        return _list_converter(*_converter(arguments[0]))
+        return _list_converter(*_converter(arguments[0]), one=_SINGLE.get(arguments[0]))
     if origin is set:
-        return _set_converter(*_converter(arguments[0]))
+        return _set_converter(*_converter(arguments[0]), one=_SINGLE.get(arguments[0]))
     if origin is dict:
         return _map_converter(arguments[0], *_converter(arguments[1]))
     raise TypeError(f"{hint} is no type of a body's member")
 
 
-def _list_converter(read: Callable[[Any], Any], write: Callable[[Any], Any] | None) -> _Converter:
-    def read_list(value: Any) -> list[Any]:
-        return [read(one) for one in _array(value)]
+def _body_reader(hint: type[Body]) -> Callable[[Any], Any]:
+    def read_body(value: Any) -> Body | None:
+        return None if value is None or value in ("", "null") else hint.from_json(value)
+
+    return read_body
+
+
+def _items(value: Any, read: Callable[[Any], Any], one: _IsOne) -> list[Any] | None:
+    """The items of an array that are not null; `one` says what stands for an array of it."""
+    items = [value] if one is not None and one(value) else to_items(value)
+    return None if items is None else [found for item in items if (found := read(item)) is not None]
+
+
+def _list_converter(
+    read: Callable[[Any], Any], write: Callable[[Any], Any] | None, *, one: _IsOne
+) -> _Converter:
+    def read_list(value: Any) -> list[Any] | None:
+        return _items(value, read, one)
 
     return read_list, None if write is None else lambda value: [write(one) for one in value]
 
 
-def _set_converter(read: Callable[[Any], Any], write: Callable[[Any], Any] | None) -> _Converter:
-    def read_set(value: Any) -> set[Any]:
-        return {read(one) for one in _array(value)}
+def _set_converter(
+    read: Callable[[Any], Any], write: Callable[[Any], Any] | None, *, one: _IsOne
+) -> _Converter:
+    def read_set(value: Any) -> set[Any] | None:
+        items = _items(value, read, one)
+        return None if items is None else set(items)
 
     return read_set, sorted if write is None else lambda value: [write(one) for one in sorted(value)]
 
@@ -159,10 +212,12 @@ def _set_converter(read: Callable[[Any], Any], write: Callable[[Any], Any] | Non
 def _map_converter(key: Any, read: Callable[[Any], Any], write: Callable[[Any], Any] | None) -> _Converter:
     read_key, write_key = _key_converter(key)
 
-    def read_map(value: Any) -> dict[Any, Any]:
-        if not isinstance(value, dict):
-            raise TypeError
-        return {read_key(one): read(found) for one, found in value.items()}
+    def read_map(value: Any) -> dict[Any, Any] | None:
+        members = to_object(value)
+        if members is None:
+            return None
+        pairs = ((read_key(one), read(found)) for one, found in members.items())
+        return {one: found for one, found in pairs if one is not None and found is not None}
 
     def write_map(value: Any) -> dict[Any, Any]:
         return {
@@ -174,8 +229,8 @@ def _map_converter(key: Any, read: Callable[[Any], Any], write: Callable[[Any], 
 
 
 def _key_converter(hint: Any) -> _Converter:
-    if hint is str or hint is int:
-        return hint, None
+    if hint in _SCALARS:
+        return (str if hint is str else _SCALARS[hint]), None
 
     def read_key(value: Any) -> Body:
         if isinstance(value, str):  # the quoted form
@@ -186,46 +241,22 @@ def _key_converter(hint: Any) -> _Converter:
     return read_key, lambda value: lenient_json.ObjectKey(value.to_json())
 
 
-def _array(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
 def _as_is(value: Any) -> Any:
     return value
 
 
-def _read_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _read_int(value: Any) -> int:
-    if isinstance(value, str):
-        return int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _read_float(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise TypeError
-    return float(value)
-
-
-def _read_bool(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
+def _read_int(value: Any) -> int | None:
+    return to_integer(value, INT_BITS)
 
 
 _SCALARS: dict[Any, Callable[[Any], Any]] = {
-    str: _read_text,
-    int: _read_int,
-    float: _read_float,
-    bool: _read_bool,
+    str: to_text,
+    int: to_integer,
+    Int: _read_int,
+    float: to_double,
+    bool: to_boolean,
     Any: _as_is,
 }
+_ZEROS: dict[Any, Any] = {int: 0, Int: 0, float: 0.0, bool: False}
+_SINGLE: dict[Any, _IsOne] = {str: is_text_item, int: is_integer_item, Int: is_integer_item}
+"""What stands for an array of one item of a type."""

@@ -6,7 +6,8 @@ Standard: `Connection`, `ConsumerConnection`, `ProducerConnection`, `ProducerTab
 
 from dataclasses import dataclass, field
 
-from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.enums import ConsumeFromWhere, ConsumeType, LanguageCode, MessageModel
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 
 
@@ -16,8 +17,8 @@ class Connection(Body):
 
     client_id: str
     client_addr: str
-    language: str | None = None
-    version: int = 0
+    language: LanguageCode | None = None
+    version: Int = 0
 
 
 @dataclass(slots=True)
@@ -26,9 +27,9 @@ class ConsumerConnection(Body):
 
     connection_set: list[Connection] = field(default_factory=list)
     subscription_table: dict[str, SubscriptionData] = field(default_factory=dict)
-    consume_type: str | None = None
-    message_model: str | None = None
-    consume_from_where: str | None = None
+    consume_type: ConsumeType | None = None
+    message_model: MessageModel | None = None
+    consume_from_where: ConsumeFromWhere | None = None
 
 
 @dataclass(slots=True)
@@ -44,8 +45,8 @@ class ProducerInfo(Body):
 
     client_id: str
     remote_ip: str = field(metadata=wired("remoteIP"))
-    language: str | None = None
-    version: int = 0
+    language: LanguageCode | None = None
+    version: Int = 0
     last_update_timestamp: int = 0
 
 

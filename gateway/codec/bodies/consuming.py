@@ -6,7 +6,8 @@ Times are ms since the epoch. Standard: `ConsumerRunningInfo`, `ConsumeMessageDi
 
 from dataclasses import dataclass, field
 
-from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.enums import CMResult
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
@@ -18,11 +19,11 @@ class ProcessQueueInfo(Body):
     commit_offset: int = 0
     cached_msg_min_offset: int = 0
     cached_msg_max_offset: int = 0
-    cached_msg_count: int = 0
-    cached_msg_size_in_mib: int = field(default=0, metadata=wired("cachedMsgSizeInMiB"))
+    cached_msg_count: Int = 0
+    cached_msg_size_in_mib: Int = field(default=0, metadata=wired("cachedMsgSizeInMiB"))
     transaction_msg_min_offset: int = 0
     transaction_msg_max_offset: int = 0
-    transaction_msg_count: int = 0
+    transaction_msg_count: Int = 0
     locked: bool = False
     try_unlock_times: int = 0
     last_lock_timestamp: int = 0
@@ -35,7 +36,7 @@ class ProcessQueueInfo(Body):
 class PopProcessQueueInfo(Body):
     """What a pop consumer holds of a queue."""
 
-    wait_ack_count: int = 0
+    wait_ack_count: Int = 0
     droped: bool = False
     last_pop_timestamp: int = 0
 
@@ -71,7 +72,7 @@ class ConsumeMessageDirectlyResult(Body):
 
     order: bool = False
     auto_commit: bool = True
-    consume_result: str | None = None
+    consume_result: CMResult | None = None
     remark: str | None = None
     spent_time_mills: int = 0
 
@@ -81,7 +82,7 @@ class ConsumeQueueData(Body):
     """One entry of a consume queue."""
 
     physic_offset: int = 0
-    physic_size: int = 0
+    physic_size: Int = 0
     tags_code: int = 0
     extend_data_json: str | None = None
     bit_map: str | None = None

@@ -1,9 +1,9 @@
 """What a client tells a broker about itself, and what it may ask about its expressions.
 
-Enum members travel as their names: `consume_type` CONSUME_ACTIVELY or CONSUME_PASSIVELY, `message_model`
-BROADCASTING, CLUSTERING or LITE_SELECTIVE, `consume_from_where` CONSUME_FROM_LAST_OFFSET,
-CONSUME_FROM_FIRST_OFFSET or CONSUME_FROM_TIMESTAMP. Standard: `HeartbeatData` and what it is made of,
-`CheckClientRequestBody`.
+Enum members travel as their names, from clients in C++ as their places in Java's declaration:
+`consume_type` CONSUME_ACTIVELY or CONSUME_PASSIVELY, `message_model` BROADCASTING, CLUSTERING or
+LITE_SELECTIVE, `consume_from_where` CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET or
+CONSUME_FROM_TIMESTAMP. Standard: `HeartbeatData` and what it is made of, `CheckClientRequestBody`.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,8 @@ from typing import Any, Self
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from mqgateway.gateway.codec.errors import BodyError
 
 _CONSUMERS, _PRODUCERS, _SUBSCRIPTIONS = "consumerDataSet", "producerDataSet", "subscriptionDataSet"
@@ -30,7 +31,7 @@ class SubscriptionData(Body):
     sub_version: int = 0
     expression_type: str | None = "TAG"
     tags_set: list[str] = field(default_factory=list)
-    code_set: list[int] = field(default_factory=list)
+    code_set: list[Int] = field(default_factory=list)
     class_filter_mode: bool = False
 
 
@@ -39,9 +40,9 @@ class ConsumerData(Body):
     """A consumer group of a client."""
 
     group_name: str
-    consume_type: str | None = None
-    message_model: str | None = None
-    consume_from_where: str | None = None
+    consume_type: ConsumeType | None = None
+    message_model: MessageModel | None = None
+    consume_from_where: ConsumeFromWhere | None = None
     subscription_data_set: list[SubscriptionData] = field(default_factory=list)
     unit_mode: bool = False
 
@@ -60,7 +61,7 @@ class HeartbeatData(Body):
     client_id: str = field(metadata=wired("clientID"))
     producer_data_set: list[ProducerData] = field(default_factory=list)
     consumer_data_set: list[ConsumerData] = field(default_factory=list)
-    heartbeat_fingerprint: int = 0
+    heartbeat_fingerprint: Int = 0
     without_sub: bool = False
 
     @classmethod

@@ -6,14 +6,15 @@ same names.
 
 from dataclasses import dataclass, field
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, Int
+from mqgateway.gateway.codec.bodies.enums import LiteSubscriptionAction, OffsetOptionType
 
 
 @dataclass(slots=True)
 class OffsetOption(Body):
     """Where a new subscription starts; `type` is POLICY, OFFSET, TAIL_N or TIMESTAMP."""
 
-    type: str = "POLICY"
+    type: OffsetOptionType = "POLICY"
     value: int = 0
 
 
@@ -21,7 +22,7 @@ class OffsetOption(Body):
 class LiteSubscription(Body):
     """A change; `action` is PARTIAL_ or COMPLETE_ with ADD or REMOVE, `topic` the parent."""
 
-    action: str
+    action: LiteSubscriptionAction
     client_id: str | None = None
     group: str | None = None
     topic: str | None = None
@@ -42,14 +43,14 @@ class GetBrokerLiteInfoResponseBody(Body):
     """Counts of a broker; by parent topic, `topic_meta` is minutes to live, `group_meta` the groups."""
 
     store_type: str | None = None
-    max_lmq_num: int = 0
-    current_lmq_num: int = 0
-    lite_subscription_count: int = 0
-    order_info_count: int = 0
-    cq_table_size: int = 0
-    offset_table_size: int = 0
-    event_map_size: int = 0
-    topic_meta: dict[str, int] = field(default_factory=dict)
+    max_lmq_num: Int = 0
+    current_lmq_num: Int = 0
+    lite_subscription_count: Int = 0
+    order_info_count: Int = 0
+    cq_table_size: Int = 0
+    offset_table_size: Int = 0
+    event_map_size: Int = 0
+    topic_meta: dict[str, Int] = field(default_factory=dict)
     group_meta: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -58,10 +59,10 @@ class GetParentTopicInfoResponseBody(Body):
     """A parent topic; `ttl` is minutes."""
 
     topic: str
-    ttl: int = -1
+    ttl: Int = -1
     groups: set[str] = field(default_factory=set)
-    lmq_num: int = 0
-    lite_topic_count: int = 0
+    lmq_num: Int = 0
+    lite_topic_count: Int = 0
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ class GetLiteClientInfoResponseBody(Body):
     group: str | None = None
     client_id: str | None = None
     lite_topic_set: set[str] = field(default_factory=set)
-    lite_topic_count: int = 0
+    lite_topic_count: Int = 0
     last_access_time: int = 0
     last_consume_time: int = 0
 

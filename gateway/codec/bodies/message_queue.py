@@ -5,7 +5,7 @@ Standard: `MessageQueue`, `MessageQueueForC`.
 
 from dataclasses import dataclass
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, Int
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -14,4 +14,4 @@ class MessageQueue(Body):
 
     topic: str
     broker_name: str
-    queue_id: int
+    queue_id: Int

@@ -7,7 +7,7 @@ Standard: `ResetOffsetBody`, `ResetOffsetBodyForC`, `GetConsumerStatusBody`, `Qu
 from dataclasses import dataclass, field
 from typing import Any
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, Int
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
@@ -24,7 +24,7 @@ class MessageQueueForC(Body):
 
     topic: str
     broker_name: str
-    queue_id: int
+    queue_id: Int
     offset: int
 
 
@@ -47,12 +47,12 @@ class GetConsumerStatusBody(Body):
 class QueryCorrectionOffsetBody(Body):
     """Offsets by queue id."""
 
-    correction_offsets: dict[int, int] = field(default_factory=dict)
+    correction_offsets: dict[Int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class ConsumerOffsetSerializeWrapper(Body):
     """All offsets of a broker: `topic@group`, then queue id. The data version is plain JSON."""
 
-    offset_table: dict[str, dict[int, int]] = field(default_factory=dict)
+    offset_table: dict[str, dict[Int, int]] = field(default_factory=dict)
     data_version: dict[str, Any] | None = None

@@ -3,7 +3,7 @@
 import base64
 from dataclasses import dataclass, field
 
-from mqgateway.gateway.codec.bodies.body import Body, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, wired
 
 
 @dataclass(slots=True)
@@ -17,8 +17,8 @@ class BatchAck(Body):
     topic: str = field(metadata=wired("t"))
     retry: str = field(metadata=wired("r"))
     start_offset: int = field(metadata=wired("so"))
-    queue_id: int = field(metadata=wired("q"))
-    revive_queue_id: int = field(metadata=wired("rq"))
+    queue_id: Int = field(metadata=wired("q"))
+    revive_queue_id: Int = field(metadata=wired("rq"))
     pop_time: int = field(metadata=wired("pt"))
     invisible_time: int = field(metadata=wired("it"))
     bit_set: str = field(metadata=wired("b"))

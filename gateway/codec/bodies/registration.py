@@ -113,6 +113,8 @@ class RegisterBrokerBody(Body):
             topic = _topic_from_text(text.decode())
             take(topic["topicName"], topic)
         filter_servers = yield from lenient_json.loads_in_steps((yield from parts.next_part()))
+        if not isinstance(filter_servers, list):
+            raise ValueError("filter servers that are no array")
         mappings: dict[str, Any] = {}
         for _ in range((yield from parts.next_number()) if version >= V5_0_0 else 0):
             mapping = yield from lenient_json.loads_in_steps((yield from parts.next_part()))

@@ -6,7 +6,7 @@ Standard: `SyncStateSet`, `ElectMasterResponseBody`, `RoleChangeNotifyEntry`, `B
 
 from dataclasses import dataclass, field
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, Int
 from mqgateway.gateway.codec.bodies.routes import BrokerMemberGroup
 
 
@@ -15,7 +15,7 @@ class SyncStateSet(Body):
     """The ids of the replicas in sync."""
 
     sync_state_set: set[int] = field(default_factory=set)
-    sync_state_set_epoch: int = 0
+    sync_state_set_epoch: Int = 0
 
 
 @dataclass(slots=True)
@@ -42,8 +42,8 @@ class ReplicasInfo(Body):
 
     master_broker_id: int | None = None
     master_address: str | None = None
-    master_epoch: int | None = None
-    sync_state_set_epoch: int | None = None
+    master_epoch: Int | None = None
+    sync_state_set_epoch: Int | None = None
     in_sync_replicas: list[ReplicaIdentity] = field(default_factory=list)
     not_in_sync_replicas: list[ReplicaIdentity] = field(default_factory=list)
 
@@ -59,7 +59,7 @@ class BrokerReplicasInfo(Body):
 class EpochEntry(Body):
     """The part of the log one master wrote, as physical offsets; the end is excluded."""
 
-    epoch: int
+    epoch: Int
     start_offset: int
     end_offset: int = 2**63 - 1
 
@@ -106,6 +106,6 @@ class HARuntimeInfo(Body):
 
     master: bool = False
     master_commit_log_max_offset: int = 0
-    in_sync_slave_nums: int = 0
+    in_sync_slave_nums: Int = 0
     ha_connection_info: list[HAConnectionRuntimeInfo] = field(default_factory=list)
     ha_client_runtime_info: HAClientRuntimeInfo = field(default_factory=HAClientRuntimeInfo)

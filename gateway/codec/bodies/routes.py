@@ -6,7 +6,7 @@ Standard: the classes of the same names.
 from dataclasses import dataclass, field
 from typing import Any
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, Int
 from mqgateway.gateway.codec.codes import V4_9_4
 
 
@@ -15,10 +15,10 @@ class QueueData(Body):
     """The queues of a topic on one broker; `perm` 4 is read, 2 write, 1 inherit."""
 
     broker_name: str
-    read_queue_nums: int = 0
-    write_queue_nums: int = 0
-    perm: int = 0
-    topic_sys_flag: int = 0
+    read_queue_nums: Int = 0
+    write_queue_nums: Int = 0
+    perm: Int = 0
+    topic_sys_flag: Int = 0
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, Int
 from mqgateway.gateway.codec.errors import BodyError
 
 
@@ -38,7 +38,7 @@ class SubscriptionGroupWrapper(Body):
     """Groups by name, what they may not read, and the version of the table."""
 
     subscription_group_table: dict[str, dict[str, Any]] = field(default_factory=dict)
-    forbidden_table: dict[str, dict[str, int]] = field(default_factory=dict)
+    forbidden_table: dict[str, dict[str, Int]] = field(default_factory=dict)
     data_version: dict[str, Any] | None = None
 
 

@@ -41,6 +41,26 @@ def test_a_heartbeat_brings_its_groups_and_is_told_to_be_full(broker: AdminBroke
     assert (producer.client_id, producer.language) == ("me@1", "PYTHON")
 
 
+CPP = (
+    b'{"clientID":"10.0.0.1@7","consumerDataSet":[{"consumeFromWhere":0,"consumeType":1,"groupName":"g",'
+    b'"messageModel":%d,"subscriptionDataSet":[{"codeSet":[],"subString":"*","subVersion":"1574330400000",'
+    b'"tagsSet":[],"topic":"t"}],"unitMode":"false"}],"producerDataSet":[{"groupName":5}]}\n'
+)
+"""What a client in C++ sends: enums as places, numbers as text."""
+
+
+def test_clients_in_cpp_consume(broker: AdminBroker) -> None:
+    answer = broker.ask(RequestCode.HEART_BEAT, None, CPP % 1)
+    assert (answer.code, answer.remark) == (0, None)
+    assert members(broker, "g") == ["10.0.0.1@7"]
+    group = broker.broker.clients.consumer_groups["g"]
+    assert (group.consume_type, group.message_model) == ("CONSUME_PASSIVELY", "CLUSTERING")
+    assert group.consume_from_where == "CONSUME_FROM_LAST_OFFSET"
+    assert "5" in broker.broker.clients.producer_groups
+    code, remark = broker.refusal(RequestCode.HEART_BEAT, None, CPP % 3)
+    assert (code, remark) == (1, "the member messageModel of ConsumerData has a wrong type")
+
+
 def test_a_heartbeat_makes_the_group_and_its_retry_topic(broker: AdminBroker) -> None:
     broker.heart_beat(FakePeer(ONE), consumer("g", "t", unit_mode=True))
     assert broker.broker.groups.get("g") is not None

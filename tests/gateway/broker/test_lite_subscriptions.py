@@ -35,7 +35,7 @@ def test_the_four_actions() -> None:
         (
             b'{"subscriptionSet":[{"action":"JUMP","clientId":"c","group":"G","topic":"chat"}]}',
             1,
-            "there is no action JUMP",
+            "the member action of LiteSubscription is null",
         ),
         (
             b'{"subscriptionSet":[{"action":"PARTIAL_ADD","clientId":" ","group":"G","topic":"chat"}]}',

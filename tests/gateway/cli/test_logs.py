@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 
@@ -27,6 +28,7 @@ def test_json_lines_carry_the_events_fields(capsys: pytest.CaptureFixture[str]) 
     assert line["level"] == "INFO"
     assert line["logger"] == "mqgateway.gateway.broker"
     assert line["nameServer"] == "127.0.0.1:9876"
+    assert datetime.fromisoformat(line["time"]).tzinfo is not None
 
 
 def test_text_lines_keep_to_the_level(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,6 +103,29 @@ def test_both_know_each_other_and_stop_in_good_order(tmp_path: Path) -> None:
     assert not (tmp_path / "store" / "abort").exists()
 
 
+def test_the_first_client_is_told_of_the_broker_whenever_it_can_connect(tmp_path: Path) -> None:
+    """The name server listens once the broker does, and says nothing of routes before it is in them."""
+    loop = Loop()
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
+    started: list[object] = []
+    both.start().addBoth(started.append)
+    assert set(loop.ports) == {NAMESRV_PORT, BROKER_PORT - 2, BROKER_PORT, BROKER_PORT + 1}
+    assert not started, "nobody has had a turn yet, the registration neither"
+    talker = Talker()
+    loop.meet(NAMESRV_PORT, talker)
+    talker.transport.write(encode_command(RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)))
+    header = headers.GetRouteInfoRequestHeader(topic="TBW102")
+    talker.transport.write(
+        encode_command(RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header))
+    )
+    loop.settle(0.5)
+    answers = talker.take()
+    assert [answer.code for answer in answers] == [0, 0], "No route info of this topic"
+    assert set(ClusterInfo.decode(answers[0].body).broker_addr_table) == {"broker-a"}
+    assert started == [None]
+    loop.wait_for(both.stop())
+
+
 def test_the_neighbour_comes_before_other_name_servers(tmp_path: Path) -> None:
     loop = Loop()
     broker = broker_settings(tmp_path, namesrvAddr="10.0.0.9:9876")
@@ -174,7 +197,7 @@ def test_a_broker_that_cannot_start_says_why_and_the_name_server_still_stops(tmp
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
     failure = loop.wait_for(both.start())
     assert isinstance(failure.value, ConfigError), failure
-    assert set(loop.ports) == {NAMESRV_PORT}
+    assert not loop.ports, "no client comes to a name server that has no broker"
     loop.wait_for(both.stop())
     assert not loop.ports
 

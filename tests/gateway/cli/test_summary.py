@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mqgateway.gateway.cli.summary import Summary, default_advertise, local_addresses, reach_warnings
+from mqgateway.gateway.cli.summary import Summary, default_advertise, local_addresses, reach_warnings, who_may
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,15 @@ def test_this_machine_has_loopback_last() -> None:
     assert local_addresses()[-1].startswith("127.")
 
 
+def test_who_may_use_a_server_depends_on_where_it_listens() -> None:
+    for bind in ("0.0.0.0", "", "::", "10.0.0.1"):
+        said = who_may(bind)
+        assert said.startswith("everybody who reaches these ports may read, write and administer")
+        assert all(way in said for way in ("firewall", "--bind", "--advertise", "no access control yet"))
+    for bind in ("127.0.0.1", "::1", "localhost"):
+        assert who_may(bind).startswith("everybody on this machine: ")
+
+
 def test_the_summary_as_lines_and_as_json() -> None:
     summary = Summary(
         name_server="127.0.0.1:9876",
@@ -55,12 +64,14 @@ def test_the_summary_as_lines_and_as_json() -> None:
         cluster="c",
         data="/data",
         started_in=0.4567,
+        open_to="everybody",
         warnings=["mind the gap"],
     )
     assert summary.lines() == [
         "name server  127.0.0.1:9876   (clients: namesrvAddr=127.0.0.1:9876)",
         "broker       127.0.0.1:10911   (b of c, as clients see it)",
         "data         /data",
+        "open to      everybody",
         "warning      mind the gap",
         "ready in 0.46 s",
     ]

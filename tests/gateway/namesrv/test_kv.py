@@ -128,4 +128,4 @@ def test_everything_is_logged_on_demand(caplog: pytest.LogCaptureFixture) -> Non
     caplog.clear()
     with caplog.at_level(logging.INFO):
         kv.log_all()
-    assert caplog.messages == ["KV configuration: 1 namespaces", "KV configuration: ns k is 'v'"]
+    assert caplog.messages == ["KV configuration: 1 namespaces", "KV configuration: ns k is v"]

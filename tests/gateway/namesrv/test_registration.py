@@ -36,7 +36,15 @@ def test_a_mapping_in_another_brokers_name_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [7, None, [], {}, {"bname": 7}, {"bname": "b1", "currIdMap": []}, {"bname": "b1", "currIdMap": {"x": 0}}],
+    [
+        7,
+        None,
+        [],
+        {},
+        {"bname": None},
+        {"bname": "b1", "currIdMap": []},
+        {"bname": "b1", "currIdMap": {"x": 0}},
+    ],
 )
 def test_a_mapping_that_cannot_be_read_is_refused(wrong: Any) -> None:
     with pytest.raises(Refused):

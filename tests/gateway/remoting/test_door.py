@@ -126,7 +126,10 @@ def test_a_tls_hello_is_refused_where_tls_is_disabled(
     assert scene.pair.client.gone
     assert scene.events == ["closed"]
     (record,) = caplog.records
-    assert record.getMessage() == "192.168.1.1:54321 is refused: it speaks TLS, which is disabled"
+    assert (
+        record.getMessage()
+        == "192.168.1.1:54321 is refused: it speaks TLS, which is disabled (tls.server.mode)"
+    )
 
 
 def test_plain_frames_are_refused_where_tls_is_enforced(caplog: pytest.LogCaptureFixture) -> None:

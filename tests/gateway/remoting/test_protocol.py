@@ -1,7 +1,6 @@
 """Conversations with real bytes over one connection, the peer behaving well, badly, or not at all."""
 
 import logging
-import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
@@ -23,12 +21,10 @@ from mqgateway.gateway.remoting.protocol import (
     HIGH_WATER_MARK,
     Connection,
     Terms,
-    Turn,
     client_terms,
-    format_address,
-    host_and_port,
     server_terms,
 )
+from mqgateway.gateway.remoting.turn import Turn
 from tests.gateway.remoting.pair import Pair, Talker
 
 ECHO, HOLD, BULK, SILENT = 987_101, 987_102, 987_103, 987_104
@@ -409,8 +405,32 @@ BAD_STREAMS = {
     "a header that leads out of its frame": b"\x00\x00\x00\x08\x00\x00\x10\x00abcd",
     "an unknown header form": b"\x00\x00\x00\x08\x09\x00\x00\x04abcd",
     "a header that is no JSON": b"\x00\x00\x00\x08\x00\x00\x00\x04abcd",
-    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
 }
+
+
+@pytest.mark.parametrize(
+    ("spoken", "said"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it speaks HTTP"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "it speaks gRPC (HTTP/2), which is not served yet"),
+    ],
+)
+def test_peers_that_speak_something_else_are_closed_and_told_of_once_in_a_while(
+    spoken: bytes, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = Scene()
+    _, second, second_pair = scene.connect()
+    _, third, third_pair = scene.connect()
+    for talker, pair in ((scene.talker, scene.pair), (second, second_pair)):
+        talker.transport.write(spoken)
+        pair.pump()
+        assert talker.lost is not None
+    (record,) = caplog.records
+    assert said in record.getMessage()
+    scene.clock.advance(60)
+    third.transport.write(spoken)
+    third_pair.pump()
+    assert "(1 more did since this was last said)" in caplog.records[-1].getMessage()
 
 
 @pytest.mark.parametrize("bad", BAD_STREAMS.values(), ids=BAD_STREAMS.keys())
@@ -588,19 +608,6 @@ def test_a_connection_closed_while_its_peer_does_not_read_still_closes_when_it_d
 # Addresses and terms
 
 
-@pytest.mark.parametrize(
-    ("address", "text"),
-    [
-        (IPv4Address("TCP", "10.0.0.7", 10911), "10.0.0.7:10911"),
-        (IPv6Address("TCP", "::ffff:10.0.0.7", 10911), "10.0.0.7:10911"),
-        (IPv6Address("TCP", "2001:db8::1", 10911), "[2001:db8::1]:10911"),
-        (UNIXAddress(os.fsencode("/run/x")), "0.0.0.0:0"),
-    ],
-)
-def test_addresses_are_shown_as_the_standard_shows_them(address: object, text: str) -> None:
-    assert format_address(*host_and_port(address)) == text
-
-
 def test_a_peer_knows_its_address_in_both_forms() -> None:
     connection = Scene().connection
     assert connection.address == "192.168.1.1:54321"
@@ -618,11 +625,3 @@ def test_terms_come_from_the_options() -> None:
     ours = client_terms(options, Clock())
     assert (ours.high_water_mark, ours.ask_limit, ours.hold_limit) == (77, 65535, 5)
     assert ours.reads_always
-
-
-def test_a_turn_belongs_to_who_began_it() -> None:
-    turn = Turn()
-    assert turn.begin()
-    assert not turn.begin()
-    turn.end()
-    assert turn.begin()

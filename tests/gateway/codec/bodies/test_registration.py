@@ -182,7 +182,7 @@ def test_topics_are_given_one_by_one_and_others_have_their_turn_in_between() -> 
         b'{"topicConfigSerializeWrapper":{"topicConfigTable":[]}}',
         b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"T":7}}}',
         b'{"topicConfigSerializeWrapper":{"dataVersion":[]}}',
-        b'{"filterServerList":{}}',
+        b'{"filterServerList":7}',
         b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"T":[' + b"1," * 100_000 + b"1]}}}",
     ],
 )

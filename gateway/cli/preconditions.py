@@ -1,0 +1,116 @@
+"""What must hold before a store is opened: ports that are free, folders that can be written, an address.
+
+Each failure names the setting, the flag that sets it, and what to do.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Iterator
+
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
+from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
+
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
+_NUMBERS = re.compile(r"[0-9.]+")
+
+
+def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> None:
+    """Raises `ConfigError` that says all that is in the way of a start, one a line."""
+    problems: list[str] = []
+    if broker is not None:
+        problems += _of_address(broker.broker.broker_ip1)
+    for host, port, setting in _ports(namesrv, broker):
+        problems += _of_port(host, port, setting)
+    for folder, setting in _folders(namesrv, broker):
+        problems += _of_folder(folder, setting)
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, int, str]]:
+    """Host, port and setting of every port that will be listened on."""
+    if namesrv is not None:
+        flag = "--port" if broker is None else "--namesrv-port"
+        host, port = namesrv.remoting.bind_address, namesrv.remoting.listen_port
+        yield host, port, f"listenPort of the name server ({flag})"
+    if broker is not None and broker.broker.listen_port:
+        flag = "--port" if namesrv is None else "--broker-port"
+        host, port = broker.remoting.bind_address, broker.broker.listen_port
+        setting = f"listenPort of the broker ({flag})"
+        yield host, port, setting
+        if port > FAST_PORT_DISTANCE:
+            yield host, port - FAST_PORT_DISTANCE, f"the VIP port, {FAST_PORT_DISTANCE} below {setting}"
+        yield host, broker.store.ha_listen_port or port + 1, "haListenPort (--set haListenPort=PORT)"
+
+
+def _folders(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, str]]:
+    if broker is not None:
+        yield broker.store.store_path_root_dir, "storePathRootDir (--data-dir)"
+    if namesrv is not None:
+        yield os.path.dirname(namesrv.namesrv.kv_config_path), "kvConfigPath (--data-dir)"
+
+
+def _of_port(host: str, port: int, setting: str) -> Iterator[str]:
+    """Why a port cannot be listened on; 0 is any that is free."""
+    if not port:
+        return
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((host, port))
+            tried.listen(1)
+    except OverflowError:
+        yield f"{setting}: {port} is no port; choose one from 1 to 65535"
+    except OSError as error:
+        where = f"{host}:{port}" if host else f"port {port}"
+        if error.errno == errno.EADDRINUSE:
+            yield (
+                f"{setting}: {where} is in use by another process; stop that one "
+                f"(`ss -ltnp 'sport = :{port}'` names it) or choose another port"
+            )
+        elif error.errno == errno.EACCES:
+            yield f"{setting}: this user may not listen on {where}; choose a port above 1023"
+        else:
+            yield f"{setting}: cannot listen on {where}: {error.strerror or error}; see bindAddress (--bind)"
+
+
+def _of_folder(folder: str, setting: str) -> Iterator[str]:
+    """Why a folder cannot be written; it is made when it is missing."""
+    try:
+        RealDisk().makedirs(folder)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    else:
+        if os.access(folder, os.W_OK | os.X_OK):
+            return
+        reason = "this user may not write there, or it is mounted read-only"
+    yield f"{setting}: the folder {folder} cannot be written: {reason}; choose another, or change its owner"
+
+
+def _of_address(address: str) -> Iterator[str]:
+    """Why clients cannot be told to connect to an address."""
+    try:
+        ipaddress.ip_address(address)
+        return
+    except ValueError:
+        pass
+    if not _HOST_NAME.fullmatch(address) or _NUMBERS.fullmatch(address):
+        why = "is no address of a host"
+    else:
+        try:
+            socket.getaddrinfo(address, None)
+            return
+        except OSError:
+            why = "is a name that cannot be resolved here"
+    yield (
+        f"brokerIP1 (--advertise): {address} {why}; give the IP address, or a name that can be resolved, "
+        "that clients reach this machine by, without a port"
+    )

@@ -1,0 +1,159 @@
+"""What is in the way of a start is said before the store is opened, with its setting and what to do."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.cli.preconditions import check_start
+from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
+
+SERVE = [
+    sys.executable,
+    "-m",
+    "mqgateway.gateway.cli.main",
+    "serve",
+    "--bind",
+    "127.0.0.1",
+    "--advertise",
+    "127.0.0.1",
+]
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port somebody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        one.listen()
+        yield one.getsockname()[1]
+
+
+def free_port() -> int:
+    """A port that was free a moment ago, and so were those around it."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def settings(folder: Path, port: int = 0, **flags: object) -> tuple[NamesrvSettings, BrokerSettings]:
+    namesrv, broker = NamesrvSettings(), BrokerSettings()
+    namesrv.remoting.bind_address = broker.remoting.bind_address = "127.0.0.1"
+    namesrv.remoting.listen_port = port
+    usual: dict[str, object] = {
+        "brokerIP1": "127.0.0.1",
+        "storePathRootDir": folder / "store",
+        "listenPort": 0,
+    }
+    assert not broker.options.apply(from_flags(usual | flags))
+    broker.find_out()
+    namesrv.find_out(str(folder / "namesrv"))
+    return namesrv, broker
+
+
+def problem(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> str:
+    with pytest.raises(ConfigError) as caught:
+        check_start(namesrv, broker)
+    return str(caught.value)
+
+
+def test_nothing_is_in_the_way(tmp_path: Path) -> None:
+    check_start(*settings(tmp_path))
+    check_start(*settings(tmp_path, brokerIP1="localhost"))
+    check_start(*settings(tmp_path, brokerIP1="::1"))
+
+
+@pytest.mark.parametrize(
+    "address", ["10.0.0.1:10911", "300.1.1.1", "a b", "no.such.host.invalid", "-x", "http://a"]
+)
+def test_an_address_that_nobody_can_connect_to(tmp_path: Path, address: str) -> None:
+    said = problem(*settings(tmp_path, brokerIP1=address))
+    assert said.startswith(f"brokerIP1 (--advertise): {address} is ")
+    assert "give the IP address" in said
+
+
+def test_ports_in_use_are_all_named(tmp_path: Path, taken: int) -> None:
+    first, second = problem(*settings(tmp_path, taken, listenPort=taken)).splitlines()[:2]
+    assert first.startswith(f"listenPort of the name server (--namesrv-port): 127.0.0.1:{taken} is in use")
+    assert second.startswith(f"listenPort of the broker (--broker-port): 127.0.0.1:{taken} is in use")
+    assert "choose another port" in first
+    namesrv, broker = settings(tmp_path, taken, listenPort=taken)
+    assert "(--port)" in problem(namesrv, None) and "(--port)" in problem(None, broker)
+
+
+def test_the_ports_beside_the_brokers_are_tried_too(tmp_path: Path, taken: int) -> None:
+    assert "the VIP port, 2 below listenPort" in problem(*settings(tmp_path, listenPort=taken + 2))
+    flags = {"listenPort": free_port(), "haListenPort": taken}
+    assert f"haListenPort (--set haListenPort=PORT): 127.0.0.1:{taken}" in problem(
+        *settings(tmp_path, **flags)
+    )
+
+
+def test_an_address_that_is_not_this_machines(tmp_path: Path) -> None:
+    namesrv, broker = settings(tmp_path, free_port())
+    namesrv.remoting.bind_address = "192.0.2.77"
+    assert "cannot listen on 192.0.2.77" in problem(namesrv, broker)
+    namesrv.remoting.bind_address, namesrv.remoting.listen_port = "127.0.0.1", 70_000
+    assert "70000 is no port" in problem(namesrv, broker)
+
+
+def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    (tmp_path / "store").write_text("a file")
+    (tmp_path / "namesrv").write_text("a file")
+    first, second = problem(*given).splitlines()
+    assert first.startswith(f"storePathRootDir (--data-dir): the folder {tmp_path}/store cannot be written: ")
+    assert second.startswith(f"kvConfigPath (--data-dir): the folder {tmp_path}/namesrv cannot be written: ")
+    assert "choose another" in first
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_of_somebody_else(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir(mode=0o500)
+    assert "this user may not write there" in problem(*settings(tmp_path))
+
+
+def test_a_process_that_cannot_start_opens_no_store(tmp_path: Path, taken: int) -> None:
+    command = [*SERVE, "--data-dir", str(tmp_path / "data"), "--namesrv-port", str(free_port())]
+    done = subprocess.run(
+        [*command, "--broker-port", str(taken)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert f"error: listenPort of the broker (--broker-port): 127.0.0.1:{taken} is in use" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data" / "store" / "commitlog").exists()
+
+
+def test_what_a_start_logs_is_sentences(tmp_path: Path) -> None:
+    """No line shows how the program's own values are written in Python."""
+    port = free_port()
+    command = [*SERVE, "--data-dir", str(tmp_path), "--namesrv-port", str(port), "--broker-port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        lines = []
+        until = time.monotonic() + 60
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("ready in") or time.monotonic() > until:
+                break
+        process.send_signal(signal.SIGTERM)
+        lines += process.stdout.readlines()
+        assert process.wait(30) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+    said = "".join(lines)
+    assert "ready in" in said
+    assert f"the name server listens on 127.0.0.1:{port}" in said
+    assert not re.search(r"\w+\(\w+=|\{'|\['", said), said
