@@ -2,7 +2,7 @@
 
 The way through it, from what decides to what acts; nothing before `sink` knows Spark:
 
-    errors        what can go wrong, in words that say what to do
+    errors        what can go wrong, in words that say what to do; `plain` shows them before Spark's own
     options       every option; `request` what a query asks, judged as a whole
     offsets       offsets of many queues and their JSON, the stock connector's
     planning      from offsets to the ranges that tasks read; `pushdown` Spark's filters on them
@@ -14,7 +14,9 @@ The way through it, from what decides to what acts; nothing before `sink` knows 
                   transaction sends, `ending` what brokers are told, `transactions` the driver's side
     sink, source  the format `rocketmq`: what Spark calls to write and to read
     files         splitting and scanning commit-log files; `store_source` the format `rocketmq-store`
+    spark         a session that has the formats, and whose workers can load them
     jobs          archive, replay, orders, traffic; what `mqgateway pipeline` runs
 
-Spark finds the formats through the packages `pyspark_rocketmq` and `pyspark_rocketmq_store`.
+Sessions made without `spark` find the formats through the packages `pyspark_rocketmq` and
+`pyspark_rocketmq_store`, where their `python3` has them.
 """

@@ -1,8 +1,9 @@
 """Asking name servers and brokers, for threads that wait: which queues there are, from where to where.
 
 It lives on the lower layers of `gateway.client`: no group is joined and no heartbeat sent, so a query leaves
-nothing at the broker but its answers. A server that cannot be reached is asked again: as often as
-`fetchOffset.numRetries` says, and as long as `unreachableTimeoutMs`.
+nothing at the broker but its answers. A server that cannot be reached is asked again: for `connectTimeoutMs`
+if none has answered yet, since the address may be wrong; later as often as `fetchOffset.numRetries` says, and
+as long as `unreachableTimeoutMs`, since it may be starting again.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+NAME_SERVER = "start it, or correct the option nameServer"
+BROKER = "start it, or let it advertise an address that can be reached from here (brokerIP1)"
+"""What is to be done about a server that never answered."""
 QUESTIONS_MAX = 256
 """Questions that are under way at a time."""
 _PASSING = frozenset(
@@ -83,12 +87,12 @@ def is_passing(error: Exception) -> bool:
 
 
 class Patience:
-    """How often, how long, and with which rests something is tried."""
+    """How often, how long, and with which rests it is tried; `is_first`: no server has answered yet."""
 
-    def __init__(self, options: ServerOptions) -> None:
-        self._tries = options.num_retries
+    def __init__(self, options: ServerOptions, *, is_first: bool = False) -> None:
+        self._tries = 0 if is_first else options.num_retries
         self._rest = options.retry_interval_ms / 1000
-        self._seconds = options.unreachable_timeout_ms / 1000
+        self._seconds = (options.connect_timeout_ms if is_first else options.unreachable_timeout_ms) / 1000
         self._clock = SystemClock()
         self._end = self._clock.monotonic() + self._seconds
         self._pause = threading.Event()
@@ -115,6 +119,7 @@ class Brokers:
         self.client = new_client(options, tls)
         self.places = Places(self.client)
         self._calls = Calls(self.client.asking, self.places, self.client.client_id)
+        self._have_answered: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -135,13 +140,13 @@ class Brokers:
                 raise BrokerError(answer.code, answer.remark, "the name server")
             return sorted(decode_body(TopicList, answer).topic_list)
 
-        return [name for name in self._patiently(ask) if has(name) and not is_system_topic(name)]
+        return [name for name in self._patiently(ask, NAME_SERVER) if has(name) and not is_system_topic(name)]
 
     def queues(self, topics: Iterable[str]) -> list[MessageQueue]:
         """The queues that can be read, in order; none of a topic that nobody has."""
         found: list[MessageQueue] = []
         for topic in topics:
-            found += self._patiently(partial(self._queues, topic))
+            found += self._patiently(partial(self._queues, topic), NAME_SERVER)
         return sorted(found)
 
     def bounds(self, queues: Iterable[MessageQueue]) -> dict[MessageQueue, Bounds]:
@@ -182,7 +187,7 @@ class Brokers:
         found: Offsets = {}
         for at in range(0, len(queues), QUESTIONS_MAX):
             part = queues[at : at + QUESTIONS_MAX]
-            answers = self._patiently(partial(_asked_at_once, partial(self._asked, ask), part))
+            answers = self._patiently(partial(_asked_at_once, partial(self._asked, ask), part), BROKER)
             found.update(zip(part, answers, strict=True))
         return found
 
@@ -198,13 +203,23 @@ class Brokers:
                 await self.client.update_route(full.topic)
             raise
 
-    def _patiently(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        patience = Patience(self._options)
+    def _patiently(self, ask: Callable[[], Coroutine[Any, Any, T]], advice: str) -> T:
+        """An answer of the servers that `advice` is about; it is part of the error when none ever came."""
+        is_first = advice not in self._have_answered
+        patience = Patience(self._options, is_first=is_first)
         while True:
             try:
-                return self._loop.call(lambda: Deferred.fromCoroutine(ask()))
+                answer = self._loop.call(lambda: Deferred.fromCoroutine(ask()))
             except ClientError as error:
-                patience.wait(error)
+                try:
+                    patience.wait(error)
+                except Unreachable as last:
+                    if is_first:
+                        raise PipelineError(f"{last}; {advice}") from last
+                    raise
+            else:
+                self._have_answered.add(advice)
+                return answer
 
     async def _queues(self, topic: str) -> list[MessageQueue]:
         full = with_namespace(self._options.namespace, topic)

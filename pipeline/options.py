@@ -45,8 +45,11 @@ class ServerOptions(Options):
     retry_interval_ms: int = option(
         1000, "Rest between them.", unit="ms", low=1, name="fetchOffset.retryIntervalMs"
     )
+    connect_timeout_ms: int = option(
+        5_000, "Time for which servers are tried that have not answered the query yet.", unit="ms", ours=True
+    )
     unreachable_timeout_ms: int = option(
-        60_000, "Time for which a server that cannot be reached is tried again.", unit="ms", ours=True
+        60_000, "Time for which a server is tried again that has answered before.", unit="ms", ours=True
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -35,6 +35,8 @@ from mqgateway.pipeline.walk import Answer, Walk
 
 T = TypeVar("T")
 
+NO_SQL = "does not support consumer to filter message by SQL92"
+"""Of the remark with which brokers refuse: their default is not to filter so."""
 REST_SECONDS = 0.2
 """Rest before a place is asked again that had no message a moment ago."""
 
@@ -52,6 +54,12 @@ class RangeReader:
     def close(self) -> None:
         """Close the connections."""
         self._brokers.close()
+
+    def check_filter(self, ranges: Iterable[Range]) -> None:
+        """Ask each broker for a message, so that one that refuses the filter does it before there are tasks.
+        Raises `PipelineError` and `ClientError`."""
+        for one in {one.queue.broker_name: one for one in ranges}.values():
+            self._begin(one.queue, one.start, 1).result()
 
     def batches(self, range_: Range, make: Callable[[Rows, Place], T]) -> Iterator[T]:
         """What `make` gives for the rows of a range, many rows at a time."""
@@ -138,6 +146,11 @@ class RangeReader:
         )
         status = STATUS.get(answer.code)  # type: ignore[call-overload]
         if status is None:
+            if NO_SQL in (answer.remark or ""):
+                raise PipelineError(
+                    f"{place.address} does not filter by SQL92; set enablePropertyFilter=true in its "
+                    "broker.conf and start it again, or filter by tags"
+                )
             raise BrokerError(answer.code, answer.remark, place.address)
         found = decode_header(PullMessageResponseHeader, answer)
         delta = found.offset_delta or 0

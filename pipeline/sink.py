@@ -13,12 +13,15 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from mqgateway.engine.message import DEFAULT_TOPIC
 from mqgateway.pipeline.arrow import records
+from mqgateway.pipeline.brokers import Brokers
 from mqgateway.pipeline.errors import BadOption
 from mqgateway.pipeline.folder import ArrowFolder
 from mqgateway.pipeline.halves import HalfSender
 from mqgateway.pipeline.options import SinkOptions, check_names, check_servers, parse
 from mqgateway.pipeline.outgoing import check_columns, check_transactional
+from mqgateway.pipeline.plain import plainly
 from mqgateway.pipeline.sending import TaskSender
 from mqgateway.pipeline.transactions import Transactions
 from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, Verdicts
@@ -110,20 +113,26 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         if self._options.transactional and not key:
             right = "give a name by which a repetition of this batch is known"
             raise BadOption(name, "", "is needed for transactional", right)
+        # Before there are tasks: each of them would wait for servers that are away.
+        with Brokers(self._options, self._tls) as brokers:
+            brokers.queues([self._options.topic or DEFAULT_TOPIC])
 
     @property
     def _query(self) -> str | None:
         return self._options.idempotence_key
 
+    @plainly()
     def write(self, iterator: Iterator[Any]) -> SentRows:
         """Send the rows of a task."""
         key = self._options.idempotence_key
         return self._send(iterator, Transaction(key, 0), key)
 
+    @plainly()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Every task has waited for its acknowledgements; what was half becomes visible."""
         self._end(messages, commits=True)
 
+    @plainly()
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """What is half goes; else what was sent stays sent."""
         self._end(messages, commits=False)
@@ -136,6 +145,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         checkpoint = next((text for name, text in given.items() if name.lower() == "checkpointlocation"), "")
         super().__init__(given, schema, checkpoint)
 
+    @plainly()
     def write(self, iterator: Iterator[Any]) -> SentRows:
         """Send the rows of a task."""
         context, key = _context(), self._options.idempotence_key
@@ -143,10 +153,12 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         begin = query if key == QUERY else key
         return self._send(iterator, Transaction(query, int(batch)), f"{begin}/{batch}" if begin else "")
 
+    @plainly()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Every task has waited for its acknowledgements; what was half becomes visible."""
         self._end(messages, commits=True)
 
+    @plainly()
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """What is half goes; else what was sent stays sent. Spark repeats the batch."""
         self._end(messages, commits=False)

@@ -11,6 +11,7 @@ stream, in each task. They hold options only; connections are made where they ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql.datasource import (
@@ -35,12 +36,14 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from mqgateway.gateway.client.subscriptions import Sql
 from mqgateway.pipeline import columns
 from mqgateway.pipeline.arrow import Batches
 from mqgateway.pipeline.brokers import Brokers
 from mqgateway.pipeline.errors import BadOption
 from mqgateway.pipeline.offsets import Tree, as_tree, from_tree
 from mqgateway.pipeline.options import parse_tls
+from mqgateway.pipeline.plain import plainly
 from mqgateway.pipeline.planning import Range
 from mqgateway.pipeline.pushdown import Narrowing
 from mqgateway.pipeline.query import Query
@@ -66,11 +69,13 @@ class RocketMQDataSource(DataSource):
         """The name of the format."""
         return "rocketmq"
 
+    @plainly()
     def schema(self) -> str:
         """The stock connector's columns, or those that are wanted."""
         text = self.options.get("includeColumns") or ""
         return columns.ddl(columns.chosen(text, columns.SOURCE))
 
+    @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
         """A batch."""
         given = dict(self.options)
@@ -81,12 +86,14 @@ class RocketMQDataSource(DataSource):
         """A stream."""
         return StreamReader(dict(self.options))
 
+    @plainly()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """The sink of a batch."""
         if overwrite:
             raise BadOption("mode", "overwrite", "messages cannot be taken back", "use mode append")
         return BatchWriter(dict(self.options), schema)
 
+    @plainly()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         """The sink of a stream."""
         return StreamWriter(dict(self.options), schema)
@@ -112,7 +119,8 @@ def read_partition(given: Mapping[str, str], request: Request, partition: InputP
     batches = Batches(request.columns)
     reader = RangeReader(request, parse_tls(given))
     try:
-        yield from reader.batches(partition.range, batches.make)
+        with plainly():
+            yield from reader.batches(partition.range, batches.make)
     finally:
         reader.close()
 
@@ -125,10 +133,19 @@ class BatchReader(DataSourceReader):
         self._request = read_request(given, is_stream=False)
         self._narrowing = Narrowing()
 
+    @plainly()
     def partitions(self) -> Sequence[InputPartition]:
         """One for each range."""
-        with Brokers(self._request.options, parse_tls(self._given)) as brokers:
-            return [RangePartition(one) for one in Query(self._request, brokers).batch(self._narrowing)]
+        tls = parse_tls(self._given)
+        with Brokers(self._request.options, tls) as brokers:
+            ranges = Query(self._request, brokers).batch(self._narrowing)
+        if isinstance(self._request.wanted, Sql):
+            reader = RangeReader(self._request, tls)
+            try:
+                reader.check_filter(ranges)
+            finally:
+                reader.close()
+        return [RangePartition(one) for one in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of a range."""
@@ -149,16 +166,20 @@ class FilteredReader(BatchReader):
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream: its offsets are the stock connector's JSON."""
+    """A stream: its offsets are the stock connector's JSON. The options are judged when it is first asked:
+    of what the making of a reader raises, Spark shows an error of its own instead."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = given
-        self._request = read_request(given, is_stream=True)
         self._query_made: Query | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without connections: tasks get this object as well."""
         return {**self.__dict__, "_query_made": None}
+
+    @cached_property
+    def _request(self) -> Request:
+        return read_request(self._given, is_stream=True)
 
     @property
     def _query(self) -> Query:
@@ -167,28 +188,34 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._query_made = Query(self._request, brokers)
         return self._query_made
 
+    @plainly()
     def initialOffset(self) -> dict[str, Any]:
         """Where to begin without a checkpoint."""
         return dict(as_tree(self._query.initial()))
 
+    @plainly()
     def getDefaultReadLimit(self) -> ReadLimit:
         """The limit of a micro-batch, if one is set."""
         limit = self._request.options.limit_per_trigger
         return ReadMaxRows(limit) if limit else ReadAllAvailable()
 
+    @plainly()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Where the next micro-batch ends."""
         count = limit.max_rows if isinstance(limit, ReadMaxRows) else 0
         return dict(as_tree(self._query.next_end(from_tree(start), count)))
 
+    @plainly()
     def reportLatestOffset(self) -> Tree | None:
         """Where the queues end, for the progress that Spark reports."""
         return as_tree(self._query.newest())
 
+    @plainly()
     def prepareForTriggerAvailableNow(self) -> None:
         """What comes from now on is left for the next run."""
         self._query.freeze()
 
+    @plainly()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """One for each range of a micro-batch."""
         ranges = self._query.stream(from_tree(start), from_tree(end))

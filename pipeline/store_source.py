@@ -20,6 +20,7 @@ from mqgateway.pipeline.arrow import Batches
 from mqgateway.pipeline.columns import Place
 from mqgateway.pipeline.files import Counts, Selection, Split, add_found, log_folder, scan, splits
 from mqgateway.pipeline.options import StoreReadOptions, names, parse, required
+from mqgateway.pipeline.plain import plainly
 from mqgateway.pipeline.rows import Rows
 
 log = logging.getLogger(__name__)
@@ -33,11 +34,13 @@ class StoreDataSource(DataSource):
         """The name of the format."""
         return "rocketmq-store"
 
+    @plainly()
     def schema(self) -> str:
         """The columns."""
         options = _options(dict(self.options))
         return columns.ddl(_columns(options))
 
+    @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
         """A batch; there is nothing else."""
         return StoreReader(dict(self.options))
@@ -57,6 +60,7 @@ class StoreReader(DataSourceReader):
     def __init__(self, given: Mapping[str, str]) -> None:
         self._options = _options(given)
 
+    @plainly()
     def partitions(self) -> Sequence[InputPartition]:
         """One for each split."""
         disk = ReadOnlyDisk()

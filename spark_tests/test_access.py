@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 from spark_tests.broker import Broker
 from tests.gateway.remoting.test_tls import identity
 
-QUICK = {"fetchOffset.numRetries": "0", "unreachableTimeoutMs": "0"}
+QUICK = {"connectTimeoutMs": "0", "unreachableTimeoutMs": "0", "fetchOffset.numRetries": "0"}
 
 
 @pytest.fixture(scope="module")

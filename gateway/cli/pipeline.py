@@ -7,14 +7,19 @@ object, to standard output or to `--report`. Exit codes: 0 done, 1 failed, 2 wro
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqgateway.engine.clock import SystemClock
+
 if TYPE_CHECKING:
     from mqgateway.pipeline.jobs.report import Report
 
+OURS = re.compile(r"\b(?:pipeline|client)\.errors\.\w+: (.*)")
+"""An error of the pipeline, or of the client, as Python writes it."""
 NEEDS_SPARK = "error: pyspark is not installed here: pip install 'mqgateway[spark]' (and Java 17)"
 
 
@@ -61,14 +66,21 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
         except ModuleNotFoundError as error:
             click.echo(f"{NEEDS_SPARK}: {error}", err=True)
             raise SystemExit(1) from None
-        session = new_session("mqgateway", given["master"], pairs_of(given["conf"], "--conf"))
+        settings, tell, clock = pairs_of(given["conf"], "--conf"), _tell(given), SystemClock()
         try:
-            report = job(session, **given)
+            tell(f"starting Spark at {given['master']}")
+            begin = clock.monotonic()
+            session = new_session("mqgateway", given["master"], settings)
+            try:
+                tell(
+                    f"Spark is ready after {clock.monotonic() - begin:.1f} s; its first batch is its slowest"
+                )
+                report = job(session, **given)
+            finally:
+                session.stop()
         except Exception as error:
             click.echo(f"error: {brief(error)}", err=True)
             raise SystemExit(1) from None
-        finally:
-            session.stop()
         if given["report"]:
             with click.open_file(given["report"], "w") as file:
                 file.write(report.as_json() + "\n")
@@ -90,14 +102,10 @@ def pairs_of(pairs: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def brief(error: BaseException) -> str:
-    """The lines of an error that say what happened: Spark's hold Python's, with our own at the end."""
+    """What of an error says what happened: Spark's hold Python's, and those our own."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    ours = [
-        line
-        for line in lines
-        if line.startswith(("mqgateway.pipeline.errors.", "mqgateway.gateway.client.errors."))
-    ]
-    return ours[-1].partition(": ")[2] if ours else "\n".join(lines[:3])
+    ours = [found[1] for line in lines if (found := OURS.search(line))]
+    return ours[-1] if ours else "\n".join(lines[:3])
 
 
 def _tell(given: dict[str, Any]) -> Callable[[str], None]:

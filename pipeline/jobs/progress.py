@@ -1,4 +1,5 @@
-"""What a stream is doing: a line for each micro-batch with rows, rate, lag and times, and the sum of all."""
+"""What a stream is doing: until its first micro-batch is done what Spark says it is at, then a line for each
+with rows, rate, lag and times, and the sum of all."""
 
 from __future__ import annotations
 
@@ -11,6 +12,13 @@ from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.pipeline.jobs.report import Report, lag_of
 
 POLL_SECONDS = 0.5
+STEPS = {
+    "reading and writing": ("addBatch",),
+    "asking for offsets": ("latestOffset", "getBatch"),
+    "planning": ("queryPlanning",),
+    "checkpoint": ("walCommit", "commitOffsets", "commitBatch"),
+}
+"""What Spark does in a micro-batch, under its own names for the times."""
 
 Tell = Callable[[str], None]
 
@@ -24,11 +32,12 @@ def line_of(progress: Mapping[str, Any]) -> str:
     """One micro-batch in words."""
     source = progress["sources"][0] if progress.get("sources") else {}
     lag = lag_of(_tree(source.get("endOffset")), _tree(source.get("latestOffset")))
-    millis = (progress.get("durationMs") or {}).get("triggerExecution", 0)
+    times = progress.get("durationMs") or {}
+    millis = times.get("triggerExecution", 0)
     rate = progress.get("processedRowsPerSecond") or 0.0
     return (
         f"batch {progress['batchId']}: {progress.get('numInputRows', 0)} rows in {millis} ms, "
-        f"{rate:.0f} rows/s, {lag} messages behind"
+        f"{rate:.0f} rows/s, {lag} messages behind{_steps(times)}"
     )
 
 
@@ -36,8 +45,11 @@ def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = N
     """Wait for the end of a streaming query, telling each micro-batch once. Raises what the query raises."""
     clock = clock or SystemClock()
     begin, seen, report = clock.monotonic(), -1, Report(job)
-    ended = False
+    ended, doing = False, ""
     while not ended:
+        if seen < 0 and (now := query.status["message"]) != doing:
+            doing = now
+            tell(f"{clock.monotonic() - begin:.1f} s: {doing}")
         ended = query.awaitTermination(POLL_SECONDS)
         for one in query.recentProgress:
             progress = json.loads(one.json) if hasattr(one, "json") else dict(one)
@@ -48,6 +60,12 @@ def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = N
                 tell(line_of(progress))
     report.seconds = clock.monotonic() - begin
     return report
+
+
+def _steps(times: Mapping[str, int]) -> str:
+    sums = {step: sum(times.get(name, 0) for name in names) for step, names in STEPS.items()}
+    listed = ", ".join(f"{step} {millis} ms" for step, millis in sums.items() if millis)
+    return f" ({listed})" if listed else ""
 
 
 def _tree(offset: Any) -> Mapping[str, Any] | None:

@@ -1,13 +1,11 @@
-"""A Spark session for the jobs: workers run this Python, times are UTC, nothing listens for browsers."""
+"""A Spark session for the jobs: times are UTC, nothing listens for browsers."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
+from mqgateway.pipeline import spark
 
 DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -18,11 +16,7 @@ DEFAULTS = {
 
 
 def new_session(name: str, master: str = "local[*]", settings: Mapping[str, str] | None = None) -> Any:
-    """A session, or the one there is. Without PYSPARK_PYTHON workers would run whatever `python3` is."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(name).master(master)
-    for key, value in {**DEFAULTS, **(settings or {})}.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    """A session, or the one there is. Raises `PipelineError`."""
+    session = spark.session(name, master, {**DEFAULTS, **(settings or {})})
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -75,6 +75,7 @@ def test_tests_mirror_the_source() -> None:
         "pipeline/sink.py": "spark_tests/test_sink.py",
         "pipeline/folder.py": "spark_tests/test_transactions.py",
         "pipeline/store_source.py": "spark_tests/test_store.py",
+        "pipeline/spark.py": "spark_tests/test_session.py",
         "pipeline/jobs/session.py": "spark_tests/conftest.py",
         "pipeline/jobs/archive.py": "spark_tests/test_jobs.py",
         "pipeline/jobs/replay.py": "spark_tests/test_jobs.py",

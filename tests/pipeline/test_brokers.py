@@ -10,15 +10,16 @@ from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.client.errors import BrokerError, NoBroker, Unreachable
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.pipeline.brokers import Brokers, Patience, client_settings, is_passing, new_producer_client
+from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.options import SinkOptions, SourceOptions
 from mqgateway.pipeline.planning import Bounds
-from tests.fuzz.world import BROKER_PORT
+from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
 from tests.gateway.client.cluster import NAMESRV, Cluster, messages, queue_of
 from tests.gateway.client.facing import faced
 
 
 def options(**chosen: int) -> SourceOptions:
-    quick = {"num_retries": 1, "retry_interval_ms": 1, "unreachable_timeout_ms": 0}
+    quick = {"num_retries": 1, "retry_interval_ms": 1, "connect_timeout_ms": 0, "unreachable_timeout_ms": 0}
     return SourceOptions(name_server=NAMESRV, **{**quick, **chosen})
 
 
@@ -76,6 +77,7 @@ def test_offsets_by_time(cluster: Cluster, brokers: Brokers) -> None:
 
 def test_a_broker_that_is_gone_is_asked_again_and_then_named(cluster: Cluster, brokers: Brokers) -> None:
     queues = brokers.queues(["T"])
+    assert brokers.max_offsets(queues)[queue_of("T")] == 0
     cluster.cut(BROKER_PORT)
     with pytest.raises(Unreachable, match="10911"):
         brokers.max_offsets(queues)
@@ -84,8 +86,25 @@ def test_a_broker_that_is_gone_is_asked_again_and_then_named(cluster: Cluster, b
     assert brokers.max_offsets(queues)[queue_of("T")] == 0
 
 
+def test_servers_that_never_answered_are_given_up_soon(cluster: Cluster, brokers: Brokers) -> None:
+    """Whatever is told of servers that did; the error says what to do, for each of the two."""
+    queues = [queue_of("T", 0)]
+    cluster.cut(BROKER_PORT)
+    with (
+        Brokers(options(num_retries=9, unreachable_timeout_ms=600_000), TlsOptions()) as impatient,
+        pytest.raises(PipelineError, match=r"10911 cannot be reached.*brokerIP1"),
+    ):
+        impatient.max_offsets(queues)
+    cluster.cut(NAMESRV_PORT)
+    with pytest.raises(PipelineError, match=r"no name server answers.*correct the option nameServer"):
+        brokers.queues(["T"])
+
+
 def test_patience_ends() -> None:
-    """As many tries as are told, and as long as is told."""
+    """As many tries as are told, and as long as is told; before the first answer it is the time alone."""
+    patience = Patience(options(num_retries=9, unreachable_timeout_ms=600_000), is_first=True)
+    with pytest.raises(Unreachable):
+        patience.wait(Unreachable("gone"))
     patience = Patience(options(num_retries=2))
     for _ in range(2):
         patience.wait(Unreachable("gone"))

@@ -12,7 +12,7 @@ from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.message import Message
 from mqgateway.pipeline.columns import Place
-from mqgateway.pipeline.errors import DataLoss
+from mqgateway.pipeline.errors import DataLoss, PipelineError
 from mqgateway.pipeline.options import SourceOptions
 from mqgateway.pipeline.planning import Range
 from mqgateway.pipeline.reading import RangeReader
@@ -101,6 +101,20 @@ def test_the_broker_chooses_and_gaps_are_followed(cluster: Cluster) -> None:
 def test_expressions_are_read_by_the_broker(cluster: Cluster) -> None:
     given = {"subExpression": "TAGS = 'b' and number < 9", "expressionType": "SQL92"}
     assert read(0, COUNT, **given) == [expected([1, 3, 5, 7])]
+
+
+def test_a_broker_that_knows_no_sql_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a task, and before there are tasks."""
+    given = {"nameServer": NAMESRV, "topic": "T", "subExpression": "a > 1", "expressionType": "SQL92"}
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        cluster.run(cluster.producer("Fillers").send(Message("T", "x"), queue=queue_of("T")))
+        with pytest.raises(PipelineError, match="set enablePropertyFilter=true in its broker"):
+            read(0, 1, **given)
+        reader = RangeReader(read_request(given, is_stream=False), TlsOptions())
+        with pytest.raises(PipelineError, match="10911 does not filter by SQL92"):
+            reader.check_filter([Range(queue_of("T"), 0, 1)])
+        reader.close()
 
 
 def test_offsets_that_are_not_there_are_lost(cluster: Cluster) -> None:

@@ -31,6 +31,7 @@ from tests.pipeline.moving import BLOCK, QUEUE, TOPIC, Moving
 GIVEN = {
     "nameServer": NAMESRV,
     "topic": TOPIC,
+    "connectTimeoutMs": "0",
     "unreachableTimeoutMs": "0",
     "fetchOffset.retryIntervalMs": "1",
 }

@@ -2,6 +2,8 @@
 
 import errno
 import random
+import resource
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +91,29 @@ def test_a_window_is_lost_like_anything_else() -> None:
     seen = {disk.crash(seed).read_bytes("/d/a")[SECTOR - 1 : SECTOR + 1] for seed in SEEDS}
     assert seen == {b"xy", b"x\0", b"\0y", b"\0\0"}
     window.close()
+
+
+def test_a_large_window_takes_the_memory_of_what_is_written() -> None:
+    """Stores of the standard's lengths have index files of 420 MB, and tests have many stores."""
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    before, size = resident(), 64 << 20
+    disk = disk_with("/d/a", b"x")
+    file = disk.open("/d/a")
+    file.truncate(size)
+    window = file.window(size)
+    window.buffer[size - 6 : size] = b"synced"
+    file.sync()
+    window.buffer[size // 2 : size // 2 + 4] = b"lost"
+    left = [disk.crash(seed).open("/d/a") for seed in range(6)]
+    assert {one.read(size // 2, 4) for one in left} == {b"lost", bytes(4)}
+    assert {one.read(size - 6, 6) for one in left} == {b"synced"}
+    window.close()
+    file.write(size + 4, b"grown")
+    assert file.read(size - 2, 11) == b"ed\0\0\0\0grown"
+    assert resident() - before < 32 << 20
 
 
 def test_what_a_failed_sync_lost_is_not_brought_back_by_one_that_succeeds() -> None:

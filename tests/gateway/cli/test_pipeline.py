@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from mqgateway.gateway.cli import pipeline as commands
 from mqgateway.gateway.cli.main import main
-from mqgateway.pipeline.errors import DataLoss
+from mqgateway.pipeline.errors import DataLoss, PipelineError
 from mqgateway.pipeline.jobs.report import Report
 
 
@@ -99,8 +99,25 @@ def test_a_failure_is_one_line(calls: dict[str, Any]) -> None:
         f"Job aborted\n  at x\nmqgateway.pipeline.errors.DataLoss: {DataLoss('gone')}\n"
     )
     result = run("archive", "T", "/out")
-    assert result.exit_code == 1 and result.stderr.startswith("error: gone. Some data")
+    assert result.exit_code == 1
+    starting, ready, error = result.stderr.splitlines()
+    assert starting == "starting Spark at local[*]" and ready.startswith("Spark is ready after ")
+    assert error.startswith("error: gone. Some data")
     assert calls["session"].stopped
+
+
+def test_a_sentence_is_found_in_the_middle_of_a_line() -> None:
+    text = "[PYTHON_ERROR] Failed to plan: pipeline.errors.BadOption: option x='1': no\n SQLSTATE: 38000"
+    assert commands.brief(RuntimeError(text)) == "option x='1': no"
+
+
+def test_a_session_that_cannot_begin_says_why(calls: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PipelineError("PYSPARK_PYTHON=x cannot load it")
+
+    monkeypatch.setattr(sys.modules["mqgateway.pipeline.jobs.session"], "new_session", refuse)
+    result = run("archive", "T", "/out")
+    assert result.exit_code == 1 and "error: PYSPARK_PYTHON=x cannot load it" in result.stderr
 
 
 def test_wrong_pairs_are_refused(calls: dict[str, Any]) -> None:
