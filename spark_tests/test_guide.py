@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-import mqgateway.pipeline.spark
 from spark_tests.broker import Broker
 from spark_tests.conftest import ROOT
 
