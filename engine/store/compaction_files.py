@@ -17,6 +17,7 @@ from zlib import crc32
 
 from mqgateway.engine.disk import File, make_directories
 from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.message import PROPERTY_TAGS, tags_code
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED, BatchUnit
 from mqgateway.engine.store.file_queue import FilePool, clear_tail, file_name
 from mqgateway.engine.store.record import BLANK_SIZE, CRC_SIZE, blank, decode, examine
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 
 END_UNIT_PLACE = -1
 END_UNIT = BATCH_UNIT.pack(END_UNIT_PLACE, 0, 0, 0, 0, 0, NOT_COMPACTED, 0)
+ASIDE = ".without-log"
 _CHECKED = 2
 """Segments that may not be on the disk yet: the one that is written and the one before it."""
 _PAGE_UNITS = 512
@@ -71,18 +73,23 @@ class CompactionFiles:
 
     def load(self, original: Original | None) -> None:
         """Find the segments; after a crash `original` tells what a message is to be, and only what is whole
-        counts.
+        counts. Units that are missing are made anew from the records; of a segment without records, which one
+        that was removed only half is too, the units are set aside.
 
         Raises `CorruptFile` for a file of a wrong length and `OSError`.
         """
         check = original is not None
         logs, queues = self._names(self.log_directory), self._names(self.queue_directory)
-        for name in sorted(logs ^ queues):  # made or removed only half, before anything counted on it
-            directory = self.log_directory if name in logs else self.queue_directory
-            log.warning("%s/%s has no counterpart and is removed", directory, name)
-            self._disk.unlink(f"{directory}/{name}")
+        for name in sorted(queues - logs):
+            path = f"{self.queue_directory}/{name}"
+            log.error("%s/%s is missing: what was in it is gone", self.log_directory, name)
+            self._disk.rename(path, f"{path}{ASIDE}")
+        for name in sorted(logs):
+            path = f"{self.queue_directory}/{name}"
+            if name not in queues or (not check and self._disk.size(path) < self.queue_size):
+                self._make_units(int(name))
         self.segments = []
-        for name in sorted(logs & queues):
+        for name in sorted(logs):
             self._check_length(f"{self.log_directory}/{name}", self.log_size, check)
             self._check_length(f"{self.queue_directory}/{name}", self.queue_size, check)
             self.segments.append(self._measured(Segment(int(name))))
@@ -90,6 +97,33 @@ class CompactionFiles:
             for index in range(max(0, len(self.segments) - _CHECKED), len(self.segments)):
                 if not self._check(index, original):
                     break
+
+    def _make_units(self, start: int) -> None:
+        """Make the units of a segment anew from its records; there may be none yet. Raises `OSError`."""
+        name = file_name(start)
+        make_directories(self._disk, self.queue_directory)
+        source = self._disk.open(f"{self.log_directory}/{name}")
+        target = self._disk.open(f"{self.queue_directory}/{name}", create=True)
+        target.truncate(0)
+        target.truncate(self.queue_size)
+        used = count = 0
+        while used + BLANK_SIZE < self.log_size:
+            size = int.from_bytes(source.read(used, 4), "big")
+            record = source.read(used, size) if BLANK_SIZE < size <= self.log_size - used else b""
+            if not record or examine(record, 0, start + used, False) != size:
+                break
+            message = decode(record)
+            code = tags_code(message.properties.get(PROPERTY_TAGS, ""))
+            place, times = (start + used, size, code), (message.store_timestamp, message.queue_offset)
+            target.write(count * BATCH_UNIT_SIZE, BATCH_UNIT.pack(*place, *times, 1, NOT_COMPACTED, 0))
+            used += size
+            count += 1
+        is_ended = examine(source.read(used, BLANK_SIZE), 0, start + used, False) == 0
+        if is_ended and (count + 1) * BATCH_UNIT_SIZE <= self.queue_size:
+            target.write(count * BATCH_UNIT_SIZE, END_UNIT)
+        self.unsynced.add(start)
+        if count:
+            log.warning("%s/%s: %d units were made anew from the records", self.queue_directory, name, count)
 
     def _names(self, directory: str) -> set[str]:
         return {name for name in self._disk.listdir(directory) if len(name) == 20 and name.isdigit()}

@@ -240,9 +240,11 @@ class ConsumeQueues:
         self.light_count -= is_light(queue.topic)
         queue.destroy()
 
-    def restore(self, topic: str, is_batch: bool, state: list[int]) -> None:
+    def restore(self, topic: str, is_batch: bool, state: list[int]) -> AnyQueue:
         """Make a queue that is as it was when its `state` was asked for; its files are not looked at."""
-        self._make(topic, state[0], is_batch).restore(state)
+        queue = self._make(topic, state[0], is_batch)
+        queue.restore(state)
+        return queue
 
     def forget(self) -> None:
         """Know of no queues; their files stay."""

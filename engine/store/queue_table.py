@@ -106,7 +106,12 @@ class QueueTable:
             return None
         for topic, is_batch, states in found["queues"]:
             for state in states:
-                queues.restore(topic, is_batch, state)
+                if not queues.restore(topic, is_batch, state).has_all_files():
+                    log.warning(
+                        "%s queue %d lacks a file: the queues are looked at one by one", topic, state[0]
+                    )
+                    queues.forget()
+                    return None
         return found["newest"], found["logEnd"]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from mqgateway.engine.errors import CorruptFile
-from mqgateway.engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
 
 PLACE = struct.Struct(">qi")
 """Physical offset and size of a record, the first two words of any unit."""
@@ -83,6 +83,11 @@ class UnitQueue:
     def has_files(self) -> bool:
         """Whether there is any file."""
         return bool(self._files.starts)
+
+    def has_all_files(self) -> bool:
+        """Whether every file has a name on the disk; none is opened."""
+        directory, exists = self._files.directory, self._files.disk.exists
+        return all(exists(f"{directory}/{file_name(start)}") for start in self._files.starts)
 
     @property
     def end(self) -> int:

@@ -21,7 +21,7 @@ from mqgateway.engine.disk import Disk, File, make_directories
 from mqgateway.engine.errors import ConfigError
 
 STANDARD = struct.Struct(">qqqqqqq")
-OWN = struct.Struct(">qIiiiqqqqq")
+OWN = struct.Struct(">qIiiIqqqqq")
 OWN_AT = 64
 OWN_MAGIC = 0x6D71_6774_696D_6572
 FILE_SIZE = 4096
@@ -75,6 +75,8 @@ class TimerCheckpoint:
         self.precision = 0
         """Milliseconds of a step when we last wrote; 0 when the standard did, or nobody."""
         self.is_clean = False
+        self.wheel_crc = 0
+        """CRC32 of the file `timerwheel` after an orderly end; 0 when nobody has noted it."""
         self.reached = 0
         """The latest slot (ms) that was ever begun: what recovery finds delivered is of no later one."""
         self.stable: Stable | None = None
@@ -92,7 +94,7 @@ class TimerCheckpoint:
         _, self.log_position, _, self.master_queue_offset, *_ = STANDARD.unpack_from(data)
         self.read_time, self.queue_offset, self.data_version = Told.decode(data)
         own = data[OWN_AT : OWN_AT + OWN.size]
-        magic, standard_crc, precision, is_clean, _, reached, *stable = OWN.unpack(own)
+        magic, standard_crc, precision, is_clean, wheel_crc, reached, *stable = OWN.unpack(own)
         if (
             magic == OWN_MAGIC
             and crc32(own) == _CRC.unpack_from(data, OWN_AT + OWN.size)[0]
@@ -100,6 +102,7 @@ class TimerCheckpoint:
         ):
             self.precision = precision
             self.is_clean = bool(is_clean)
+            self.wheel_crc = wheel_crc
             self.reached = reached
             self.stable = Stable(*stable)
 
@@ -119,6 +122,6 @@ class TimerCheckpoint:
         """Write both parts; `stable` must be known. Raises `OSError`."""
         assert self.file is not None and self.stable is not None
         standard = self.encode()
-        notes = self.precision, self.is_clean, 0, self.reached
+        notes = self.precision, self.is_clean, self.wheel_crc if self.is_clean else 0, self.reached
         own = OWN.pack(OWN_MAGIC, crc32(standard), *notes, *self.stable)
         self.file.write(0, standard + bytes(OWN_AT - len(standard)) + own + _CRC.pack(crc32(own)))

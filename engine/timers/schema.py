@@ -58,7 +58,7 @@ OWN = Struct(
     "standard_crc" / Int32ub,  # of the 56 bytes: another value, and a broker of the standard has been here
     "precision" / Int32sb,  # ms of a step
     "is_clean" / Int32sb,  # 1 after an orderly end
-    "reserved" / Const(0, Int32sb),
+    "wheel_crc" / Int32ub,  # CRC32 of `timerwheel` after an orderly end; 0 when it was not noted
     "reached" / Int64sb,  # the latest slot that was ever begun, ms since the epoch
     # What is known to be on stable storage, all of the same moment:
     "read_time" / Int64sb,

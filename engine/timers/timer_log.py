@@ -122,6 +122,11 @@ class TimerLog:
                 return None
         return _decode(data, position - start)
 
+    def read_at(self, position: int) -> Unit | None:
+        """The unit at a position of the files, whether the log is open or not."""
+        data = self.files.read(position, UNIT_SIZE)
+        return _decode(data, 0) if len(data) == UNIT_SIZE else None
+
     def scan(self, position: int) -> Iterator[tuple[int, Unit | None]]:
         """Position and unit from a position on. The last pair has None: there the log ends, as no unit can
         be read any more.

@@ -33,6 +33,7 @@ from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, Told
 from mqgateway.engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
 from mqgateway.engine.timers.dequeue import Dequeue
 from mqgateway.engine.timers.enqueue import BLANK_SLOTS, Enqueue
+from mqgateway.engine.timers.lost_files import drop_wrong_wheel, lost_units
 from mqgateway.engine.timers.messages import has_timer, put_aside, requested_time, slot_time
 from mqgateway.engine.timers.metrics import TimerMetrics
 from mqgateway.engine.timers.recovery import Recovery
@@ -190,7 +191,11 @@ class Timers:
         now = self._store.steady.now()
         checkpoint = self.checkpoint
         checkpoint.load()
-        if checkpoint.precision not in (0, self.precision):
+        if reason := self._lost_units():
+            log.warning("%s: timers are read anew from their topic", reason)
+            told = Told(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
+            run(self._read_anew(told, now))
+        elif checkpoint.precision not in (0, self.precision):
             run(self._open(checkpoint.precision, now))
             if self.pending or self.enqueue.behind:
                 log.warning("timerPrecisionMs stays %d until no timers wait", self.precision)
@@ -209,6 +214,18 @@ class Timers:
             assert checkpoint.file is not None
             checkpoint.file.sync()
             self._disk.sync_dir(self._root)
+
+    def _lost_units(self) -> str:
+        """Look at the files before they are used: a wheel that is wrong goes, and of a timer log that lacks
+        units the reason is given."""
+        path, checkpoint = f"{self._root}/timerwheel", self.checkpoint
+        wheel = Wheel(self._disk, path, checkpoint.precision or self.precision, self._slots)
+        drop_wrong_wheel(self._disk, path, wheel, checkpoint)
+        is_there = self._disk.exists(path) and self._disk.size(path) == wheel.length
+        if is_there:
+            wheel.open(create=False)
+        oldest = self._store.min_physical_offset
+        return lost_units(self.log, wheel if is_there else None, checkpoint, lambda place: place > oldest)
 
     def stand_by(self) -> None:
         """In place of `load`, on a slave: the master delivers, and nothing is known of that here.
@@ -236,9 +253,14 @@ class Timers:
             return
         now, checkpoint = self._store.steady.now(), self.checkpoint
         checkpoint.load()
+        yield from self._read_anew(told or Told(0, 0, checkpoint.data_version), now)
+
+    def _read_anew(self, told: Told, now: int) -> Steps[None]:
+        """Make wheel and timer log anew, of all timers in the topic that can still wait."""
+        checkpoint = self.checkpoint
         # Timers that come at the last moment go into a slot later than their own.
         longest = self._options.timer_max_delay_sec * 1000
-        if told is None or not told.read_time:
+        if not told.read_time:
             told = Told(now - longest, 0, checkpoint.data_version)
         time = (told.read_time // self.precision - 2) * self.precision
         checkpoint.read_time = time
@@ -320,6 +342,7 @@ class Timers:
             if not self._is_catching_up and self._store.flushed_offset >= self._store.max_physical_offset:
                 self.checkpoint.stable = self._state()
                 self.checkpoint.is_clean = self.dequeue.log_offset is None
+                self.checkpoint.wheel_crc = self.wheel.crc()
                 self.metrics.persist(self.metrics.encode(), inline=True)
             self._save()
             assert self.checkpoint.file is not None

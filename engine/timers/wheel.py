@@ -12,6 +12,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
+from zlib import crc32
 
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.errors import CorruptFile
@@ -24,6 +25,7 @@ NONE = -1
 """The position of no unit."""
 _FIRST_CHUNK = 16
 _LAST_CHUNK = 1 << 15
+_CRC_CHUNK = 1 << 20
 
 
 class Slot(NamedTuple):
@@ -53,12 +55,32 @@ class Wheel:
         """
         self.is_new = not self._disk.exists(self._path)
         self.file = self._disk.open(self._path, create)
-        size, right = self.file.size(), self.slots * SLOT_SIZE
+        size, right = self.file.size(), self.length
         if size == 0 and create:
             self.is_new = True
             self.file.truncate(right)
         elif size != right:
             raise CorruptFile(self._path, size, f"a wheel has {right} bytes")
+
+    @property
+    def length(self) -> int:
+        """Bytes of the file."""
+        return self.slots * SLOT_SIZE
+
+    def crc(self) -> int:
+        """CRC32 of the whole file. Raises `OSError`."""
+        assert self.file is not None
+        value = 0
+        for at in range(0, self.length, _CRC_CHUNK):
+            value = crc32(self.file.read(at, min(_CRC_CHUNK, self.length - at)), value)
+        return value
+
+    def misplaced(self) -> Iterator[int]:
+        """Numbers of slots that hold something for a time that is not theirs."""
+        for number, count in self._runs(0, self.slots):
+            for at, step, last, _ in self._filled(number, count):
+                if (step or last) and step % self.slots != number + at:
+                    yield number + at
 
     def floor(self, time: int) -> int:
         """The time of the slot that a time belongs to."""

@@ -1,7 +1,8 @@
 """Verifying a whole store, changing nothing.
 
 One pass over the log (`walk`), with consume queues (`queue_check`) and index (`index_check`) read side
-by side, as all three are in one order; then checkpoint and config tables (`table_check`). Memory stays small:
+by side, as all three are in one order; then checkpoint, config tables (`table_check`) and timers
+(`timer_check`). Memory stays small:
 a piece of the log, a piece of each queue, the slots of one index file.
 
 What a flipped bit in a record shows in: its lengths, magic and physical offset; the CRC of the body; the
@@ -31,6 +32,7 @@ from mqgateway.engine.upkeep.table_check import (
     read_checkpoint,
     topics_of,
 )
+from mqgateway.engine.upkeep.timer_check import TimerCheck
 from mqgateway.engine.upkeep.walk import Walk, fields_of, keys_of
 
 _NAMES_MAX = 10
@@ -85,6 +87,7 @@ class _Check:
         self._queues.finish(walk.end)
         self._index.finish(walk.end)
         self._check_tables(walk.end)
+        TimerCheck(self._layout, self._findings).run()
         report = self.report
         report.log_end = walk.end
         report.queues, report.units = self._queues.queues, self._queues.units

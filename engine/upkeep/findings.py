@@ -30,6 +30,8 @@ class Part(StrEnum):
     BATCH_QUEUE = "batchconsumequeue"
     EXT = "consumequeue_ext"
     INDEX = "index"
+    TIMER_LOG = "timerlog"
+    TIMER_WHEEL = "timerwheel"
     CHECKPOINT = "checkpoint"
     CONFIG = "config"
     STATE = "state"

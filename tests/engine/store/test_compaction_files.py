@@ -2,6 +2,8 @@
 
 import struct
 
+import pytest
+
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUnit
 from mqgateway.engine.store.compaction_files import CompactionFiles, Original
 from mqgateway.engine.store.file_queue import FilePool
@@ -92,12 +94,40 @@ def test_a_record_that_differs_from_the_commit_log_does_not_count_after_a_crash(
     assert [s.count for s in again.segments] == [4]
 
 
-def test_a_file_without_its_counterpart_goes() -> None:
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("start", [0, LOG_SIZE])
+def test_units_that_were_lost_are_made_anew_from_the_records(start: int, check: bool) -> None:
     disk = CrashDisk()
     filled(disk, 11)
-    disk.unlink(f"{CQ}/{LOG_SIZE:020d}")
-    assert [s.count for s in files(disk, check=True).segments] == [9]
-    assert disk.listdir(LOG) == [f"{0:020d}"]
+    records = [disk.read_bytes(f"{LOG}/{name}") for name in disk.listdir(LOG)]
+    whole = disk.read_bytes(f"{CQ}/{start:020d}")
+    disk.lose(f"{CQ}/{start:020d}")
+    again = files(disk, check=check)
+    assert [(s.count, s.first, s.last) for s in again.segments] == [(9, 0, 16), (2, 18, 20)]
+    assert [disk.read_bytes(f"{LOG}/{name}") for name in disk.listdir(LOG)] == records
+    made = disk.read_bytes(f"{CQ}/{start:020d}")
+    # The tags code is that of the record's tags, which these here were not stored with.
+    places = [range(at, at + 12) for at in range(0, len(whole), BATCH_UNIT_SIZE)]
+    assert all(made[place.start : place.stop] == whole[place.start : place.stop] for place in places)
+
+
+def test_units_cut_short_are_made_anew() -> None:
+    disk = CrashDisk()
+    filled(disk, 11)
+    disk.open(f"{CQ}/{0:020d}").truncate(100)
+    assert [s.count for s in files(disk, check=False).segments] == [9, 2]
+
+
+def test_units_without_records_are_set_aside_and_the_rest_is_served(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk = CrashDisk()
+    filled(disk, 11)
+    disk.lose(f"{LOG}/{0:020d}")
+    again = files(disk, check=True)
+    assert [(s.first, s.last) for s in again.segments] == [(18, 20)]
+    assert disk.listdir(CQ) == [f"{0:020d}.without-log", f"{LOG_SIZE:020d}"]
+    assert f"{LOG}/{0:020d} is missing" in caplog.text
 
 
 def test_a_file_that_was_not_ended_is_the_last() -> None:

@@ -136,3 +136,15 @@ def test_a_stop_that_cannot_note_it_is_still_clean() -> None:
     again = bench.restart()
     assert again.report.clean
     assert len(drain(again.store)) == 1
+
+
+def test_a_queue_that_lost_a_file_is_looked_at_and_made_whole(caplog: pytest.LogCaptureFixture) -> None:
+    for start in (0, 200):
+        bench = Bench(queue_table_from=2)
+        bench.put(*[message(queue_id=i % 3, body=b"%d" % i) for i in range(45)])
+        bench.store.stop()
+        bench.disk.lose(f"/store/consumequeue/orders/1/{start:020d}")
+        again = bench.again()
+        assert "orders queue 1 lacks a file" in caplog.text
+        assert [each.queue_offset for each in drain(again.store, queue_id=1)] == list(range(15))
+        caplog.clear()
