@@ -115,16 +115,16 @@ class JournaledFile:
     def note(self, change: Change, take: Take) -> None:
         """Note a change that was made; a failure is logged, and the table written when that is possible."""
         try:
-            self.append(change, take)
+            self.append(change)
         except OSError as error:
             log.error("a change of %s could not be written: %s", self.path, error)
             self.save(take)
+        else:
+            self.proceed(take)
 
-    def append(self, change: Change, take: Take) -> None:
-        """Note a change that is to be made. Raises `OSError`; then nothing was noted."""
+    def append(self, change: Change) -> None:
+        """Note a change that is to be made. Raises `OSError`, then nothing was noted; else `proceed`."""
         numbered = Numbered(self._number + 1, change)
-        if self._is_stuck:
-            self._write_if_due(take)
         if self._is_stuck:
             raise OSError(errno.EIO, "a change before could not be written", self.path)
         if not self._used:
@@ -135,6 +135,9 @@ class JournaledFile:
         for journal in others:
             self._append_to(journal, numbered)
         self._number += 1
+
+    def proceed(self, take: Take) -> None:
+        """Have what was noted, and is in the table now, synced, and the table written if it is time."""
         self._write_if_due(take)
         self._sync_soon()
 

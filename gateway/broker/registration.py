@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.python.failure import Failure
 
+from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.mapping.mappings import Mappings
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.topics import TopicConfig, TopicTable
@@ -43,6 +44,8 @@ RETRY_SECONDS = 5.0
 """How soon a name server that could not be told is tried again."""
 GATHER_SECONDS = 0.01
 """Topic changes within this time are told together."""
+TOPICS_A_PERIOD = 10_000
+"""How many topics are told again with each period; where there are more, all are told so much more rarely."""
 UNREGISTER_SECONDS = 3.0
 """How long a name server may take to say good-bye."""
 
@@ -197,9 +200,9 @@ class Registration:
             )
             yield RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
 
-    def version_query(self, *, oneway: bool = False) -> RemotingCommand:
-        """The request that asks whether a name server knows the topics as they are, or with `oneway` only
-        shows it that this broker is alive."""
+    def version_query(self, told: DataVersion | None = None, *, oneway: bool = False) -> RemotingCommand:
+        """The request that asks whether a name server knows the topics as it was told of them last, or with
+        `oneway` only shows it that this broker is alive."""
         options = self.options
         header = QueryDataVersionRequestHeader(
             broker_name=options.broker_name,
@@ -207,9 +210,20 @@ class Registration:
             cluster_name=options.broker_cluster_name,
             broker_id=options.broker_id,
         )
+        version = told or self._topics.data_version
         return RemotingCommand.request(
-            RequestCode.QUERY_DATA_VERSION, header, self._topics.data_version.encode(), oneway=oneway
+            RequestCode.QUERY_DATA_VERSION, header, version.encode(), oneway=oneway
         )
+
+    @property
+    def version(self) -> DataVersion:
+        """How new the topics are now."""
+        return replace(self._topics.data_version)
+
+    @property
+    def periods(self) -> int:
+        """In how many periods all topics are told once: in each, unless there are very many."""
+        return 1 + len(self._topics) // TOPICS_A_PERIOD
 
     def farewell(self) -> RemotingCommand:
         """The request that takes this broker off a name server."""
@@ -282,6 +296,8 @@ class Registrar:
         self._is_busy = False
         self._everything = False
         self._topics: set[str] = set()
+        self._told: DataVersion | None = None
+        self._checks = 0
         self._began: Deferred[None] | None = None
 
     def begin(self) -> Deferred[None]:
@@ -305,11 +321,18 @@ class Registrar:
         return self._is_busy and self._is_reachable is True
 
     def check(self) -> None:
-        """Register again; unless `forceRegister` asks for that always, only when the server is behind."""
-        if self._registration.options.force_register or not self._is_reachable:
+        """Register again; unless `forceRegister` asks for that always, only when the server is behind.
+
+        Very many topics are told rarely then: what changes is told at once, and a server that knows what it
+        was told last, which it is asked, lacks nothing.
+        """
+        registration = self._registration
+        self._checks += 1
+        is_forced = registration.options.force_register and self._checks % registration.periods == 0
+        if is_forced or not self._is_reachable:
             self.tell(None)
         elif not self._is_busy:
-            self._converse([self._registration.version_query()], self._take_version)
+            self._converse([registration.version_query(self._told)], self._take_version)
 
     def stop(self) -> Deferred[object]:
         """Say good-bye, if the server is there; tells nothing more."""
@@ -327,6 +350,7 @@ class Registrar:
         # After a failure the server may lack anything, so everything is told.
         names = None if self._everything or not self._is_reachable else self._topics
         self._everything, self._topics = False, set()
+        self._told = self._registration.version
         self._converse(list(self._registration.registrations(names)), self._registration.registered)
 
     def _converse(self, commands: Sequence[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:

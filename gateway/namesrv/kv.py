@@ -1,18 +1,23 @@
 """The name server's KV configuration: namespace -> key -> value, kept in `kvConfig.json`.
 
-A change is written to the file before it is seen: `{"configTable":{namespace:{key:value}}}`. Its one use by
-the standard is the namespace `ORDER_TOPIC_CONFIG`: topic -> "brokerA:4;brokerB:4".
+A change is in the file's journal before it is seen, and durable before it is answered; the file is
+`{"configTable":{namespace:{key:value}}}`. Its one use by the standard is the namespace
+`ORDER_TOPIC_CONFIG`: topic -> "brokerA:4;brokerB:4".
 Standard: `KVConfigManager`, `KVConfigSerializeWrapper`.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
+from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError, EngineError
-from mqgateway.engine.jsonfile import load_table, save_table
+from mqgateway.engine.journaled import JournaledFile, Told
+from mqgateway.engine.jsonfile import in_pieces
 from mqgateway.engine.options import NamesrvOptions
+from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 
@@ -29,24 +34,66 @@ class KvConfig:
     Raises ConfigError when the file is there but holds something else.
     """
 
-    def __init__(self, options: NamesrvOptions, disk: Disk, path: str) -> None:
+    def __init__(
+        self, options: NamesrvOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+    ) -> None:
         self._options = options
-        self._disk = disk
-        self._path = path
-        self._table = _read_table(load_table(disk, path) or {}, path)
+        self._file = JournaledFile(disk, path, clock, worker)
+        self._table = _read_table(self._file.load() or {}, path)
+        # Characters and entries of all that is kept. A namespace stays when its last value goes, as the
+        # standard has it: it counts like a value.
+        self._size = sum(
+            len(namespace) + sum(len(key) + len(value) for key, value in values.items())
+            for namespace, values in self._table.items()
+        )
+        self._count = sum(max(1, len(values)) for values in self._table.values())
 
     def put(self, namespace: str, key: str, value: str) -> None:
-        """Set one value. Raises KvFull, or OSError when the file cannot be written; then nothing changed."""
+        """Set one value. Raises KvFull, or OSError when it cannot be written; then nothing changed."""
         self._check_limits(namespace, key, value)
+        self._append(namespace, key, value)
         log.info("KV configuration: %s %s is now %.200s", namespace, key, value)
-        self._replace(namespace, {**self._table.get(namespace, {}), key: value})
+        if namespace not in self._table:
+            self._size += len(namespace)
+            self._count += 1
+        values = self._table.setdefault(namespace, {})
+        before = values.get(key)
+        self._count -= max(1, len(values))
+        self._size += len(value) - len(before) if before is not None else len(key) + len(value)
+        values[key] = value
+        self._count += len(values)
+        self._file.proceed(self._pieces)
 
     def delete(self, namespace: str, key: str) -> None:
         """Remove one value; nothing happens when it is not there. Raises OSError as `put`."""
         values = self._table.get(namespace, {})
         if key in values:
+            self._append(namespace, key, None)
             log.info("KV configuration: %s %s is deleted", namespace, key)
-            self._replace(namespace, {k: v for k, v in values.items() if k != key})
+            self._count -= len(values)
+            self._size -= len(key) + len(values.pop(key))
+            self._count += max(1, len(values))
+            self._file.proceed(self._pieces)
+
+    def _append(self, namespace: str, key: str, value: str | None) -> None:
+        if self._file.has_failed:
+            self.retry()
+        self._file.append([(["configTable", namespace, key], value)])
+
+    def when_durable(self, told: Told) -> None:
+        """Call back once all changes so far outlive a power cut, or with why they do not."""
+        self._file.when_durable(told)
+
+    def retry(self) -> None:
+        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        self._file.retry(self._pieces)
+
+    def close(self) -> None:
+        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        self._file.close(self._pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        return in_pieces({"configTable": {name: dict(values) for name, values in self._table.items()}})
 
     def get(self, namespace: str, key: str) -> str | None:
         """One value, or None."""
@@ -63,31 +110,17 @@ class KvConfig:
             for key, value in values.items():
                 log.info("KV configuration: %s %s is %s", namespace, key, value)
 
-    def _replace(self, namespace: str, values: dict[str, str]) -> None:
-        table = {**self._table, namespace: values}
-        save_table(self._disk, self._path, {"configTable": table})
-        self._table = table
-
     def _check_limits(self, namespace: str, key: str, value: str) -> None:
         count, length = self._options.max_kv_entries, self._options.max_kv_entry_length
         if len(namespace) + len(key) + len(value) > length:
             raise KvFull(f"a KV entry may have {length} characters")
-        # A namespace stays when its last value goes, as the standard has it: it counts like a value.
-        used = sum(max(1, len(values)) for values in self._table.values())
         before = self.get(namespace, key)
-        if before is None and used >= count:
+        if before is None and self._count >= count:
             raise KvFull(f"the KV configuration may have {count} entries")
         most = self._options.max_kv_size
         grows = len(value) - len(before or "") > 0
-        if grows and self._size() + len(namespace) + len(key) + len(value) > most:
+        if grows and self._size + len(namespace) + len(key) + len(value) > most:
             raise KvFull(f"the KV configuration may have {most} characters")
-
-    def _size(self) -> int:
-        """Characters of all that is kept."""
-        return sum(
-            len(namespace) + sum(len(key) + len(value) for key, value in values.items())
-            for namespace, values in self._table.items()
-        )
 
 
 def _read_table(stored: object, path: str) -> dict[str, dict[str, str]]:

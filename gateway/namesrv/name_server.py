@@ -15,6 +15,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.jsonfile import write_table
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
+from mqgateway.engine.worker import Worker
 from mqgateway.gateway.namesrv.kv import KvConfig
 from mqgateway.gateway.namesrv.registration import Leaving, Notice
 from mqgateway.gateway.namesrv.routes import RouteTables
@@ -41,13 +42,15 @@ class NameServer:
         disk: Disk,
         send_notices: Callable[[list[Notice]], None],
         soon: Callable[[Callable[[], None]], None],
+        worker: Worker | None = None,
     ) -> None:
         self.options = options
         self.settings = settings
         self.clock = clock
         self.disk = disk
         self.tables = RouteTables(options)
-        self.kv = KvConfig(options, disk, options.kv_config_path or _in_home("kvConfig.json"))
+        path = options.kv_config_path or _in_home("kvConfig.json")
+        self.kv = KvConfig(options, disk, path, clock, worker)
         self.send_notices = send_notices
         self._soon = soon
         self._leaving: list[Leaving] = []

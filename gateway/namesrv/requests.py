@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from twisted.internet.defer import Deferred
+
 from mqgateway.engine import lenient_json
 from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.errors import ConfigError
@@ -347,7 +349,7 @@ def _topic_list(namesrv: NameServer, make: Callable[[], TopicList]) -> Reply:
 # Administrators: KV configuration
 
 
-def put_kv(namesrv: NameServer, call: Call) -> Reply:
+def put_kv(namesrv: NameServer, call: Call) -> Deferred[Reply]:
     """100: one value of the KV configuration."""
     header = call.header
     assert isinstance(header, headers.PutKVConfigRequestHeader)
@@ -355,7 +357,21 @@ def put_kv(namesrv: NameServer, call: Call) -> Reply:
         namesrv.kv.put(header.namespace, header.key, header.value)
     except KvFull as full:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(full)) from None
-    return Reply()
+    return _once_durable(namesrv)
+
+
+def _once_durable(namesrv: NameServer) -> Deferred[Reply]:
+    """That it is done, once it outlives a power cut."""
+    answer: Deferred[Reply] = Deferred()
+
+    def told(outcome: OSError | None) -> None:
+        if outcome is None:
+            answer.callback(Reply())
+        else:
+            answer.errback(outcome)
+
+    namesrv.kv.when_durable(told)
+    return answer
 
 
 def get_kv(namesrv: NameServer, call: Call) -> Reply:
@@ -371,12 +387,12 @@ def get_kv(namesrv: NameServer, call: Call) -> Reply:
     return Reply(header=headers.GetKVConfigResponseHeader(value=value))
 
 
-def delete_kv(namesrv: NameServer, call: Call) -> Reply:
+def delete_kv(namesrv: NameServer, call: Call) -> Deferred[Reply]:
     """102: removes one value, if it is there."""
     header = call.header
     assert isinstance(header, headers.DeleteKVConfigRequestHeader)
     namesrv.kv.delete(header.namespace, header.key)
-    return Reply()
+    return _once_durable(namesrv)
 
 
 def get_kv_list(namesrv: NameServer, call: Call) -> Reply:

@@ -18,6 +18,7 @@ from twisted.internet.task import LoopingCall
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions
+from mqgateway.engine.worker import Worker
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
@@ -31,10 +32,13 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFun
 from mqgateway.gateway.remoting.limits import BodyLimit, body_limits
 from mqgateway.gateway.remoting.loop import ListeningPort, Reactor
 from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.threads import ThreadWorker
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 
 log = logging.getLogger(__name__)
 
+KV_SAVE_INTERVAL = 10
+"""Seconds between two times that a file that lacks changes of the KV configuration may be written."""
 KV_PRINT_INTERVAL = 600
 """Seconds between two times that the KV configuration is logged."""
 
@@ -249,7 +253,7 @@ class NameServerService:
 
     `settings` are all options of the process as properties (requests 318 and 319); made of `options` and
     `remoting` when it is not given. `client_tls` is used towards brokers that are told something. `hooks`
-    watch over every request.
+    watch over every request. `worker` is a thread unless another is given.
     """
 
     def __init__(
@@ -264,11 +268,13 @@ class NameServerService:
         tls: ServerTls | None = None,
         client_tls: ClientTls | None = None,
         hooks: Sequence[Hook] = (),
+        worker: Worker | None = None,
     ) -> None:
         self._options = options
         self._remoting = remoting
         self._reactor = reactor
         self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
+        self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
         self.namesrv = NameServer(
             options,
             settings=OptionSet(options, remoting) if settings is None else settings,
@@ -276,6 +282,7 @@ class NameServerService:
             disk=disk,
             send_notices=self._send_notices,
             soon=self._soon,
+            worker=self._worker,
         )
         self._until: Deferred[None] | None = None
         served = REQUESTS | {code: self._once_complete(function) for code, function in ABOUT_ROUTES.items()}
@@ -298,6 +305,7 @@ class NameServerService:
         )
         scan_interval = self._options.scan_not_active_broker_interval / 1000
         self._every(scan_interval, self._scan)
+        self._every(KV_SAVE_INTERVAL, self.namesrv.kv.retry)
         self._every(KV_PRINT_INTERVAL, self.namesrv.kv.log_all)
         log.info("the name server listens on %s", format_address(*host_and_port(listening.getHost())))
         return listening
@@ -308,7 +316,12 @@ class NameServerService:
             timer.stop()
         self._timers.clear()
         stopped = gatherResults([self._server.stop(), self._client.close()])
-        return stopped.addCallback(lambda _: None)
+        return stopped.addCallback(self._close)
+
+    def _close(self, _: object) -> None:
+        if isinstance(self._worker, ThreadWorker):
+            self._worker.stop()
+        self.namesrv.kv.close()
 
     def _once_complete(self, function: RequestFunction) -> RequestFunction:
         """The same function, asked once all brokers are there that start with this name server."""

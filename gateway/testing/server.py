@@ -24,6 +24,7 @@ from mqgateway.engine.options import (
     camel_case,
 )
 from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.loop import Loop
@@ -320,6 +321,7 @@ class Server:
             reactor=self._namesrv_life,
             clock=self._machine,
             disk=self._storage.disk,
+            worker=InlineWorker(),
         )
         self._faults.stand_before(self._namesrv.dispatcher)
         self._namesrv_port = self._namesrv.start(self._namesrv_port).getHost().port

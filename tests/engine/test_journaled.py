@@ -243,6 +243,6 @@ def test_who_asks_first_is_told_that_a_change_cannot_be_made() -> None:
     book.put("a", 1)
     disk.fail_next("write", "journal", errno.ENOSPC)
     with pytest.raises(OSError, match="No space"):
-        book.file.append([(["t", "b"], 2)], book.pieces)
+        book.file.append([(["t", "b"], 2)])
     book.put("c", 3)
     assert read(disk.crash(1)) == {"a": 1, "c": 3}

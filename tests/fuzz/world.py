@@ -17,7 +17,7 @@ from twisted.python import log as twisted_log
 
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.worker import MemoryWorker
+from mqgateway.engine.worker import InlineWorker, MemoryWorker
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.logs import MESSAGE_MAX, keep_to_one_line
@@ -107,6 +107,7 @@ class World:
             reactor=self.net,
             clock=self.clock,
             disk=self.disk,
+            worker=InlineWorker(),
         )
         self.namesrv.start()
         self.start_broker()

@@ -199,6 +199,7 @@ class Group:
             reactor=self.net,
             clock=self.clock,
             disk=CrashDisk(millis=self.clock.millis),
+            worker=InlineWorker(),
         )
         self.name_server.start()
 

@@ -19,6 +19,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.topics import TopicConfig, TopicTable
+from mqgateway.gateway.broker import registration
 from mqgateway.gateway.broker.registration import RETRY_SECONDS, Registration, once_known
 from mqgateway.gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
@@ -292,6 +293,43 @@ class TestWithoutForce:
 
     def test_who_is_behind_is_told_everything(self, world: World) -> None:
         world.one(QUERY).answer.callback(self.said(True))
+        assert len(world.one().topics) == len(world.topics)
+
+
+class TestVeryManyTopics:
+    """To tell all of them takes long: what changes is told, and servers are asked whether they know it."""
+
+    @pytest.fixture
+    def world(self, monkeypatch: pytest.MonkeyPatch) -> World:
+        world = World().started()
+        monkeypatch.setattr(registration, "TOPICS_A_PERIOD", len(world.topics))
+        return world
+
+    def test_all_are_told_only_now_and_then(self, world: World) -> None:
+        codes = []
+        for _ in range(4):
+            world.time.advance(30)
+            (asked,) = world.take()
+            codes.append(asked.command.code)
+            asked.answer.callback(TestWithoutForce.said(False))
+        assert codes == [QUERY, REGISTER, QUERY, REGISTER]
+
+    def test_a_server_is_asked_about_what_it_was_told(self, world: World) -> None:
+        """Not about what changes just now, which it is told next: that is no reason to tell it all."""
+        told = world.topics.data_version.encode()
+        world.time.advance(29.995)
+        world.topics.put(TopicConfig("A", 4, 4))
+        world.registration.soon("A")
+        world.time.advance(0.006)
+        asked = world.one(QUERY)
+        assert asked.command.body == told != world.topics.data_version.encode()
+        asked.answer.callback(TestWithoutForce.said(False))
+        world.time.advance(0.01)
+        assert list(world.one().topics) == ["A"]
+
+    def test_one_that_began_anew_is_told_all(self, world: World) -> None:
+        world.time.advance(30)
+        world.one(QUERY).answer.callback(TestWithoutForce.said(True))
         assert len(world.one().topics) == len(world.topics)
 
 

@@ -136,6 +136,7 @@ class World:
             reactor=self.net,
             clock=self.clock,
             disk=self.disk,
+            worker=InlineWorker(),
         )
         self.name_server.start()
 

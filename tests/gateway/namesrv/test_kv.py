@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.jsonfile import load_table
 from mqgateway.engine.options import NamesrvOptions
@@ -14,7 +15,7 @@ PATH = "/ns/kvConfig.json"
 
 
 def open_kv(disk: CrashDisk, **options: int) -> KvConfig:
-    return KvConfig(NamesrvOptions(**options), disk, PATH)
+    return KvConfig(NamesrvOptions(**options), disk, PATH, ManualClock(0))
 
 
 def write(disk: CrashDisk, text: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.options import NamesrvOptions, RemotingOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
@@ -105,7 +106,12 @@ class World:
         self.options.config_store_path = "/ns/namesrv.properties"
         self.remoting = RemotingOptions(listen_port=PORT)
         self.service = NameServerService(
-            self.options, remoting=self.remoting, reactor=self.net, clock=self.clock, disk=self.disk
+            self.options,
+            remoting=self.remoting,
+            reactor=self.net,
+            clock=self.clock,
+            disk=self.disk,
+            worker=InlineWorker(),
         )
         self.service.start()
 
