@@ -158,7 +158,7 @@ class PopLog:
         """The message that stores a check point, or an acknowledgement of what is visible again at a time
         (ms). `put_aside` is to follow.
         """
-        now, host = self._clock.millis(), self._store_host
+        now, host = self._store.steady.now(), self._store_host
         if isinstance(what, Ack):
             return ack_message(what, revive_time, self.topic, queue_id, host, now)
         return check_point_message(what, self.topic, queue_id, host, now, next_offset)

@@ -36,6 +36,7 @@ from mqgateway.gateway.broker.pop_checks import (
     check_broker,
     checked_group,
     checked_topic,
+    clients_now,
     time_left,
     wait,
     wanted_by,
@@ -87,7 +88,7 @@ def _checked(
     broker: Broker, call: Call, header: PopMessageRequestHeader
 ) -> tuple[TopicConfig, SubscriptionGroupConfig]:
     ip = broker.options.broker_ip1
-    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < broker.store.steady.now():
+    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < clients_now(broker):
         raise RequestError(ResponseCode.POLLING_TIMEOUT, f"the broker[{ip}] pop message is timeout too much")
     check_broker(broker, "pop")
     if header.max_msg_nums > MESSAGES_MAX:
@@ -118,7 +119,7 @@ def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Def
     if isinstance(outcome, Deferred):
         return outcome
     header, holds = question.header, broker.pops.holds
-    left = time_left(header, broker.store.steady.now())
+    left = time_left(header, clients_now(broker))
     if outcome.is_found or left <= 0:
         return outcome.reply
     place = (header.topic, header.consumer_group, header.queue_id)

@@ -102,6 +102,14 @@ def wanted_by(broker: Broker, topic: str, expression: str | None, expression_typ
         ) from None
 
 
+def clients_now(broker: Broker) -> int:
+    """What to compare the time with at which a client says that it asked, ms: the earlier of our two times.
+
+    Its wall clock may have been set with ours, or not; either way it is not kept from waiting.
+    """
+    return min(broker.clock.millis(), broker.store.steady.now())
+
+
 def time_left(header: Waiting, now: int) -> int:
     """Milliseconds for which a request may wait; none where the client does not, or no more."""
     born = header.born_time or now

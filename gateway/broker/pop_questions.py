@@ -18,6 +18,7 @@ from mqgateway.gateway.broker.pop_checks import (
     check_broker,
     checked_group,
     checked_topic,
+    clients_now,
     time_left,
     wait,
     wanted_by,
@@ -100,7 +101,7 @@ def notification(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     wanted: Wanted = None
     if broker.options.use_message_filter_for_notification and header.exp_type:
         wanted = wanted_by(broker, header.topic, header.exp, header.exp_type)
-    left = time_left(header, broker.store.steady.now())
+    left = time_left(header, clients_now(broker))
     has_message = _has_message(broker, header, topic, wanted)
     if has_message or left <= 0:
         return _told(has_message)

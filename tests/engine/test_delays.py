@@ -35,6 +35,9 @@ def message(level: int | str | None, topic: str = "orders", queue_id: int = 2, *
     return Message(topic, queue_id, given.pop("body", b"hello"), properties, START - 5, HOST, HOST, **given)
 
 
+HOUR = 3_600_000
+
+
 class Bench:
     """A store on a disk in memory, its schedule, and a clock moved by hand."""
 
@@ -74,7 +77,7 @@ class Bench:
 
     def pass_time(self, millis: int) -> int:
         self.clock.advance(millis)
-        return self.schedule.tick(self.clock.millis())
+        return self.schedule.tick(self.store.steady.now())
 
     def delivered(self, topic: str = "orders", queue_id: int = 2) -> list[StoredMessage]:
         units = self.store.consume_queue_units(topic, queue_id, 0, 10000)
@@ -447,13 +450,29 @@ def test_a_message_without_an_aim_is_left_out(properties: dict[str, str]) -> Non
     assert bench.bodies() == [b"well"]
 
 
-def test_a_clock_set_back_makes_nothing_early() -> None:
+@pytest.mark.parametrize("jump", [-50, -120_000, -3 * HOUR, HOUR])
+def test_a_clock_that_is_set_makes_nothing_early_or_late(jump: int) -> None:
     bench = Bench()
-    bench.send(message(2))
-    bench.clock.set_wall(START - 50)
-    assert bench.pass_time(0) == 0
-    assert bench.pass_time(5049) == 0
+    bench.send(message(2, body=b"before"))
+    bench.store.tick()
+    bench.pass_time(1000)
+    bench.clock.set_wall(bench.clock.millis() + jump)
+    bench.send(message(1, body=b"after"))
+    bench.store.tick()
+    assert bench.pass_time(999) == 0
     assert bench.pass_time(1) == 1
+    assert bench.bodies() == [b"after"]
+    assert bench.pass_time(2999) == 0
+    assert bench.pass_time(1) == 1
+
+
+def test_what_was_stored_in_the_future_is_due_at_once_after_a_start() -> None:
+    bench = Bench()
+    bench.send(message(2, body=b"lost"), message(5, body=b"longer"))
+    bench.store.stop()
+    again = Bench(bench.disk, START - 120_000)
+    assert again.pass_time(0) == 2
+    assert sorted(again.bodies()) == [b"longer", b"lost"]
 
 
 def test_a_level_made_shorter_counts_for_what_waits() -> None:

@@ -204,3 +204,16 @@ def test_a_queue_may_be_hidden_as_a_whole_and_the_turn_not_counted() -> None:
     assert table.is_blocked(KEY, None, NOW + 499_999)
     assert not table.is_blocked(KEY, None, NOW + 500_000)
     assert table.take(KEY, "a3", NOW + 500_000, INVISIBLE, (100,), NOW + 500_000).counts == {100: 1}
+
+
+def test_what_was_popped_in_the_future_is_visible_again_in_its_time() -> None:
+    """The clock was set back while nobody looked: nobody waits for longer than a pop may last."""
+    disk = CrashDisk()
+    table = orders(disk)
+    table.take(KEY, "a1", NOW + 3_600_000, INVISIBLE, (100, 101), NOW + 3_600_000)
+    table.persist()
+    again = orders(disk)
+    again.load(NOW)
+    assert again.is_blocked(KEY, None, NOW + INVISIBLE - 1)
+    assert not again.is_blocked(KEY, None, NOW + INVISIBLE)
+    assert again.consume(KEY, 100, NOW + 3_600_000, NOW) == 101

@@ -58,6 +58,22 @@ def test_nothing_goes_at_other_hours_unless_ordered() -> None:
     assert files(bench) < 5
 
 
+def test_a_clock_set_forward_makes_no_file_old() -> None:
+    bench = filled(at_hour(23), file_reserved_time=12)
+    bench.store.tick()
+    bench.clock.set_wall(bench.clock.millis() + 24 * HOUR)
+    look(bench)
+    assert files(bench) == 5
+
+
+def test_a_clock_set_back_keeps_no_file_longer() -> None:
+    bench = filled(at_hour(23), file_reserved_time=3)
+    bench.store.tick()
+    bench.clock.set_wall(bench.clock.millis() - 24 * HOUR)
+    look(bench)
+    assert files(bench) == 3
+
+
 def test_young_files_stay() -> None:
     bench = filled(at_hour(23))
     look(bench)

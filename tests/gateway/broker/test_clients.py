@@ -226,6 +226,16 @@ def test_who_is_silent_for_the_time_allowed_is_dropped_and_closed(tables: Tables
     assert tables.table.producer_groups == {}
 
 
+def test_a_clock_that_is_set_drops_nobody_and_keeps_nobody(tables: Tables) -> None:
+    (peer,) = peers(1)
+    tables.consumer(peer, data("g", "t"))
+    tables.clock.set_wall(tables.clock.millis() + 3_600_000)
+    assert tables.table.expire() == []
+    tables.clock.set_wall(tables.clock.millis() - 2 * 3_600_000)
+    tables.clock.advance(120_001)
+    assert tables.table.expire() == [peer]
+
+
 def test_a_heartbeat_renews_the_time_allowed(tables: Tables) -> None:
     (peer,) = peers(1)
     for _ in range(3):

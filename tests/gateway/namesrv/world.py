@@ -23,13 +23,14 @@ PORT = 9876
 
 
 class NetClock:
-    """The wall clock and the monotonic one, moved by the net's time."""
+    """The wall clock, which may be `ahead` (ms), and the monotonic one, moved by the net's time."""
 
     def __init__(self, net: Net) -> None:
         self.net = net
+        self.ahead = 0
 
     def millis(self) -> int:
-        return NOW + round(self.net.seconds() * 1000)
+        return NOW + round(self.net.seconds() * 1000) + self.ahead
 
     def monotonic(self) -> float:
         return self.net.seconds()

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from twisted.internet.base import DelayedCall
 from twisted.internet.posixbase import PosixReactorBase
+from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.task import Clock
 from twisted.internet.tcp import Connection, Port
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 
+from mqgateway.engine.clock import monotonic_seconds
 from mqgateway.gateway.remoting import loop
 from tests.gateway.remoting.pair import Net, NetPort, Wire
 
@@ -56,3 +58,28 @@ def test_the_tls_layer_is_a_transport_too() -> None:
     lacking = {name for name in methods(loop.Transport) if not hasattr(TLSMemoryBIOProtocol, name)}
     assert lacking == {"pauseProducing", "resumeProducing", "setTcpNoDelay"}
     assert hasattr(TLSMemoryBIOProtocol, "__getattr__")
+
+
+def test_a_reactor_goes_by_the_monotonic_clock_and_keeps_what_is_to_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reactor: Any = SelectReactor()
+    calls: list[str] = []
+    reactor.callLater(0.0, calls.append, "soon")
+    later = reactor.callLater(60.0, calls.append, "later")
+    loop.use_monotonic_time(reactor)
+    loop.use_monotonic_time(reactor)
+    assert reactor.seconds is monotonic_seconds
+    assert 59 < later.getTime() - monotonic_seconds() <= 60
+    reactor.runUntilCurrent()
+    assert calls == ["soon"]
+    now = monotonic_seconds()
+    monkeypatch.setattr(reactor, "seconds", lambda: now + 61)
+    reactor.runUntilCurrent()
+    assert calls == ["soon", "later"]
+
+
+def test_other_clocks_are_left_alone() -> None:
+    clock = Clock()
+    loop.use_monotonic_time(clock)
+    assert clock.seconds() == 0.0
