@@ -61,8 +61,9 @@ def body_limits(
 ) -> dict[int, BodyLimit]:
     """The limit of each code: of `others` where those have it (None: no limit here), else the usual one."""
     usual = BodyLimit(options, "max_body_size", "max_body_parts")
-    others = dict.fromkeys(SETTINGS, BodyLimit(options, "max_settings_size", "max_settings_parts")) | others
-    found = {int(code): others.get(int(code), usual) for code in codes}
+    of_settings = BodyLimit(options, "max_settings_size", "max_settings_parts")
+    known: dict[int, BodyLimit | None] = {**dict.fromkeys(SETTINGS, of_settings), **others}
+    found = {int(code): known.get(int(code), usual) for code in codes}
     return {code: limit for code, limit in found.items() if limit is not None}
 
 

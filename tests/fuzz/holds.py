@@ -239,7 +239,7 @@ def _frame(form: int, header: bytes) -> bytes:
 
 SIZES = (15_000, 100_000, 1_000_000)
 """Bytes of bodies: below the limit of parts whatever they hold, around it, and around that of bytes."""
-LONG_SIZES = (400_000, 3_900_000)
+LONG_SIZES = (400_000, 2_000_000)
 """The same of those requests that may be longer."""
 LONG = (
     RequestCode.HEART_BEAT,
@@ -259,7 +259,7 @@ def bodies(code: int) -> Iterator[tuple[str, bytes]]:
     yield f"a list of numbers, {BIG:,} bytes", b"[" + b"1," * (BIG // 2) + b"1]"
     if code not in GOOD_BODIES and code not in NO_JSON:
         return
-    for size in (*SIZES, *(LONG_SIZES if code in LONG else ())):
+    for size in LONG_SIZES if code in LONG else SIZES:
         for name, body in (*_json_bodies(size), *_own_bodies(code, size)):
             yield f"{name}, {len(body):,} bytes", body
     if code == RequestCode.REGISTER_BROKER:

@@ -1,4 +1,4 @@
-"""No request holds the loop for longer than the bound, whatever it holds: every code that is served is asked."""
+"""No request holds the loop for longer than the bound, whatever it holds: every code is asked."""
 
 import pytest
 
