@@ -113,6 +113,10 @@ class RemotingOptions(Options):
     max_body_parts: int = option(
         10000, "Commas, brackets and lines in such a body; one with more is refused.", low=100, ours=True
     )
+    max_settings_size: int = option(
+        256 * 1024, "Length of a request to change settings.", unit="bytes", low=1024, ours=True
+    )
+    max_settings_parts: int = option(2000, "Lines, commas and brackets in it.", low=100, ours=True)
     handshake_timeout_millis: int = option(
         10000, "Longest time for a PROXY header and a TLS handshake.", unit="ms", low=1, ours=True
     )

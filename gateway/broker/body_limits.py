@@ -32,4 +32,4 @@ def limits_of_bodies(
         **dict.fromkeys(LISTS, lists),
         RequestCode.HEART_BEAT: BodyLimit(options, "max_heartbeat_body_size", "max_heartbeat_parts"),
     }
-    return body_limits(codes, BodyLimit(remoting, "max_body_size", "max_body_parts"), others)
+    return body_limits(codes, remoting, others)

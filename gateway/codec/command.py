@@ -42,6 +42,7 @@ _LENGTH = struct.Struct(">i")
 _KEY_LENGTH = struct.Struct(">h")
 _HEADER_LENGTH_MAX = 0xFFFFFF
 _OUTLINE = 4096  # bytes at either end of a JSON header in which its first-hand members are looked for
+_OTHER_MEMBERS = 16  # of a JSON header beside its fields, at most
 _SURELY_FEW = 8192  # bytes of a JSON header below which its fields are not counted before it is read
 
 # Looking a member up in its enum costs more than the comparison it is for.
@@ -180,7 +181,7 @@ def decode_command(
         raise HeaderTooLarge(text, _outline(payload, body_start, form))
     if form == _JSON:
         header = payload[4:body_start]
-        if body_start > _SURELY_FEW and _strings(header) > 4 * fields_max:
+        if body_start > _SURELY_FEW and _strings(header) > 4 * (fields_max + _OTHER_MEMBERS):
             raise _too_many(fields_max, _outline(payload, body_start, form))
         command = _decode_json(header)
         if len(command.ext_fields) > fields_max:

@@ -20,7 +20,7 @@ from mqgateway.gateway.container.children import Launch, Message
 from mqgateway.gateway.container.container import Container
 from mqgateway.gateway.container.requests import REQUESTS, UNSUPPORTED
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.limits import BodyLimit, body_limits
+from mqgateway.gateway.remoting.limits import body_limits
 from mqgateway.gateway.remoting.loop import Reactor, Timer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ServerTls
@@ -64,7 +64,7 @@ class ContainerService:
             logs=logs,
             when_due_changes=self._set_timer,
         )
-        limits = body_limits(REQUESTS, BodyLimit(remoting, "max_body_size", "max_body_parts"), {})
+        limits = body_limits(REQUESTS, remoting, {})
         dispatcher = Dispatcher(self.container, REQUESTS, UNSUPPORTED, clock=clock, limits=limits)
         self._server = RemotingServer(reactor, dispatcher, remoting, tls=ServerTls(tls, disk))
 

@@ -15,6 +15,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.jsonfile import write_table
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.namesrv.kv import KvConfig
 from mqgateway.gateway.namesrv.registration import Leaving, Notice
@@ -24,6 +25,10 @@ log = logging.getLogger(__name__)
 
 ALWAYS_FIXED = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
 """Settings that requests may not change, beside those of `configBlackList`."""
+
+
+STEPS_A_TURN = 16
+"""Steps of dropping brokers that are done before others have their turn."""
 
 
 class NameServer:
@@ -101,7 +106,17 @@ class NameServer:
 
     def _drop_leaving(self) -> None:
         leaving, self._leaving = self._leaving, []
-        self.send_notices(self.tables.leave(leaving))
+        self._go_on(self.tables.leave_in_steps(leaving))
+
+    def _go_on(self, steps: Steps[list[Notice]]) -> None:
+        """Drop brokers for a while, then give way: their topics may be very many."""
+        try:
+            for _ in range(STEPS_A_TURN):
+                next(steps)
+        except StopIteration as end:
+            self.send_notices(end.value)
+        else:
+            self._soon(lambda: self._go_on(steps))
 
     def connection_lost(self, peer: object) -> None:
         """Drop the brokers that registered on this connection. Standard: `BrokerHousekeepingService`."""

@@ -421,7 +421,8 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
         found = load_properties(call.body.decode(), "update")
     except (ConfigError, UnicodeDecodeError):
         raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
-    if any(setting.key in namesrv.fixed_settings() for setting in found):
+    fixed = namesrv.fixed_settings()
+    if any(setting.key in fixed for setting in found):
         raise RequestError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
     known = [setting.key for setting in found if setting.key in namesrv.settings]
     log.info("%s updates the settings %s", call.peer.address, ", ".join(known))

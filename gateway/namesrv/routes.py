@@ -62,6 +62,7 @@ class RouteTables:
         self.mappings: dict[str, dict[str, Any]] = {}
         self.encoded: dict[tuple[str, bool], bytes] = {}
         """(topic, quoted keys) -> route answer; at most two for each known topic."""
+        self._arriving: set[str] = set()  # broker names whose topics are being put
         self._pairs = 0  # of topic and broker in topic_queues
         self._mapped = 0  # weight of all mappings
         self._changes = 0  # of groups, and of topics that went: what a known registration may have to mend
@@ -95,10 +96,11 @@ class RouteTables:
         mappings = (yield from read_mappings(said)) if speaks and changed else {}
         self._check_limits(said, taken, mappings)
         if speaks:
-            yield from self._take_topics(said, taken)
-            for topic, mapping in mappings.items():
-                yield
-                self._put_mapping(said.name, topic, mapping)
+            self._arriving.add(said.name)
+            try:
+                yield from self._take_topics(said, taken, mappings)
+            finally:
+                self._arriving.discard(said.name)
         return Registered() if self._is_ignored(said) else self._put_broker(said, now)
 
     def _addresses(self, said: Registration) -> dict[int, str]:
@@ -230,7 +232,9 @@ class RouteTables:
             self.encoded.clear()
         return group
 
-    def _take_topics(self, said: Registration, taken: Mapping[str, QueueData]) -> Steps[None]:
+    def _take_topics(
+        self, said: Registration, taken: Mapping[str, QueueData], mappings: Mappings
+    ) -> Steps[None]:
         if self.options.delete_topic_with_broker_registration and not said.mappings:
             for number, topic in enumerate(list(self.topic_queues)):
                 if number % _TOPICS_A_STEP == 0:
@@ -241,6 +245,9 @@ class RouteTables:
             if number % _TOPICS_A_STEP == 0:
                 yield
             self._put_queues(topic, queues)
+        for topic, mapping in mappings.items():
+            yield
+            self._put_mapping(said.name, topic, mapping)
 
     def _put_mapping(self, broker: str, topic: str, mapping: dict[str, Any]) -> None:
         if topic in self.topic_queues:
@@ -320,6 +327,13 @@ class RouteTables:
 
     def leave(self, brokers: Iterable[Leaving]) -> list[Notice]:
         """Take brokers out of all tables, and the topics of groups that have nobody left."""
+        return run(self.leave_in_steps(brokers))
+
+    def leave_in_steps(self, brokers: Iterable[Leaving]) -> Steps[list[Notice]]:
+        """What `leave` does: the brokers in one step, then their topics in many.
+
+        Groups that come back meanwhile keep theirs.
+        """
         gone: set[str] = set()
         reduced: set[str] = set()
         without_first: dict[str, str] = {}  # group -> address of the member with the smallest id that left
@@ -343,8 +357,9 @@ class RouteTables:
                 gone.add(leaving.name)
             self.encoded.clear()
             log.info("broker %s at %s left", leaving.name, leaving.key.address)
-        self._clean_topics(gone, reduced - gone)
-        return self._notices_of_loss(without_first)
+        notices = self._notices_of_loss(without_first)
+        yield from self._clean_topics(gone, reduced - gone)
+        return notices
 
     def _drop_live(self, key: BrokerKey) -> None:
         self.live.pop(key, None)
@@ -358,12 +373,17 @@ class RouteTables:
             if not names:
                 del self.clusters[cluster]
 
-    def _clean_topics(self, gone: set[str], reduced: set[str]) -> None:
+    def _clean_topics(self, gone: set[str], reduced: set[str]) -> Steps[None]:
         """Drop the queues of groups that are gone; groups whose acting master took over turn read-only."""
         acting = {name for name in reduced if self._has_acting_master(name)}
         if not gone and not acting:
             return
-        for topic, by_broker in list(self.topic_queues.items()):
+        for number, topic in enumerate(list(self.topic_queues)):
+            if number % _TOPICS_A_STEP == 0:
+                yield
+                gone -= self.brokers.keys() | self._arriving
+                acting = {name for name in acting if self._has_acting_master(name)}
+            by_broker = self.topic_queues.get(topic, {})
             for name in gone & by_broker.keys():
                 self._drop_queues(topic, name)
             for name in acting & by_broker.keys():
@@ -371,8 +391,8 @@ class RouteTables:
                 by_broker[name] = replace(queues, perm=queues.perm & ~PERM_WRITE)
 
     def _has_acting_master(self, name: str) -> bool:
-        group = self.brokers[name]
-        return group.enable_acting_master and min(group.broker_addrs) > MASTER_ID
+        group = self.brokers.get(name)
+        return group is not None and group.enable_acting_master and min(group.broker_addrs) > MASTER_ID
 
     def _notices_of_loss(self, without_first: Mapping[str, str]) -> list[Notice]:
         if not self.options.notify_min_broker_id_changed:

@@ -244,8 +244,7 @@ UNSUPPORTED: dict[int, str] = {code: reason for reason, codes in _BY_REASON.item
 
 def limits_of_bodies(remoting: RemotingOptions) -> dict[int, BodyLimit]:
     """How large the body of each request may be; registrations are bounded while they are read."""
-    usual = BodyLimit(remoting, "max_body_size", "max_body_parts")
-    return body_limits(REQUESTS, usual, {RequestCode.REGISTER_BROKER: None})
+    return body_limits(REQUESTS, remoting, {RequestCode.REGISTER_BROKER: None})
 
 
 class NameServerService:

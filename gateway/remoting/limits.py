@@ -11,12 +11,19 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mqgateway.engine.options import Options
+from mqgateway.engine.options import Options, RemotingOptions
 from mqgateway.engine.options.option import camel_case
-from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.remoting.call import Call, RequestError
 
 log = logging.getLogger(__name__)
+
+SETTINGS = (
+    RequestCode.UPDATE_BROKER_CONFIG,
+    RequestCode.UPDATE_NAMESRV_CONFIG,
+    RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
+)
+"""Their bodies are properties, which every server reads alike."""
 
 _MARKS = (b",", b"{", b"[", b"\n", b"\r")
 
@@ -50,10 +57,13 @@ def parts(body: bytes) -> int:
 
 
 def body_limits(
-    codes: Iterable[int], usual: BodyLimit, others: Mapping[int, BodyLimit | None]
+    codes: Iterable[int], options: RemotingOptions, others: Mapping[int, BodyLimit | None]
 ) -> dict[int, BodyLimit]:
     """The limit of each code: of `others` where those have it (None: no limit here), else the usual one."""
-    found = {int(code): others.get(int(code), usual) for code in codes}
+    usual = BodyLimit(options, "max_body_size", "max_body_parts")
+    of_settings = BodyLimit(options, "max_settings_size", "max_settings_parts")
+    known: dict[int, BodyLimit | None] = {**dict.fromkeys(SETTINGS, of_settings), **others}
+    found = {int(code): known.get(int(code), usual) for code in codes}
     return {code: limit for code, limit in found.items() if limit is not None}
 
 

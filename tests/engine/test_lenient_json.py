@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.lenient_json import DEPTH_MAX, JsonError, ObjectKey, Prepared, dumps, loads
+from mqgateway.engine.lenient_json import (
+    DEPTH_MAX,
+    PARTS_MAX,
+    STRING_MAX,
+    JsonError,
+    ObjectKey,
+    Prepared,
+    dumps,
+    loads,
+    loads_in_steps,
+)
 
 
 def test_bare_integer_keys_are_integers() -> None:
@@ -155,3 +165,77 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_prepared_text_is_written_as_the_value_would_be(value: Any, indent: bool) -> None:
     prepared = Prepared(dumps(value, indent=indent))
     assert dumps({"a": {"b": prepared}}, indent=indent) == dumps({"a": {"b": value}}, indent=indent)
+
+
+# In steps
+
+
+def steps_of(text: str | bytes, **more: Any) -> tuple[Any, int]:
+    """What is read, and in how many steps."""
+    steps, count = loads_in_steps(text, **more), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value, count
+        count += 1
+
+
+@given(VALUES, st.booleans())
+def test_in_steps_the_same_is_read(value: Any, indent: bool) -> None:
+    assert steps_of(dumps(value, indent=indent))[0] == value
+
+
+def test_the_longer_the_text_the_more_steps() -> None:
+    """A hundred thousand entries of each kind: steps of some hundred pieces, or of some kilobytes."""
+    bare = "{" + ",".join(f"{number}:1" for number in range(100_000)) + "}"
+    plain = "[" + ",".join(f'{{"topic":"T{number}"}}' for number in range(100_000)) + "]"
+    for text in (bare, plain):
+        read, count = steps_of(text)
+        assert (len(read), read) == (100_000, loads(text))
+        assert count >= 300
+
+
+def test_values_at_a_depth_are_handed_over_and_not_kept() -> None:
+    taken: list[tuple[Any, Any]] = []
+    text = '{"a":{"x":{"y":[1,{0:2}]},"z":null},"b":[7,"s"],"c":3}'
+    rest, _ = steps_of(text, depth=2, take=lambda path, value: taken.append((path, value)))
+    assert taken == [
+        (("a", "x"), {"y": [1, {0: 2}]}),
+        (("a", "z"), None),
+        (("b", 0), 7),
+        (("b", 1), "s"),
+    ]
+    assert rest == {"a": {}, "b": [None, None], "c": 3}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("[" + "1," * PARTS_MAX + "1]", "parts"),
+        ("[" + '{"a":1},' * PARTS_MAX + "1]", "parts"),
+        ('"' + "\\n" * STRING_MAX + '"', "characters"),
+        ('"' + "x" * STRING_MAX + '"', "characters"),
+    ],
+)
+def test_one_value_that_is_handed_over_has_an_end(value: str, words: str) -> None:
+    with pytest.raises(JsonError, match=words):
+        steps_of(f'{{"a":{value}}}', depth=1, take=lambda path, value: None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "[" + '{"a":[{' * 100_000,
+        '["' + '\\"' * 100_000,
+        "[" + "[1]," * 100_000 + "}",
+        "[" + '{"a":1}' * 100_000,
+        " " * 1_000_000,
+        "{{" + '"a":1,' * 10_000 + '"b":{{"c":1}:1}}:1}',
+    ],
+)
+def test_what_leads_nowhere_is_refused_and_not_looked_at_again_and_again(text: str) -> None:
+    with pytest.raises(JsonError):
+        steps_of(text)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
 from mqgateway.gateway.codec.fields import Header, Int
 
 JSON = SerializeType.JSON
@@ -258,3 +258,54 @@ def test_the_repr_shows_the_body_only_as_a_size() -> None:
     assert repr(RemotingCommand(10, body=b"secret")) == (
         "<request code=10 opaque=0 PYTHON version=513 ext={} body=6 bytes>"
     )
+
+
+# Headers above the limits
+
+
+def too_large(frame: bytes, **limits: int) -> RemotingCommand:
+    """What is told of a header that is not read."""
+    with pytest.raises(HeaderTooLarge) as caught:
+        decode_command(frame[4:], **limits)
+    request: RemotingCommand = caught.value.request
+    return request
+
+
+@pytest.mark.parametrize("form", [JSON, ROCKETMQ])
+@pytest.mark.parametrize(
+    ("fields", "limits"),
+    [
+        ({"a": "x" * 1000}, {"header_max": 1000}),
+        ({f"f{number}": "" for number in range(41)}, {"fields_max": 40}),
+        ({f"f{number}": "x" * 300 for number in range(200)}, {"fields_max": 40}),
+    ],
+)
+def test_a_header_above_a_limit_can_still_be_answered(
+    form: SerializeType, fields: dict[str, str], limits: dict[str, int]
+) -> None:
+    command = RemotingCommand(105, opaque=-77, flag=2, ext_fields=fields, serialize_type=form)
+    request = too_large(encode_command(command), **limits)
+    assert (request.code, request.opaque, request.flag) == (105, -77, 2)
+    assert request.serialize_type is form
+
+
+def test_the_order_of_the_official_client_is_known() -> None:
+    """Its members are in the order of their names: the fields are in the middle."""
+    fields = ",".join(f'"f{number}":"x"' for number in range(5000))
+    header = '{"code":10,"extFields":{' + fields + '},"flag":0,"opaque":12,"version":513}'
+    request = too_large(b"1234" + payload(header.encode()))
+    assert (request.code, request.opaque, request.flag) == (10, 12, 0)
+
+
+def test_a_large_header_without_a_number_to_answer_to_is_an_error() -> None:
+    header = b'{"code":10,"extFields":{"a":"%s"}}' % (b"x" * 300_000)
+    with pytest.raises(CodecError, match="no opaque") as caught:
+        decode_command(payload(header))
+    assert not isinstance(caught.value, HeaderTooLarge)
+
+
+@pytest.mark.parametrize("form", [JSON, ROCKETMQ])
+def test_as_many_fields_as_may_be_are_read(form: SerializeType) -> None:
+    fields = {f"f{number}": 'a "quoted" text' for number in range(1000)}
+    command = RemotingCommand(105, ext_fields=fields, serialize_type=form)
+    assert decode_command(encode_command(command)[4:]).ext_fields == fields

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mqgateway.engine.options import NamesrvOptions
+from mqgateway.engine.steps import run
 from mqgateway.gateway.codec.bodies import QueueData
 from mqgateway.gateway.namesrv.registration import (
     PERM_WRITE,
@@ -692,3 +693,39 @@ def test_who_says_the_same_again_finds_what_a_full_registration_would_leave(
         assert (quick.topic_queues, quick.brokers) == (slow.topic_queues, slow.brokers)
         assert (quick.clusters, quick.live, quick.mappings) == (slow.clusters, slow.live, slow.mappings)
         assert quick.filter_servers == slow.filter_servers
+
+
+# Very many topics, in steps
+
+
+def test_a_broker_is_known_once_all_its_topics_are_and_others_come_in_between() -> None:
+    tables = RouteTables(NamesrvOptions())
+    names = [f"T{number}" for number in range(1000)]
+    steps = tables.register_in_steps(says(*names), NOW)
+    for _ in range(5):
+        next(steps)
+    assert 0 < len(tables.topic_queues) < 1000
+    assert "b1" not in tables.brokers
+    tables.register(says("T1", "T2000", name="b2", address=OTHER), NOW)
+    run(steps)
+    assert tables.brokers.keys() == {"b1", "b2"}
+    assert tables.topic_queues["T1"].keys() == {"b1", "b2"}
+    assert len(tables.topic_queues) == 1001
+
+
+def test_topics_of_a_broker_that_is_back_stay() -> None:
+    tables = RouteTables(NamesrvOptions())
+    names = [f"T{number}" for number in range(1000)]
+    tables.register(says(*names), NOW)
+    cleaning = tables.leave_in_steps([Leaving(key(), "b1", 0)])
+    next(cleaning)
+    next(cleaning)
+    assert "b1" not in tables.brokers
+    arriving = tables.register_in_steps(says(*names), NOW)
+    for _ in range(3):
+        next(arriving)
+    next(cleaning)
+    run(arriving)
+    run(cleaning)
+    assert len(tables.topic_queues) == 1000
+    assert tables.brokers.keys() == {"b1"}

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from mqgateway.engine.options import RemotingOptions
-from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Call, RequestError
 from mqgateway.gateway.remoting.limits import BodyLimit, body_limits, parts
@@ -56,4 +56,6 @@ def test_a_limit_follows_its_option_and_may_be_of_bytes_only() -> None:
 
 def test_each_code_has_the_usual_limit_unless_another_is_given() -> None:
     other = BodyLimit(OPTIONS, "max_body_size")
-    assert body_limits([1, 2, 3], USUAL, {2: other, 3: None}) == {1: USUAL, 2: other}
+    assert body_limits([1, 2, 3], OPTIONS, {2: other, 3: None}) == {1: USUAL, 2: other}
+    of_settings = body_limits([RequestCode.UPDATE_BROKER_CONFIG], OPTIONS, {})[25]
+    assert (of_settings.size, of_settings.parts) == ("max_settings_size", "max_settings_parts")

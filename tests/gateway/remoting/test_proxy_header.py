@@ -87,3 +87,10 @@ def test_garbage_gives_a_header_or_the_one_error(rest: bytes, start: bytes) -> N
     except CodecError:
         return
     assert header is None or header is INCOMPLETE or header.size <= len(data)
+
+
+def test_a_header_of_any_length_is_not_waited_for() -> None:
+    start = V2_SIGNATURE + bytes([0x21, 0x11]) + struct.pack(">H", 4096 - 16)
+    assert read_proxy_header(start) is INCOMPLETE
+    with pytest.raises(CodecError, match="4097 bytes"):
+        read_proxy_header(V2_SIGNATURE + bytes([0x21, 0x11]) + struct.pack(">H", 4096 - 15))
