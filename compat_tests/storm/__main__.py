@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import shutil
 import signal
 import subprocess
@@ -295,6 +296,7 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = arguments_of(words)
     console = Console(stderr=True)
     folder = Path(tempfile.mkdtemp(prefix="storm-"))
+    logging.basicConfig(filename=folder / "load.log", format="%(asctime)s %(message)s", level=logging.WARNING)
     console.print(f"seed {arguments.seed}, in {folder}")
     storm = Storm(arguments, folder, console)
     try:

@@ -143,3 +143,11 @@ def test_things_done_together_end_together() -> None:
         wait.callback(None)
     assert done == [2, 1, 0]
     assert ended[0].check(ClientError)  # type: ignore[attr-defined]
+
+
+def test_authorities_are_read_only_where_host_names_are_to_be_checked() -> None:
+    settings = {"use_tls": True, "tls_client_trust_cert_path": "/nowhere"}
+    with Cluster() as cluster:
+        cluster.producer(**settings)
+        with pytest.raises(FileNotFoundError):
+            cluster.producer(**settings, check_host_name=True, instance_name="other")
