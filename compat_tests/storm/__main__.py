@@ -142,6 +142,7 @@ class Storm:
                 node.kill("work")
             else:
                 node.stop()
+                node.kills.append(time.monotonic())  # what it knew could not be written down
             self._up(node)
             self.counts["started on a full disk"] += 1
         self._sleep(self._choose.uniform(0.5, 2), live)
