@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import shutil
 import signal
 import subprocess
@@ -141,6 +142,7 @@ class Storm:
                 node.kill("work")
             else:
                 node.stop()
+                node.kills.append(time.monotonic())  # what it knew could not be written down
             self._up(node)
             self.counts["started on a full disk"] += 1
         self._sleep(self._choose.uniform(0.5, 2), live)
@@ -295,6 +297,7 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = arguments_of(words)
     console = Console(stderr=True)
     folder = Path(tempfile.mkdtemp(prefix="storm-"))
+    logging.basicConfig(filename=folder / "load.log", format="%(asctime)s %(message)s", level=logging.WARNING)
     console.print(f"seed {arguments.seed}, in {folder}")
     storm = Storm(arguments, folder, console)
     try:

@@ -29,6 +29,7 @@ SETTINGS = {
     "maxHashSlotNum": "50000",
     "maxIndexNum": "200000",
     "diskFreeSpaceMin": "0",
+    "cleanFileForciblyEnable": "false",
     "haCopyWholeLog": "true",
     "transactionTimeOut": "2000",
     "transactionCheckInterval": "2000",

@@ -110,7 +110,7 @@ class BrokerService:
         self._timers: list[LoopingCall] = []
         self._notice_timer: Timer | None = None
         self._stopped: Deferred[None] | None = None
-        self._is_closed = self._is_writing_held = False
+        self._is_closed = self._is_writing_held = self._puts_no_more = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
         self._client = RemotingClient(
@@ -207,9 +207,17 @@ class BrokerService:
             self.membership.stop()
             self._stopped = self.registration.stop()
             self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
+            self._stopped.addCallback(lambda _: self._put_no_more())
             self._stopped.addCallback(lambda _: self.replication.settle())
             self._stopped.addCallback(lambda _: None if self._is_closed else self._close())
         return self._stopped
+
+    def _put_no_more(self) -> None:
+        """All have their answers: write the last records now, so that slaves get them too."""
+        self._puts_no_more = True
+        if not self._is_closed:
+            self.broker.transactions.close()
+            self.broker.store.dispatch()
 
     def _start(self) -> Deferred[None]:
         broker, bind = self.broker, self._remoting.bind_address
@@ -287,7 +295,6 @@ class BrokerService:
         for one in (self._beat_timer, self._notice_timer):
             if one is not None and one.active():
                 one.cancel()
-        self.broker.transactions.close()
         self.broker.pops.orders.persist()
         self.broker.offsets.persist()
         self.broker.delays.persist()
@@ -348,6 +355,8 @@ class BrokerService:
         now = broker.store.steady.now()
         self.replication.tick()
         self.membership.tick()
+        if self._puts_no_more:
+            return
         # Once we stop nobody waits any longer, or the connections would never be settled.
         elapsed = FOREVER if self._stopped is not None else elapsed_millis(self._clock)
         self.services.tick(now, elapsed)

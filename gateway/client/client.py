@@ -96,7 +96,7 @@ class Client:
             surroundings.reactor,
             RemotingOptions(),
             dispatcher=Dispatcher(self, served.REQUESTS, {}, clock=self.clock),
-            tls=ClientTls(tls or TlsOptions(), surroundings.disk) if options.use_tls else None,
+            tls=_tls(options, tls, surroundings),
             clock=self.clock,
             on_connect=self._connected,
         )
@@ -339,3 +339,10 @@ def _brief(route: TopicRouteData) -> str:
         f"{queues.broker_name} {queues.write_queue_nums}/{queues.read_queue_nums} perm {queues.perm}"
         for queues in route.queue_datas
     )
+
+
+def _tls(options: ClientOptions, tls: TlsOptions | None, surroundings: Surroundings) -> ClientTls | None:
+    if not options.use_tls:
+        return None
+    tls = tls or TlsOptions(tls_client_trust_cert_path=options.tls_client_trust_cert_path)
+    return ClientTls(tls, surroundings.disk, check_host=options.check_host_name)

@@ -72,6 +72,16 @@ class ClientOptions(Options):
     mq_client_api_timeout: int = option(3_000, "Longest time for an answer.", unit="ms", low=1)
     vip_channel_enabled: bool = option(False, "Use the brokers' ports that serve no pulls (two less).")
     use_tls: bool = option(False, "Open connections with TLS.", name="useTLS")
+    tls_client_trust_cert_path: str = option(
+        "",
+        "Authorities that host names' certificates are checked against; empty: the system's.",
+        name="tls.client.trustCertPath",
+    )
+    check_host_name: bool = option(
+        False,
+        "With TLS: a server's certificate must be for the name or address that it is connected to by.",
+        ours=True,
+    )
     language: str = option("PYTHON", "What we are written in.", ours=True)
     serialize_type: HeaderForm = option(  # noqa: RUF009
         HeaderForm.JSON, "How headers are written.", name="rocketmq.serialize.type"

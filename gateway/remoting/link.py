@@ -65,7 +65,7 @@ class Link:
         self._reactor = reactor
         self._endpoint = endpoint_for(reactor, address, connect_timeout)
         factory = _Connections(terms, dispatcher, self)
-        self._factory = factory if tls is None else tls.wrap_factory(factory)
+        self._factory = factory if tls is None else tls.wrap_factory(factory, address.rpartition(":")[0])
         self._on_gone = on_gone
         self._on_made = on_made
         self._service: ClientService | None = None

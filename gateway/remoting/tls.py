@@ -8,13 +8,14 @@ the timers calls; connections made before keep the context they have. Both ends 
 - files: key, certificate chain, trusted certificates, all PEM; the key may have a password;
 - `authClient` / `authServer` false: the peer's certificate is taken unseen.
 
-Host names are not compared with certificates: brokers are addressed by ip. Standard: `TlsHelper`,
-`TlsSystemConfig`, `TlsCertificateManager`.
+Host names are compared with certificates only where a client asks for it, as brokers are mostly addressed by
+ip; the standard never does. Standard: `TlsHelper`, `TlsSystemConfig`, `TlsCertificateManager`.
 """
 
 from __future__ import annotations
 
 import datetime
+import ipaddress
 import logging
 import typing
 from collections.abc import Callable
@@ -26,6 +27,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL, crypto
+from service_identity import CertificateError, VerificationError
+from service_identity.cryptography import verify_certificate_hostname, verify_certificate_ip_address
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator, IOpenSSLServerConnectionCreator
 from twisted.internet.protocol import Factory, Protocol
 from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
@@ -174,12 +177,17 @@ class ServerTls:
 
 @implementer(IOpenSSLClientConnectionCreator)
 class ClientTls:
-    """The client's side. Raises one of the errors of reading and parsing when the files cannot be used."""
+    """The client's side. Raises one of the errors of reading and parsing when the files cannot be used.
 
-    def __init__(self, options: TlsOptions, files: Files) -> None:
+    With `check_host` a server's certificate is checked whatever the options say, and must also be for the
+    name or address that the server was connected to by.
+    """
+
+    def __init__(self, options: TlsOptions, files: Files, *, check_host: bool = False) -> None:
+        self._check_host = check_host
         self._context = _new_context(options)
         self._context.set_verify(SSL.VERIFY_NONE, _believe_all)
-        if options.tls_test_mode_enable:
+        if options.tls_test_mode_enable and not check_host:
             return
         credentials = _Credentials(
             files,
@@ -190,12 +198,13 @@ class ClientTls:
         )
         credentials.changed()
         credentials.use(self._context)
-        if options.tls_client_auth_server:
+        if options.tls_client_auth_server or check_host:
             self._context.set_verify(SSL.VERIFY_PEER, _believe_checked)
 
-    def wrap_factory(self, factory: Factory) -> Factory:
-        """A factory whose protocols speak TLS outside and are those of `factory` inside."""
-        wrapper = _TlsFactory(self, True, factory, clock=object())  # the clock is for others' protocols
+    def wrap_factory(self, factory: Factory, host: str = "") -> Factory:
+        """A factory whose protocols speak TLS with `host` outside and are those of `factory` inside."""
+        creator = _ForHost(self._context, host) if self._check_host else self
+        wrapper = _TlsFactory(creator, True, factory, clock=object())  # the clock is for others' protocols
         wrapper.protocol = _TlsProtocol
         made: Factory = wrapper
         return made
@@ -203,6 +212,44 @@ class ClientTls:
     def clientConnectionForTLS(self, protocol: object) -> SSL.Connection:
         """What the TLS layer asks for each connection."""
         return SSL.Connection(self._context, None)
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class _ForHost:
+    """Connections to one host, whose name or address its certificate must have."""
+
+    def __init__(self, context: SSL.Context, host: str) -> None:
+        self._context = context
+        self._host = host
+
+    def clientConnectionForTLS(self, protocol: object) -> SSL.Connection:
+        connection = SSL.Connection(self._context, None)
+        connection.set_verify(SSL.VERIFY_PEER, self._believe)
+        if not _is_ip(self._host):
+            connection.set_tlsext_host_name(self._host.encode("idna"))
+        return connection
+
+    def _believe(self, _: object, certificate: crypto.X509, error: int, depth: int, ok: int) -> bool:
+        if not ok or depth:
+            return bool(ok)
+        shown = certificate.to_cryptography()
+        try:
+            if _is_ip(self._host):
+                verify_certificate_ip_address(shown, self._host)
+            else:
+                verify_certificate_hostname(shown, self._host)
+        except (VerificationError, CertificateError) as failure:
+            log.error("the certificate of %s is not for that name: %s", self._host, failure)
+            return False
+        return True
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def self_signed(name: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
@@ -217,11 +264,15 @@ def self_signed(name: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate
         .serial_number(x509.random_serial_number())
         .not_valid_before(datetime.datetime(2000, 1, 1))
         .not_valid_after(datetime.datetime(9999, 12, 31))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
     return key, certificate
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    return x509.IPAddress(ipaddress.ip_address(name)) if _is_ip(name) else x509.DNSName(name)
 
 
 def openssl_cipher(name: str) -> str:

@@ -7,6 +7,7 @@ from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import EndTransactionRequestHeader
 from tests.gateway.broker.group import Group, Member
 from tests.gateway.broker.helpers import send_header
 
@@ -121,6 +122,30 @@ def test_a_master_that_stops_waits_until_its_slaves_have_everything() -> None:
     group.wait(1)
     assert not server.connections
     assert slave.bodies() == [b"hello"] * 3
+
+
+def test_slaves_also_get_what_a_master_writes_as_it_stops() -> None:
+    """Which half messages have ended is written down in batches; the last batch comes with the stop."""
+    group, master, slave = pair()
+    half = send_header("T", {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "K1"}, queue_id=0, sys_flag=4)
+    answer = master.ask(RequestCode.SEND_MESSAGE_V2, half, b"x")
+    assert answer is not None and answer.code == 0
+    offset = int(answer.ext_fields["msgId"][-16:], 16)
+    end = EndTransactionRequestHeader(
+        producer_group="PG",
+        tran_state_table_offset=int(answer.ext_fields["queueOffset"]),
+        commit_log_offset=offset,
+        commit_or_rollback=8,
+        msg_id="K1",
+        transaction_id="K1",
+    )
+    master.ask(RequestCode.END_TRANSACTION, end)
+    group.wait(0.2)
+    before = master.store.raw.position
+    master.stop()
+    group.wait(1)
+    assert master.store.raw.position > before
+    assert slave.log() == master.log()
 
 
 def test_a_log_that_parted_from_the_masters_is_left_alone() -> None:

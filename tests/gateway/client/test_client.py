@@ -178,3 +178,11 @@ def test_a_clean_stop_is_quiet(kind: str, caplog: pytest.LogCaptureFixture) -> N
             cluster.settle(3.0)
         ours = ("mqgateway.gateway.client", "mqgateway.gateway.remoting")
         assert [one.getMessage() for one in caplog.records if one.name.startswith(ours)] == []
+
+
+def test_authorities_are_read_only_where_host_names_are_to_be_checked() -> None:
+    settings = {"use_tls": True, "tls_client_trust_cert_path": "/nowhere"}
+    with Cluster() as cluster:
+        cluster.producer(**settings)
+        with pytest.raises(FileNotFoundError):
+            cluster.producer(**settings, check_host_name=True, instance_name="other")

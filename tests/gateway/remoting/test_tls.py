@@ -59,10 +59,10 @@ class Insides(Factory):
 class Handshake:
     """A client and a server shake hands and greet each other."""
 
-    def __init__(self, server: ServerTls, client: ClientTls) -> None:
+    def __init__(self, server: ServerTls, client: ClientTls, host: str = "localhost") -> None:
         self.server_inside = Inside()
         server_end = server.wrap(self.server_inside)
-        self.client_end: Any = client.wrap_factory(Insides()).buildProtocol(None)
+        self.client_end: Any = client.wrap_factory(Insides(), host).buildProtocol(None)
         self.client_inside = self.client_end.wrappedProtocol
         pair = Pair(self.client_end, server_end)
         self.client_end.write(b"hello from the client")
@@ -285,3 +285,32 @@ def test_ends_without_a_common_protocol_do_not_meet() -> None:
 )
 def test_java_names_of_ciphers_are_known(java: str, openssl: str) -> None:
     assert openssl_cipher(java) == openssl
+
+
+@pytest.mark.parametrize(
+    ("shows", "connects_to", "succeeds"),
+    [
+        ("broker.test", "broker.test", True),
+        ("broker.test", "other.test", False),
+        ("*.brokers.test", "a.brokers.test", True),
+        ("*.brokers.test", "brokers.test", False),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("broker.test", "10.0.0.1", False),
+    ],
+)
+def test_host_names_are_checked_where_a_client_asks_for_it(
+    shows: str, connects_to: str, succeeds: bool
+) -> None:
+    key, cert = identity(shows)
+    server = ServerTls(server_options(), FileShelf(key=key, cert=cert))
+    options = TlsOptions(tls_test_mode_enable=False, tls_client_trust_cert_path="trust")
+    ours = ClientTls(options, FileShelf(trust=cert), check_host=True)
+    assert Handshake(server, ours, connects_to).succeeded is succeeds
+    assert Handshake(server, ClientTls(options, FileShelf(trust=cert)), connects_to).succeeded
+
+
+def test_who_checks_host_names_believes_no_stranger() -> None:
+    """Whatever test mode says, and whether or not the authority is to be checked besides."""
+    server = ServerTls(TlsOptions(), FileShelf())
+    assert not Handshake(server, ClientTls(TlsOptions(), FileShelf(), check_host=True), "localhost").succeeded
