@@ -86,16 +86,22 @@ def check_topic(topic: str, chosen: Mapping[str, Any]) -> None:
         reader.queues(topic)
 
 
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command whose errors of the client are one line on standard error, with exit code 1, or 3 when the
-    topic is not there."""
+    topic is not there. SIGTERM ends it as Ctrl-C does."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
         from mqgateway.gateway.client.errors import ClientError, NoRoute
+        from mqgateway.gateway.client.signals import on_sigterm
 
         try:
-            return command(*args, **kwargs)
+            with on_sigterm(_interrupt):
+                return command(*args, **kwargs)
         except NoRoute as error:
             is_missing = not error.detail
             text = f"there is no topic {error.topic}" if is_missing else str(error)

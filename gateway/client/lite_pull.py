@@ -142,8 +142,15 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def poll(self, timeout: float | None = None) -> list[ReceivedMessage]:
-        """The next messages, all of one queue; none when there are none within `timeout` seconds."""
+        """The next messages, all of one queue; none when there are none within `timeout` seconds.
+
+        Raises `BadArgument` when nothing was subscribed to or assigned, as nothing would ever come.
+        """
         self._check_running()
+        if self._is_chosen is None:
+            raise BadArgument(
+                f"the consumer {self.group} reads nothing: subscribe to a topic, or assign queues"
+            )
         if self.settings.auto_commit:
             self._commit_now_and_then()
         limit = self.settings.poll_timeout_millis / 1000 if timeout is None else timeout

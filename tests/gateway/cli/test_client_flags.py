@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import click
@@ -10,6 +12,9 @@ from click.testing import CliRunner
 
 from mqgateway.gateway.cli.client_flags import client_flags, settings, told
 from mqgateway.gateway.client.errors import BrokerError, NoRoute
+from tests.gateway.client.test_signals import default_sigterm
+
+__all__ = ["default_sigterm"]
 
 
 @click.command()
@@ -63,3 +68,19 @@ def test_errors_of_the_client_are_one_line() -> None:
     result = run(BrokerError(1, "\x1b]0;title\x07", "a:1"))
     assert (result.exit_code, result.output) == (1, "error: a:1 answered 1: \\x1b]0;title\\x07\n")
     assert run(KeyboardInterrupt()).exit_code == 130
+
+
+@pytest.mark.usefixtures("default_sigterm")
+def test_sigterm_ends_a_command_as_ctrl_c_does() -> None:
+    @click.command()
+    @told
+    def wait() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            click.echo("not reached")
+        finally:
+            click.echo("in good order")
+
+    result = CliRunner().invoke(wait)
+    assert (result.exit_code, result.output) == (130, "in good order\n")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -254,3 +254,11 @@ def test_its_life_and_what_is_refused() -> None:
             cluster.run(consumer.poll())
         with pytest.raises(BadArgument, match="brokers may wait"):
             make(cluster, "H", broker_suspend_max_time_millis=40_000)
+
+
+def test_polling_what_was_never_chosen_is_refused() -> None:
+    with Cluster() as cluster:
+        consumer = LitePullConsumer("G", cluster.around, **cluster.settings({}))
+        cluster.begin(consumer)
+        with pytest.raises(BadArgument, match="the consumer G reads nothing"):
+            cluster.run(consumer.poll())
