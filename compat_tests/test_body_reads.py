@@ -7,4 +7,5 @@ from compat_tests import body_reads
 
 def test_what_the_standard_reads_is_still_known() -> None:
     kept = json.loads(body_reads.FILE.read_text())
-    assert body_reads.ask() == {name: case["reads"] for name, case in kept.items()}
+    # As JSON has it: keys are text there.
+    assert json.loads(json.dumps(body_reads.ask())) == {name: case["reads"] for name, case in kept.items()}

@@ -1,6 +1,7 @@
 """What the commands that run a service have in common: flags, and how problems are reported."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -8,6 +9,9 @@ import click
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.options import Problem
+
+STARTED_AT = "SERVE_STARTED_AT"
+"""The variable by which `scripts/serve` says when it was done with what comes before."""
 
 LOG_FORMATS = ("text", "json")
 FILE = click.Path(dir_okay=False)
@@ -81,9 +85,17 @@ def report(problems: Sequence[Problem | str], output: str) -> None:
 
 
 def process_start() -> float:
-    """When this process began, on the monotonic clock: starting the interpreter is part of the start."""
+    """When this process began, on the monotonic clock: starting the interpreter is part of the start.
+
+    What a script did in the same process before it became this program is not: it says when, in s since the
+    epoch, by `STARTED_AT`.
+    """
     import psutil
 
     clock = SystemClock()
-    age: float = clock.millis() / 1000 - psutil.Process().create_time()
-    return clock.monotonic() - age
+    try:
+        became = float(os.environ.get(STARTED_AT, 0))
+    except ValueError:
+        became = 0.0
+    began = max(psutil.Process().create_time(), became)
+    return clock.monotonic() - max(0.0, clock.millis() / 1000 - began)

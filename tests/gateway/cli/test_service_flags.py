@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.options import Problem
-from mqgateway.gateway.cli.service_flags import common_options, fail, process_start
+from mqgateway.gateway.cli.service_flags import STARTED_AT, common_options, fail, process_start
 
 PROBLEM = Problem("a", "b", "no such property", file="f", line=3, severity="warning")
 
@@ -45,5 +45,17 @@ def test_a_problem_is_a_line_or_an_object(capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(form)["line"] == 3
 
 
-def test_the_process_began_before_now() -> None:
+def test_the_process_began_before_now(monkeypatch: pytest.MonkeyPatch) -> None:
     assert process_start() <= SystemClock().monotonic()
+    monkeypatch.setenv(STARTED_AT, "no time")
+    assert process_start() <= SystemClock().monotonic()
+
+
+def test_what_a_script_did_before_is_no_part_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installing takes a minute on first use, in the same process."""
+    clock = SystemClock()
+    before = clock.monotonic()
+    monkeypatch.setenv(STARTED_AT, f"{clock.millis() / 1000:.3f}")
+    assert abs(process_start() - before) < 1
+    monkeypatch.setenv(STARTED_AT, f"{clock.millis() / 1000 + 3600:.3f}")
+    assert process_start() <= clock.monotonic(), "a clock that was set back"

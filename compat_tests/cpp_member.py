@@ -1,0 +1,78 @@
+"""The client in C++ as a process of its own, through the package `rocketmq`.
+
+``python -m compat_tests.cpp_member`` has one argument, JSON: the name server, and either ``send`` (bodies,
+tags and shards of messages) or the group, topic and expression of a consumer. It prints a line of
+JSON for each message that was sent or came; a consumer ends when its input does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from typing import Any
+
+from rocketmq.client import Message, Producer, PushConsumer, RecvMessage
+from rocketmq.ffi import MessageModel, _CConsumeStatus
+
+_lock = threading.Lock()
+
+
+def tell(what: dict[str, Any]) -> None:
+    """Print a line; listeners work in threads."""
+    with _lock:
+        print(json.dumps(what), flush=True)
+
+
+def send(namesrv: str, topic: str, wanted: list[dict[str, Any]]) -> None:
+    """Send messages, those that name a shard to its queue."""
+    producer = Producer("cpp_producers")
+    producer.set_namesrv_addr(namesrv)
+    producer.start()
+    for one in wanted:
+        message = Message(topic)
+        message.set_body(one["body"])
+        message.set_tags(one.get("tag", "A"))
+        message.set_keys("key")
+        shard = one.get("shard")
+        result = producer.send_sync(message) if shard is None else producer.send_orderly(message, shard)
+        tell({"status": result.status.name, "id": result.msg_id, "offset": result.offset})
+    producer.shutdown()
+
+
+def consume(told: dict[str, Any]) -> None:
+    """Consume until the input ends; the first ``refuse`` deliveries are given back."""
+    model = MessageModel.BROADCASTING if told["broadcasting"] else MessageModel.CLUSTERING
+    consumer = PushConsumer(told["group"], orderly=told["orderly"], message_model=model)
+    consumer.set_namesrv_addr(told["namesrv"])
+    refusals = [None] * told["refuse"]
+
+    def came(_: object, handle: object) -> int:
+        message = RecvMessage(handle)
+        place = message.queue_id, message.queue_offset
+        tell({"body": message.body.decode(), "place": place, "times": message.reconsume_times})
+        status = _CConsumeStatus.RECONSUME_LATER if refusals else _CConsumeStatus.CONSUME_SUCCESS
+        if refusals:
+            refusals.pop()
+        return int(status.value)
+
+    consumer.subscribe(told["topic"], None, told["expression"])
+    # The package's own way takes an exception for a message that was consumed.
+    consumer._register_callback(came)
+    consumer.start()
+    tell({"up": True})
+    sys.stdin.read()
+    consumer.shutdown()
+
+
+def main() -> None:
+    """Do what the argument says."""
+    told = json.loads(sys.argv[1])
+    if "send" in told:
+        send(told["namesrv"], told["topic"], told["send"])
+    else:
+        consume(told)
+
+
+if __name__ == "__main__":
+    main()
