@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS
+from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
 from compat_tests.installed import Installed, install
 from compat_tests.official import table
 from compat_tests.official.results import Results
 from compat_tests.overlap import Overlap, kind_of
 from compat_tests.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
+from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of, file_of, has_our_part
 from compat_tests.runtime import choose
 
 TEST_SECONDS = 300
 PEERS = pytest.StashKey[Peers]()
 OFFICIAL = pytest.StashKey[Results]()
+RECORDED = pytest.StashKey[list[str]]()
+OUTCOMES = pytest.StashKey[dict[str, Outcome]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--server", choices=[*KINDS, "both"], default="both", help="which servers to test")
     parser.addoption(
         "--runtime", choices=["docker", "local", "auto"], default="auto", help="where clients run"
+    )
+    parser.addoption(
+        "--apache",
+        choices=["changed", "all"],
+        default="changed",
+        help="scenarios to run on Apache's server: those that are not as they were when they passed, or all",
+    )
+    parser.addoption(
+        "--record-apache", action="store_true", help="write down what came of scenarios on Apache's server"
     )
 
 
@@ -47,12 +60,53 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in ours if item.get_closest_marker("both_servers")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    config.stash[OUTCOMES] = {}
+    if config.getoption("--apache") == "changed":
+        record = Record.load(CURRENT)
+        known = [item for item in ours if is_apaches(item) and record.has_passed(item.nodeid, digest(item))]
+        config.stash[RECORDED] = [item.nodeid for item in known]
+        config.hook.pytest_deselected(items=known)
+        items[:] = [item for item in items if item not in known]
     order = {None: 2, "apache": 0, "ours": 1}
 
     def place(item: pytest.Item) -> tuple[bool, int, bool]:
         return item in ours, order[kind_of(item)], item.get_closest_marker("alone") is not None
 
     items.sort(key=place)
+
+
+def is_apaches(item: pytest.Item) -> bool:
+    """Whether a scenario is about Apache's server alone, with nothing of this project beside it."""
+    return kind_of(item) == "apache" and not has_our_part(item.path.stem)
+
+
+def digest(item: pytest.Item) -> str:
+    """The digest of what a scenario depends on."""
+    return digest_of(item.path.stem)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Keep what came of a scenario on Apache's server; of one that is run again, what came last."""
+    report: Any = yield
+    outcomes = item.config.stash.get(OUTCOMES, None)
+    if outcomes is not None and is_apaches(item):
+        today = datetime.now(UTC).date().isoformat()
+        if report.when == "call" and report.passed:
+            outcomes[item.nodeid] = Outcome(digest(item), today, PASSED)
+        elif not report.passed:
+            outcomes[item.nodeid] = Outcome(digest(item), today, FAILED)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the record, if that is wanted: of this run, and of others what still holds."""
+    outcomes = session.config.stash.get(OUTCOMES, {})
+    if session.config.getoption("--record-apache") and outcomes:
+        record = Record.load(CURRENT)
+        files = {file_of(name) for name in (*record.outcomes, *outcomes)}
+        record.merge(outcomes, {stem: digest_of(stem) for stem in files})
+        record.save()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -131,7 +185,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """After a run with Apache's own tests: all of them, and what came of each."""
+    """What was not run again on Apache's server; after a run with Apache's own tests what came of each."""
+    recorded = config.stash.get(RECORDED, [])
+    if recorded:
+        first, last = Record.load(CURRENT).dates(recorded)
+        days = first if first == last else f"{first} to {last}"
+        terminalreporter.write_line(f"{len(recorded)} scenarios of Apache's side as recorded on {days}")
     results = config.stash.get(OFFICIAL, None)
     if results is not None:
         terminalreporter.section("Apache's own integration tests, against this server")

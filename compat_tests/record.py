@@ -1,0 +1,158 @@
+"""What has passed on Apache's server, so that it need not be run there again.
+
+Apache's server does not change, so a scenario that passed on it once passes again as long as its own text,
+its helpers and its client programs are the same. The record beside the suite has a digest of those for each
+scenario that was run, with the date and the result; a scenario with another digest, or none, is run.
+
+Only scenarios about Apache's server alone are taken from the record. What meets both servers always runs, and
+so does what meets Apache's with something of this project beside it: its client, its Spark source.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = Path(__file__).parent
+RECORD = FOLDER / "apache.json"
+PASSED, FAILED = "passed", "failed"
+
+EVERYWHERE = ("conftest",)
+"""Modules that every scenario depends on."""
+BOOKKEEPING = ("record", "official")
+"""What `conftest` needs to select and report, and no scenario meets: Apache's own tests are not about
+Apache's server here."""
+PROGRAMS = {"artifacts": "java", "golang": "go"}
+"""Folders of client programs, by the helper that builds them."""
+NOT_PROGRAMS = ("bench", "official")
+"""Below `java/`: what no scenario uses."""
+OUR_PARTS = frozenset({"client", "testing", "pipeline"})
+"""Packages of the product that stand beside a server; the others are read for names and layouts only."""
+PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})
+
+
+class Outcome(NamedTuple):
+    """What came of a scenario: with which digest, on which day, `passed` or `failed`."""
+
+    digest: str
+    date: str
+    result: str
+
+
+class Record:
+    """The scenarios of one version of Apache's server, by their node ids."""
+
+    def __init__(self, version: str, outcomes: Mapping[str, Outcome] | None = None) -> None:
+        self.version = version
+        self.outcomes = dict(outcomes or {})
+
+    @classmethod
+    def load(cls, version: str, path: Path = RECORD) -> Record:
+        """What was recorded; nothing of another version, nor where there is no record yet."""
+        told = json.loads(path.read_text()) if path.exists() else {}
+        if told.get("version") != version:
+            return cls(version)
+        return cls(version, {name: Outcome(**one) for name, one in told["scenarios"].items()})
+
+    def save(self, path: Path = RECORD) -> None:
+        """Write it, a line for each scenario; whoever reads meanwhile sees the old one or the new one."""
+        lines = [
+            f"  {json.dumps(name)}: {json.dumps(one._asdict())}"
+            for name, one in sorted(self.outcomes.items())
+        ]
+        text = f'{{"version": {json.dumps(self.version)}, "scenarios": {{\n' + ",\n".join(lines) + "\n}}\n"
+        aside = path.with_name(f"{path.name}.{os.getpid()}")
+        aside.write_text(text)
+        aside.replace(path)
+
+    def has_passed(self, name: str, digest: str) -> bool:
+        """Whether a scenario has passed with this digest."""
+        one = self.outcomes.get(name)
+        return one is not None and (one.digest, one.result) == (digest, PASSED)
+
+    def merge(self, came: Mapping[str, Outcome], digests: Mapping[str, str]) -> None:
+        """Take what came of a run, which need not have been about all scenarios. Others stay as long as
+        their file has the digest that they were run with; `digests` are those of all files."""
+        self.outcomes |= came
+        for name, one in list(self.outcomes.items()):
+            if digests.get(file_of(name)) != one.digest:
+                del self.outcomes[name]
+
+    def dates(self, names: Iterable[str]) -> tuple[str, str]:
+        """The first and the last day on which these were run."""
+        days = [self.outcomes[name].date for name in names]
+        return min(days), max(days)
+
+
+def file_of(name: str) -> str:
+    """The stem of the file of a node id."""
+    return Path(name.partition("::")[0]).stem
+
+
+def digest_of(stem: str, folder: Path = FOLDER) -> str:
+    """What the scenarios of a file depend on, but for the product: their text, helpers, client programs."""
+    found = hashlib.sha256()
+    modules = sorted(helpers(stem, folder))
+    for module in modules:
+        found.update(_text(_path(module, folder)))
+    for helper, programs in sorted(PROGRAMS.items()):
+        if helper in modules:
+            for path in sorted(_programs(folder / programs)):
+                found.update(str(path.relative_to(folder)).encode() + b"\0" + _text(path))
+    return found.hexdigest()[:16]
+
+
+def helpers(stem: str, folder: Path = FOLDER) -> set[str]:
+    """The modules of the suite that a file imports, and those that these import, itself among them."""
+    known: set[str] = set()
+    waiting = [stem, *EVERYWHERE]
+    while waiting:
+        module = waiting.pop()
+        is_met = module.partition(".")[0] not in BOOKKEEPING
+        if is_met and module not in known and _path(module, folder).exists():
+            known.add(module)
+            waiting += [name for package, name in imports(_path(module, folder)) if package == folder.name]
+    return known
+
+
+def has_our_part(stem: str, folder: Path = FOLDER) -> bool:
+    """Whether something of this project takes part beside the server."""
+    for module in helpers(stem, folder):
+        for package, rest in imports(_path(module, folder)):
+            if package in PRODUCT and OUR_PARTS & {package, *rest.split(".")}:
+                return True
+    return False
+
+
+@cache
+def imports(path: Path) -> frozenset[tuple[str, str]]:
+    """Package and module of every import of a file. From a package both it and each name may be modules."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+    return frozenset((name.partition(".")[0], name.partition(".")[2]) for name in found)
+
+
+def _path(module: str, folder: Path) -> Path:
+    place = folder.joinpath(*module.split("."))
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
+
+def _programs(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.is_file() and not set(path.relative_to(folder).parts) & set(NOT_PROGRAMS):
+            yield path
+
+
+@cache
+def _text(path: Path) -> bytes:
+    return path.read_bytes()

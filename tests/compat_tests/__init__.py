@@ -1,0 +1,1 @@
+"""What the compatibility suite itself decides, without servers and clients."""

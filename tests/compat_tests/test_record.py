@@ -1,0 +1,102 @@
+"""Which scenarios need not be run again on Apache's server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compat_tests import record
+from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of, has_our_part, helpers
+
+ONE, TWO = "suite/test_a.py::test_one[apache-5.5.0]", "suite/test_b.py::test_two[apache]"
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """A suite of two files; each imports in another way."""
+    folder = tmp_path / "suite"
+    for name, text in {
+        "conftest.py": "from suite.servers import Server",
+        "servers.py": "import os\nfrom gateway.codec import codes",
+        "artifacts.py": "",
+        "test_a.py": "from suite import artifacts",
+        "test_b.py": "from suite.member import run\nfrom suite.record import Record",
+        "member.py": "from mqgateway.gateway.client import Producer",
+        "record.py": "",
+        "java/driver/Driver.java": "class Driver {}",
+        "java/bench/Load.java": "class Load {}",
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def change(path: Path) -> None:
+    path.write_text(path.read_text() + "\n")
+    record._text.cache_clear()
+
+
+def test_helpers_are_found_through_their_imports(suite: Path) -> None:
+    assert helpers("test_a", suite) == {"test_a", "artifacts", "conftest", "servers"}
+    assert helpers("test_b", suite) == {"test_b", "member", "conftest", "servers"}
+
+
+@pytest.mark.parametrize(
+    ("path", "changes"),
+    [
+        ("test_a.py", "a"),
+        ("conftest.py", "ab"),
+        ("servers.py", "ab"),
+        ("member.py", "b"),
+        ("java/driver/Driver.java", "a"),
+        ("java/bench/Load.java", ""),
+        ("record.py", ""),
+    ],
+)
+def test_what_a_digest_is_about(suite: Path, path: str, changes: str) -> None:
+    before = {one: digest_of(f"test_{one}", suite) for one in "ab"}
+    change(suite / path)
+    assert "".join(one for one in "ab" if digest_of(f"test_{one}", suite) != before[one]) == changes
+
+
+def test_our_client_beside_apaches_server_always_runs(suite: Path) -> None:
+    """It is the client that is tested; codes and layouts are no such thing."""
+    assert has_our_part("test_b", suite) and not has_our_part("test_a", suite)
+    assert has_our_part("test_python_client") and has_our_part("test_spark_static")
+    assert not has_our_part("test_send") and not has_our_part("test_go_client")
+
+
+def test_a_scenario_has_passed_with_its_text_only(tmp_path: Path) -> None:
+    path = tmp_path / "apache.json"
+    known = Record(
+        "5.5.0", {ONE: Outcome("d1", "2026-11-22", PASSED), TWO: Outcome("d2", "2026-11-23", FAILED)}
+    )
+    known.save(path)
+    again = Record.load("5.5.0", path)
+    assert again.outcomes == known.outcomes and [one.name for one in tmp_path.iterdir()] == ["apache.json"]
+    assert again.has_passed(ONE, "d1") and not again.has_passed(ONE, "d9")
+    assert not again.has_passed(TWO, "d2") and not again.has_passed("another", "d1")
+    assert again.dates([ONE, TWO]) == ("2026-11-22", "2026-11-23")
+    assert Record.load("5.6.0", path).outcomes == {}
+    assert Record.load("5.5.0", tmp_path / "none").outcomes == {}
+
+
+def test_a_run_of_some_scenarios_leaves_the_others() -> None:
+    """But for those whose file has changed or is gone: they say nothing any more."""
+    other = "suite/test_a.py::test_other[apache]"
+    known = Record(
+        "5.5.0",
+        {
+            ONE: Outcome("old", "2026-11-01", PASSED),
+            other: Outcome("a2", "2026-11-02", PASSED),
+            TWO: Outcome("b1", "2026-11-03", PASSED),
+            "suite/test_gone.py::test[apache]": Outcome("c", "2026-11-03", PASSED),
+        },
+    )
+    known.merge({TWO: Outcome("b1", "2026-11-22", FAILED)}, {"test_a": "a2", "test_b": "b1"})
+    assert known.outcomes == {
+        other: Outcome("a2", "2026-11-02", PASSED),
+        TWO: Outcome("b1", "2026-11-22", FAILED),
+    }
