@@ -11,6 +11,7 @@ What programs use has short names here; each module below is the public face of 
     mqgateway.aio         the same for asyncio; `mqgateway.deferred` for Twisted
     mqgateway.admin       what administrators ask
     mqgateway.allocation  how a group shares queues; `mqgateway.selectors` which queue a message goes to
+    mqgateway.spark       a Spark session that knows the formats (with `mqgateway[spark]`)
     mqgateway.testing     a server for tests
 
 Everything else lies in `mqgateway.engine`, `mqgateway.gateway` and `mqgateway.pipeline`, and may change.

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
-from types import ModuleType
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from spark_tests.broker import Broker
@@ -16,12 +13,8 @@ from spark_tests.conftest import ROOT
 ADDRESS, STORE = "127.0.0.1:9876", "/data/store"
 
 
-def test_the_guide_runs(spark: SparkSession, broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guide_runs(spark: SparkSession, broker: Broker) -> None:
     """Against a server elsewhere: addresses and folders are replaced, and nothing else."""
-    installed = ModuleType("mqgateway")
-    installed.spark = pipeline.spark  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "mqgateway", installed)
-    monkeypatch.setitem(sys.modules, "mqgateway.spark", pipeline.spark)
     broker.resize("TopicTest", 2)
     broker.send("TopicTest", [f"{number}" for number in range(20)])
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "spark.md").read_text(), re.S)

@@ -30,6 +30,8 @@ class ClientSettings(TypedDict, total=False):
     mq_client_api_timeout: int
     vip_channel_enabled: bool
     use_tls: bool
+    tls_client_trust_cert_path: str
+    check_host_name: bool
     language: str
     serialize_type: HeaderForm | Literal["JSON", "ROCKETMQ"]
     send_latency_enable: bool
