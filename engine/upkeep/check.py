@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress
 from mqgateway.engine.upkeep.index_check import IndexCheck
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold
@@ -125,6 +126,11 @@ class _Check:
 
     def _judge_end(self, walk: Walk) -> None:
         """Whether the log ends where it should."""
+        files, newest = self._files, self._queues.newest
+        if newest >= files.end and self._checkpoint.logics_offset >= max(files.end, self.report.is_unclean):
+            name = f"{self._layout.commit_log}/{file_name(newest - newest % files.file_size)}"
+            what = f"is missing: consume queues know records up to {newest}, no broker starts without"
+            self._findings.error(Part.LOG, name, -1, what, RESTORE)
         if walk.end == self._checkpoint.logics_offset:
             self._point_is_record = True
         path, at = (self._layout.commit_log, -1) if not self._files.starts else walk.end_place()

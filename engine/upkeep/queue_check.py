@@ -73,6 +73,9 @@ class QueueCheck:
         self._layout = layout
         self._topics = topics
         self.deleted: Counter[bytes] = Counter()
+        self.newest = -1
+        """Where the newest record lies that a queue knows, be there a file for it or not; after
+        `known_end`."""
         self._findings = findings
         self._progress = progress
         self._delays = parse_delay_levels(layout.options.message_delay_level)
@@ -106,6 +109,7 @@ class QueueCheck:
                 offset, size = place_at(files, number * unit_size) if number >= 0 else (0, 0)
                 if offset >= 0 and offset + size <= log_end:
                     newest = max(newest, offset + size)
+                self.newest = max(self.newest, offset if size else -1)
         return newest
 
     def start(self, log_start: int, is_damaged: Callable[[int], bool], repairs_tail: bool) -> None:

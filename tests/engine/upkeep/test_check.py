@@ -213,3 +213,11 @@ def test_a_topic_that_was_deleted() -> None:
     assert "20 records are of 1 topics that were deleted: orders" in the_finding(disk, "note").what
     put_file(disk, f"{CONFIG}/topics.json", b'{"topicConfigTable":{"pay":{},"orders":{}}}')
     assert findings(disk)
+
+
+def test_the_last_file_of_the_log_is_missed() -> None:
+    disk = filled()
+    last = disk.listdir(LOG)[-1]
+    disk.unlink(f"{LOG}/{last}")
+    found = next(finding for finding in findings(disk) if finding.path == f"{LOG}/{last}")
+    assert found.what.startswith("is missing: consume queues know records up to")
