@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 Table = dict[Any, Any]
 T = TypeVar("T")
+Make = Callable[[], bytes | Iterable[bytes]]
+"""Makes a table's text, in one or in pieces."""
 
 MEMBERS_A_PIECE = 64
 
@@ -218,7 +220,7 @@ class TableFile:
         self._disk = disk
         self._worker = worker
         self._is_writing = False
-        self._next: Callable[[], bytes] | None = None
+        self._next: Make | None = None
         self._is_failing = False
         self.path = path
         self.has_failed = False
@@ -231,20 +233,23 @@ class TableFile:
         table, self.was_lost = load_or_set_aside(self._disk, self.path)
         return table
 
-    def save(self, make_text: Callable[[], bytes], *, inline: bool = False) -> None:
+    def save(self, make_text: Make, *, inline: bool = False) -> None:
         """Write what `make_text` gives, now or after the write that is under way; a failure is logged.
 
+        Pieces are gone through where it is written: they are made of a copy.
         `inline` writes here even if there is a worker: at the end, when that works no more.
         """
         if self._is_writing and not inline:
             self._next = make_text
             return
         text = make_text()
+        pieces = [text] if isinstance(text, bytes) else text
         self.has_failed = False
         self._is_writing = True
 
         def work() -> None:
-            write_table(self._disk, self.path, text)
+            write_aside(self._disk, self.path, pieces)
+            put_in_place(self._disk, self.path)
 
         if self._worker is not None and not inline:
             self._worker.run(work, self._done)

@@ -8,14 +8,14 @@ pull). With light queues the file is another, in which light groups are apart. S
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from mqgateway.engine import members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.jsonfile import TableFile, in_pieces
 from mqgateway.engine.lenient_json import Prepared, dumps
 from mqgateway.engine.message import is_light
 from mqgateway.engine.options import BrokerOptions
@@ -196,10 +196,7 @@ class ConsumerOffsets:
 
     def group_topics(self) -> dict[str, list[str]]:
         """The topics of each group, sorted."""
-        table: dict[str, list[str]] = {}
-        for topic, group in self._pairs():
-            table.setdefault(group, []).append(topic)
-        return {group: sorted(topics) for group, topics in table.items()}
+        return _group_topics(self._table)
 
     @property
     def key_count(self) -> int:
@@ -228,38 +225,31 @@ class ConsumerOffsets:
         self._is_dirty = False
         self._persisted += 1
         if hold is None:
-            self._file.save(self._text, inline=inline)
+            self._file.save(self._pieces, inline=inline)
             return
-        number, text = self._persisted, self._text()
+        number, pieces = self._persisted, self._pieces()
 
         def write(is_allowed: bool) -> None:
             if number != self._persisted:
                 return
             if is_allowed:
-                self._file.save(lambda: text)
+                self._file.save(lambda: pieces)
             else:
                 self._is_dirty = True
 
         hold(write)
 
-    def _text(self) -> bytes:
+    def _pieces(self) -> Iterator[bytes]:
+        """The file's text, of what is there now, to be gone through elsewhere."""
         # Only what has changed is turned into text again.
         for key in self._dirty:
             if key in self._table:
                 self._texts[key] = Prepared(dumps(self._table[key], indent=True))
         self._dirty.clear()
-        texts = {key: self._texts.get(key) or self._first_text(key) for key in self._table}
-        return dumps(
-            {
-                **self._others,
-                "dataVersion": self.data_version.to_json(),
-                "groupTopicMap": self.group_topics(),
-                **self._tables(texts),
-            },
-            indent=True,
-        )
+        shapes = {key: self._texts.get(key) or dict(queues) for key, queues in self._table.items()}
+        return _in_pieces(self._others | {"dataVersion": self.data_version.to_json()}, self._tables(shapes))
 
-    def _tables(self, shapes: dict[str, Any]) -> dict[str, Any]:
+    def _tables(self, shapes: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """The table as the file has it: of a light group only queue 0 counts."""
         if self._plain_file is None:
             return {"offsetTable": shapes}
@@ -269,16 +259,9 @@ class ConsumerOffsets:
             "offsetTable": {key: shape for key, shape in shapes.items() if key not in set(light)},
         }
 
-    def _first_text(self, key: str) -> Prepared:
-        text = self._texts[key] = Prepared(dumps(self._table[key], indent=True))
-        return text
-
     def _pairs(self) -> Iterator[tuple[str, str]]:
         """Topic and group of every key; foreign keys that are none are kept, but left out here."""
-        for key in self._table:
-            topic, separator, group = key.partition(SEPARATOR)
-            if separator and SEPARATOR not in group:
-                yield topic, group
+        return _pairs(self._table)
 
     def _remove(self, part: int, name: str) -> None:
         for table in (self._table, self._pulled, self._resets):
@@ -295,6 +278,25 @@ class ConsumerOffsets:
             self._is_dirty = True
         elif table is self._pulled:
             self._pulled_count -= len(queues)
+
+
+def _pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for key in keys:
+        topic, separator, group = key.partition(SEPARATOR)
+        if separator and SEPARATOR not in group:
+            yield topic, group
+
+
+def _group_topics(keys: Iterable[str]) -> dict[str, list[str]]:
+    table: dict[str, list[str]] = {}
+    for topic, group in _pairs(keys):
+        table.setdefault(group, []).append(topic)
+    return {group: sorted(topics) for group, topics in table.items()}
+
+
+def _in_pieces(others: dict[str, Any], tables: dict[str, dict[str, Any]]) -> Iterator[bytes]:
+    keys = [key for table in tables.values() for key in table]
+    yield from in_pieces({**others, "groupTopicMap": _group_topics(keys), **tables})
 
 
 def _is_part(key: str, part: int, name: str) -> bool:
