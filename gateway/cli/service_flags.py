@@ -97,5 +97,5 @@ def process_start() -> float:
         became = float(os.environ.get(STARTED_AT, 0))
     except ValueError:
         became = 0.0
-    began = max(float(psutil.Process().create_time()), became)
+    began: float = max(psutil.Process().create_time(), became)
     return clock.monotonic() - max(0.0, clock.millis() / 1000 - began)
