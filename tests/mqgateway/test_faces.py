@@ -63,3 +63,12 @@ def test_pytest_loads_no_server_before_a_test_wants_one() -> None:
     assert {name for name in loaded if name.startswith(("mqgateway.gateway.", "twisted"))} == {
         "mqgateway.gateway.pytest_plugin"
     }
+
+
+def test_without_pyspark_the_face_for_spark_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mqgateway.spark", "mqgateway.pipeline.spark"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'mqgateway\[spark\]'"):
+        import_module("mqgateway.spark")
