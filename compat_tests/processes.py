@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import subprocess
@@ -9,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
+
+PORTS = (15_000, 32_000)
 
 
 class Process(Protocol):
@@ -65,11 +68,12 @@ def wait_until(met: Callable[[], object], timeout: float, what: str, interval: f
 
 
 def free_ports(offsets: Sequence[int] = (0,)) -> int:
-    """A port P such that P + each offset is free on the loopback address now."""
+    """A port P such that P + each offset is free on the loopback address now.
+
+    It is none of those that the system gives to clients' connections, which could take it before it is used.
+    """
     for _ in range(100):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
+        port = random.randrange(*PORTS)
         if all(_is_free(port + offset) for offset in offsets):
             return port
     raise RuntimeError("no free ports")

@@ -168,6 +168,9 @@ class JournaledFile:
 
     def when_durable(self, told: Told) -> None:
         """Call back once all changes so far outlive a power cut, or with why they do not."""
+        if not self.is_behind:
+            told(None)
+            return
         self._waiting.append((self._number, told))
         self._sync_soon()
 

@@ -41,6 +41,7 @@ _MEANINGS = {
     "consumerFilter.json": "Filters come back as the members of their groups connect",
     "consumerOrderInfo.json": "Messages popped in order and not acknowledged come again",
     "topicQueueMapping.json": "Static topics must be given their mapping again",
+    "kvConfig.json": "Values must be put again, among them which topics are ordered",
     "messageRequestMode.json": "Groups consume in the default mode until it is set again",
 }
 """What it means that a table begins empty, for those who read the log."""

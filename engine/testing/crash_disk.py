@@ -22,7 +22,6 @@ disk, as with the kernel's page cache. `flip` changes a bit, `lose` takes a whol
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import random
 from collections import deque
@@ -30,13 +29,8 @@ from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from mqgateway.engine.disk import File, FileSystem, Part, Window
+from mqgateway.engine.testing.inode import Inode
 
-SECTOR = 512
-"""Bytes that a disk writes whole or not at all."""
-_VERSIONS_MAX = 8
-_ZEROS = bytes(SECTOR)
-_PART = 1 << 16
-_PART_ZEROS = bytes(_PART)
 _KEPT_OPERATIONS = 40
 
 
@@ -74,153 +68,7 @@ class Fault:
         return True
 
 
-Bytes = bytearray | mmap.mmap
-
-
-def _parts(data: Bytes, size: int) -> dict[int, bytes]:
-    """What is not zero of the first bytes, in parts by their number."""
-    found = {}
-    for number in range(-(-size // _PART)):
-        part = bytes(data[number * _PART : min(size, (number + 1) * _PART)])
-        if part != _PART_ZEROS[: len(part)]:
-            found[number] = part
-    return found
-
-
-def _sparse(data: Bytes, size: int) -> Bytes:
-    """A copy of that size, in which only what is not zero takes memory: index files of the standard's length
-    are 420 MB, and nearly empty."""
-    if not size:
-        return bytearray()
-    copy = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    for number, part in _parts(data, min(size, len(data))).items():
-        copy[number * _PART : number * _PART + len(part)] = part
-    return copy
-
-
-class _Inode:
-    """Content of a file, and what it was since the last sync.
-
-    `versions` are the earlier contents of sectors, `sizes` the earlier lengths; `doomed` is what a failed
-    sync left behind; `window_before` is the windowed part as it was synced, without what is zero, since
-    writes through a window are not seen.
-    """
-
-    def __init__(self) -> None:
-        self.data: Bytes = bytearray()
-        self.size = 0
-        self.sizes: list[int] = []
-        self.versions: dict[int, list[bytes]] = {}
-        self.doomed: dict[int, list[bytes]] = {}
-        self.windowed = 0
-        self.window_before: dict[int, bytes] = {}
-        self.modified = 0
-
-    def sector(self, number: int) -> bytes:
-        part = bytes(self.data[number * SECTOR : (number + 1) * SECTOR])
-        return part if len(part) == SECTOR else part + _ZEROS[len(part) :]
-
-    def remember(self, start: int, end: int) -> None:
-        for number in range(start // SECTOR, -(-end // SECTOR)):
-            versions = self.versions.setdefault(number, [])
-            if len(versions) == _VERSIONS_MAX:
-                del versions[1]
-            versions.append(self.sector(number))
-
-    def reach(self, end: int) -> None:
-        if len(self.data) >= end:
-            return
-        if isinstance(self.data, mmap.mmap):
-            self.data.resize(end)
-        else:
-            self.data.extend(bytes(end - len(self.data)))
-
-    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        end = offset + len(data)
-        self.remember(offset, end)
-        self.reach(end)
-        self.data[offset:end] = data
-        if end > self.size:
-            self.sizes.append(self.size)
-            self.size = end
-
-    def resize(self, size: int) -> None:
-        if size < len(self.data):
-            self.remember(size, len(self.data))
-            if self.windowed:
-                self.data[size:] = bytes(len(self.data) - size)
-            else:
-                self.cut(size)
-        self.sizes.append(self.size)
-        self.size = size
-
-    def cut(self, size: int) -> None:
-        """Give back what lies behind; nobody looks at it through a window."""
-        if isinstance(self.data, mmap.mmap):
-            self.data = _sparse(self.data, min(size, len(self.data)))
-        else:
-            del self.data[size:]
-
-    def open_window(self, size: int) -> memoryview:
-        # All of it now: a buffer that is looked at cannot grow.
-        if isinstance(self.data, mmap.mmap):
-            self.reach(self.size)
-        else:
-            self.data = _sparse(self.data, max(self.size, len(self.data)))
-        if size > self.windowed:
-            self.windowed = size
-            self.window_before = _parts(self.data, size)
-        return memoryview(self.data)[:size]
-
-    def sync(self) -> None:
-        for number in self.versions:
-            self.doomed.pop(number, None)
-        self.versions.clear()
-        self.sizes.clear()
-        if self.windowed:
-            self.window_before = _parts(self.data, self.windowed)
-
-    def lose_sync(self) -> None:
-        """The pages count as clean from now on, and are not on the disk."""
-        for number, versions in self.versions.items():
-            self.doomed[number] = self.doomed.get(number, []) + versions
-        self.versions.clear()
-
-    def after_crash(self, choose: random.Random) -> _Inode:
-        left = _Inode()
-        left.size = choose.choice([*self.sizes, self.size])
-        left.data = (
-            _sparse(self.data, len(self.data)) if isinstance(self.data, mmap.mmap) else bytearray(self.data)
-        )
-        left.modified = self.modified
-        keep_all = choose.choice((0.0, 0.1, 0.5, 0.9, 1.0))
-        earlier = {number: list(versions) for number, versions in self.doomed.items()}
-        for number, versions in self.versions.items():
-            earlier.setdefault(number, []).extend(versions)
-        if self.windowed:
-            self._add_window(earlier)
-        for number, versions in earlier.items():
-            if choose.random() >= keep_all:
-                left.reach((number + 1) * SECTOR)
-                left.data[number * SECTOR : (number + 1) * SECTOR] = choose.choice(versions)
-        left.cut(left.size)
-        return left
-
-    def _add_window(self, earlier: dict[int, list[bytes]]) -> None:
-        for begin in range(0, self.windowed, _PART):
-            now = bytes(self.data[begin : min(self.windowed, begin + _PART)])
-            before = self.window_before.get(begin // _PART, _PART_ZEROS[: len(now)])
-            if before == now:
-                continue
-            for at in range(0, len(now), SECTOR):
-                part = before[at : at + SECTOR]
-                if part != now[at : at + SECTOR]:
-                    behind = bytes(self.data[begin + at + len(part) : begin + at + SECTOR])
-                    number = (begin + at) // SECTOR
-                    earlier.setdefault(number, []).append((part + behind).ljust(SECTOR, b"\0"))
-
-
-_DIRECTORY = _Inode()
+_DIRECTORY = Inode()
 """Stands for any directory in the table of names."""
 
 
@@ -229,9 +77,9 @@ class _NameChange(NamedTuple):
 
     removed: str
     added: str
-    inode: _Inode
+    inode: Inode
 
-    def apply(self, names: dict[str, _Inode]) -> None:
+    def apply(self, names: dict[str, Inode]) -> None:
         if self.removed and names.get(self.removed) is self.inode:
             del names[self.removed]
         if self.added:
@@ -239,7 +87,7 @@ class _NameChange(NamedTuple):
 
 
 class _CrashWindow:
-    def __init__(self, inode: _Inode, size: int) -> None:
+    def __init__(self, inode: Inode, size: int) -> None:
         self.buffer = inode.open_window(size)
 
     def forget(self) -> None:
@@ -270,7 +118,7 @@ class _CrashPart:
 class CrashFile:
     """A file of a `CrashDisk`."""
 
-    def __init__(self, disk: CrashDisk, path: str, inode: _Inode) -> None:
+    def __init__(self, disk: CrashDisk, path: str, inode: Inode) -> None:
         self._disk = disk
         self._path = path
         self._inode = inode
@@ -362,8 +210,8 @@ class CrashDisk:
         self.watch: Callable[[Operation], None] | None = None
         self.cut_at: int | None = None
         self._dead = False
-        self._names: dict[str, _Inode] = {"": _DIRECTORY, "/": _DIRECTORY}
-        self._durable: dict[str, _Inode] = dict(self._names)
+        self._names: dict[str, Inode] = {"": _DIRECTORY, "/": _DIRECTORY}
+        self._durable: dict[str, Inode] = dict(self._names)
         self._journal: dict[str, list[_NameChange]] = {}
         self._locks: dict[str, CrashFile] = {}
         self._faults: list[Fault] = []
@@ -431,7 +279,7 @@ class CrashDisk:
                 changes = [change for change in changes if choose.random() < keep]
             for change in changes:
                 change.apply(names)
-        copies: dict[int, _Inode] = {id(_DIRECTORY): _DIRECTORY}
+        copies: dict[int, Inode] = {id(_DIRECTORY): _DIRECTORY}
         for path in sorted(names):
             inode = names[path]
             if path in ("", "/") or os.path.dirname(path) in left._names:
@@ -478,13 +326,13 @@ class CrashDisk:
 
     # The face of a disk.
 
-    def _change(self, call: str, removed: str, added: str, inode: _Inode) -> None:
+    def _change(self, call: str, removed: str, added: str, inode: Inode) -> None:
         change = _NameChange(removed, added, inode)
         change.apply(self._names)
         self._journal.setdefault(os.path.dirname(added or removed), []).append(change)
         self.step(call, added or removed)
 
-    def _get(self, path: str) -> _Inode:
+    def _get(self, path: str) -> Inode:
         inode = self._names.get(path)
         if inode is None or inode is _DIRECTORY:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -495,7 +343,7 @@ class CrashDisk:
         if create and path not in self._names:
             if not self.is_dir(os.path.dirname(path)):
                 raise _error(errno.ENOENT, os.path.dirname(path))
-            inode = _Inode()
+            inode = Inode()
             inode.modified = self.millis()
             self._change("create", "", path, inode)
         return CrashFile(self, path, self._get(path))

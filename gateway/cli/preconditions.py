@@ -89,9 +89,10 @@ def _of_folder(folder: str, setting: str) -> Iterator[str]:
     except OSError as error:
         reason = error.strerror or str(error)
     else:
-        if os.access(folder, os.W_OK | os.X_OK):
+        # A store on a file system that is mounted read-only is served all the same, to be drained.
+        if os.access(folder, os.W_OK | os.X_OK) or os.statvfs(folder).f_flag & os.ST_RDONLY:
             return
-        reason = "this user may not write there, or it is mounted read-only"
+        reason = "this user may not write there"
     yield f"{setting}: the folder {folder} cannot be written: {reason}; choose another, or change its owner"
 
 

@@ -26,7 +26,7 @@ WALL_TIME = {
     "engine/store/message_store.py": "shown: when the store was started",
     "engine/store/retention.py": "the hour of the day at which files may go",
     "engine/store/writer.py": "written: store timestamps",
-    "engine/testing/crash_disk.py": "written: when a file was changed",
+    "engine/testing/inode.py": "written: when a file was changed",
     "engine/timers/timers.py": "written: the version of a table",
     "engine/topics.py": "written: the version of a table",
     "engine/transactions/counts.py": "written: when a count changed",
@@ -54,7 +54,7 @@ WALL_TIME = {
 }
 FILE_DOORS = {"engine/disk.py"}
 # The disk in memory maps memory of no file.
-MEMORY_DISK = "engine/testing/crash_disk.py"
+MEMORY_DISK = "engine/testing/inode.py"
 REACTOR_DOORS = {"gateway/cli/run.py"}
 # Reactors of Twisted's go by the wall clock unless they are told otherwise.
 REACTOR_MAKERS = {"gateway/cli/run.py", "gateway/client/loop.py"}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.testing.crash_disk import SECTOR, CrashDisk, Operation, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk, Operation, PowerCut
+from mqgateway.engine.testing.inode import SECTOR
 
 SEEDS = range(60)
 

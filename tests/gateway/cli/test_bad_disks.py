@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.processes import free_ports
 from mqgateway.gateway.client import (
     Admin,
     ClientError,
@@ -43,19 +43,13 @@ def until(met: Callable[[], object], what: str, seconds: float = 15) -> None:
         time.sleep(0.05)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Server:
     """Name server and broker with their store in a folder."""
 
     def __init__(self, store: Path, logs: Path) -> None:
         self.store = store
         self.log = logs / "server.log"
-        self.ports = free_port(), free_port()
+        self.ports = free_ports(), free_ports((-2, 0, 1))
         self.namesrv = f"127.0.0.1:{self.ports[0]}"
         self._child: subprocess.Popen[bytes] | None = None
         self.banner: dict[str, object] = {}

@@ -75,7 +75,7 @@ def test_it_ends_when_its_parent_is_gone(tmp_path: Path, caplog: pytest.LogCaptu
 def test_it_says_why_it_cannot_start(tmp_path: Path) -> None:
     tables = tmp_path / "store" / "config"
     tables.mkdir(parents=True)
-    (tables / "topics.json").write_text("{oh")
+    (tables / "topics.json").write_text('{"topicConfigTable": {"T": {"perm": "six"}}}')
     one = Contained(tmp_path)
     failure = one.loop.wait_for(one.service.start())
     assert isinstance(failure.value, ConfigError), "the process ends with it"

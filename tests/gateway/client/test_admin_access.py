@@ -48,4 +48,4 @@ def test_policies_are_told_and_read() -> None:
 
 def test_an_answer_that_cannot_be_read_is_an_error_of_the_client() -> None:
     with pytest.raises(ClientError, match="cannot be read"):
-        access.users().read(answer(b'[{"username":1}]'))
+        access.users().read(answer(b"[7]"))

@@ -77,4 +77,4 @@ def test_offsets() -> None:
 
 def test_a_configuration_that_is_none_is_an_error_of_the_client() -> None:
     with pytest.raises(ClientError, match="cannot be read"):
-        groups.config("G").read(RemotingCommand.response(0, body=b'{"groupName":1}'))
+        groups.config("G").read(RemotingCommand.response(0, body=b'{"groupName":"G","retryQueueNums":"six"}'))

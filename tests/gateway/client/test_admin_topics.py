@@ -51,4 +51,4 @@ def test_a_static_topic_is_told_whole() -> None:
 
 def test_a_configuration_that_is_none_is_an_error_of_the_client() -> None:
     with pytest.raises(ClientError, match="cannot be read"):
-        topics.config("T").read(RemotingCommand.response(0, body=b'{"topicName":1}'))
+        topics.config("T").read(RemotingCommand.response(0, body=b'{"topicName":"T","perm":"six"}'))

@@ -56,7 +56,22 @@ def test_a_file_of_the_standard_is_read() -> None:
     assert open_kv(disk).get("ns", "k") == "v"
 
 
-@pytest.mark.parametrize("text", [b"[]", b'{"configTable":[]}', b'{"configTable":{"ns":7}}'])
+def test_a_file_that_is_no_table_is_kept_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    disk = CrashDisk()
+    write(disk, b"[]")
+    assert open_kv(disk).values("ns") is None
+    assert disk.read_bytes(PATH + ".broken") == b"[]"
+    assert "kvConfig.json.broken. Values must be put again" in caplog.text
+
+
+def test_who_changes_nothing_is_answered_at_once() -> None:
+    kv, outcomes = open_kv(CrashDisk()), list[OSError | None]()
+    kv.delete("ns", "never put")
+    kv.when_durable(outcomes.append)
+    assert outcomes == [None]
+
+
+@pytest.mark.parametrize("text", [b'{"configTable":[]}', b'{"configTable":{"ns":7}}'])
 def test_a_file_of_another_form_is_an_error_that_names_it(text: bytes) -> None:
     disk = CrashDisk()
     write(disk, text)

@@ -1,0 +1,44 @@
+"""A file of the simulated disk; its life on the disk is in `test_crash_disk`."""
+
+from __future__ import annotations
+
+import random
+
+from mqgateway.engine.testing.inode import SECTOR, Inode
+
+
+def left_by_crashes(inode: Inode) -> set[bytes]:
+    """What power cuts leave, over many choices."""
+    return {bytes(inode.after_crash(random.Random(seed)).data) for seed in range(60)}
+
+
+def test_what_was_synced_stays_whatever_happens() -> None:
+    inode = Inode()
+    inode.write(0, b"a" * SECTOR)
+    inode.sync()
+    inode.sizes.clear()
+    assert left_by_crashes(inode) == {b"a" * SECTOR}
+
+
+def test_a_sector_is_what_it_is_or_what_it_was() -> None:
+    inode = Inode()
+    inode.write(0, b"a" * SECTOR)
+    inode.sync()
+    inode.write(0, b"b" * SECTOR)
+    assert left_by_crashes(inode) == {b"a" * SECTOR, b"b" * SECTOR}
+
+
+def test_a_sync_that_failed_is_never_made_good() -> None:
+    inode = Inode()
+    inode.write(0, b"a" * SECTOR)
+    inode.sync()
+    inode.write(0, b"b" * SECTOR)
+    inode.lose_sync()
+    inode.sync()
+    assert b"a" * SECTOR in left_by_crashes(inode)
+
+
+def test_the_end_of_a_sector_that_was_never_written_is_zero() -> None:
+    inode = Inode()
+    inode.write(0, b"ab")
+    assert inode.sector(0) == b"ab".ljust(SECTOR, b"\0")
