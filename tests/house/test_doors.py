@@ -26,7 +26,7 @@ WALL_TIME = {
     "engine/store/message_store.py": "shown: when the store was started",
     "engine/store/retention.py": "the hour of the day at which files may go",
     "engine/store/writer.py": "written: store timestamps",
-    "engine/testing/inode.py": "written: when a file was changed",
+    "engine/testing/crash_disk.py": "written: when a file was changed",
     "engine/timers/timers.py": "written: the version of a table",
     "engine/topics.py": "written: the version of a table",
     "engine/transactions/counts.py": "written: when a count changed",
