@@ -18,6 +18,7 @@ from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.engine.topics import TopicConfig
 from mqgateway.gateway.client import (
     Admin,
+    BrokerError,
     Message,
     MessageQueue,
     Producer,
@@ -191,11 +192,37 @@ def test_every_question_that_changes_something(kind: str, peers: Peers) -> None:
             ask(question)
 
 
+def test_what_the_broker_does_itself_is_counted(kind: str, peers: Peers) -> None:
+    """A delayed message is taken from the schedule topic by a group of its own, and put into its topic."""
+    server = peers.server(kind)
+    topic = peers.with_server(server, CURRENT).name("counted")
+    with Admin(server.namesrv_address) as admin:
+
+        def is_counted(name: str, key: str) -> bool:
+            try:
+                return admin.ask(admin_broker.counter(name, key), BROKER_NAME).stats_minute is not None
+            except BrokerError as refused:
+                assert f"The stats <{name}> <{key}> not exist" in str(refused)
+                return False
+
+        wait_until(lambda: BROKER_NAME in admin.brokers(), 30, "the broker has registered")
+        admin.create_topic(TopicConfig(topic, 1, 1))
+        assert not is_counted("TOPIC_PUT_NUMS", topic)
+        with Producer(f"{topic}_P", server.namesrv_address) as producer:
+            producer.send(Message(topic, "late", delay_level=1))
+        for name, key in (
+            ("TOPIC_PUT_NUMS", "SCHEDULE_TOPIC_XXXX"),
+            ("TOPIC_PUT_NUMS", topic),
+            ("TOPIC_PUT_SIZE", topic),
+            ("GROUP_GET_NUMS", "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER"),
+            ("GROUP_GET_SIZE", "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER"),
+        ):
+            wait_until(lambda name=name, key=key: is_counted(name, key), 20, f"{name} of {key}")
+
+
 @pytest.mark.parametrize("name", ["Unknown", "%RETRY%Unknown"])
 def test_refusals_have_the_same_code(kind: str, peers: Peers, name: str) -> None:
     """What is not there is refused alike."""
-    from mqgateway.gateway.client import BrokerError
-
     server = peers.server(kind)
     with Admin(server.namesrv_address) as admin:
         wait_until(lambda: BROKER_NAME in admin.brokers(), 30, "the broker has registered")

@@ -17,7 +17,7 @@ Standard: `HookUtils.handleScheduleMessage`, `ScheduleMessageService`.
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mqgateway.engine import members
@@ -139,6 +139,7 @@ def restored(stored: StoredMessage) -> Message:
 
 
 Trace = tuple[str, str, int, str, str, int, int]
+OnDelivered = Callable[[str, int], None]
 
 
 def _trace(stored: StoredMessage) -> Trace:
@@ -198,7 +199,8 @@ class DelaySchedule:
     """Delivers delayed messages: `tick` every 100 ms or so, `persist` every 10 s, `close` at the end.
 
     `max_per_tick` bounds the work of one tick; the version is raised every `version_step` deliveries.
-    `file_size` is that of the log's files.
+    `file_size` is that of the log's files. `on_delivered` is told topic and bytes of each message that was
+    put into this log.
     """
 
     def __init__(
@@ -213,8 +215,10 @@ class DelaySchedule:
         max_per_tick: int = 1000,
         version_step: int = 200,
         file_size: int = 1 << 30,
+        on_delivered: OnDelivered | None = None,
     ) -> None:
         self._store = store
+        self._on_delivered = on_delivered
         self._file_size = file_size
         self._levels = levels
         self._clock = clock
@@ -440,6 +444,8 @@ class DelaySchedule:
             log.warning("delay level %d waits: %s", queue.number, result.remark or result.status.name)
             queue.paused_until = now + PAUSE_MILLIS
             return False
+        elif self._on_delivered is not None and result.end_offset:
+            self._on_delivered(message.topic, result.end_offset - result.physical_offset)
         self._advance(queue)
         return True
 

@@ -231,7 +231,7 @@ STORE_ACCEPTED = (
         travelCqFileNumWhenGetMessage=1 correctLogicMinOffsetSleepInterval=1
         correctLogicMinOffsetForceInterval=300000 maxConsumeQueueScan=20000 readUnCommitted=false
         enableCleanExpiredOffset=false wakeFlushWhenPutMessage=false autoMessageVersionOnTopicLen=true
-        messageIndexSafe=false diskFallRecorded=true enableScheduleMessageStats=true
+        messageIndexSafe=false diskFallRecorded=true
         """,
     ),
 )

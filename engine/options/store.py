@@ -217,6 +217,7 @@ class DelayOptions(Options):
     flush_delay_offset_interval: int = option(
         10000, "Time between writes of what was delivered.", unit="ms", low=1
     )
+    enable_schedule_message_stats: bool = option(True, "Count delayed messages when they are delivered.")
     max_delayed_per_tick: int = option(
         1000, "Delayed messages delivered in one go before other work gets its turn.", low=1, ours=True
     )

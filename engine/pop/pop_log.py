@@ -19,6 +19,7 @@ import logging
 from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock
+from mqgateway.engine.counting import UNCOUNTED, Counting
 from mqgateway.engine.message import (
     PROPERTY_REAL_TOPIC,
     PROPERTY_TAGS,
@@ -61,7 +62,8 @@ _UNITS = 512
 class PopLog:
     """`load` once store, offsets and timers are loaded, `tick` with every beat.
 
-    `has_group` tells whether there is a group, `make_group` whether there is one now, made if it may be.
+    `has_group` tells whether there is a group, `make_group` whether there is one now, made if it may be;
+    `counts` is told of check points read and copies made.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class PopLog:
         *,
         has_group: Callable[[str], bool] = lambda _: True,
         make_group: Callable[[str], bool] = lambda _: True,
+        counts: Counting = UNCOUNTED,
     ) -> None:
         self._store = store
         self._timers = timers
@@ -86,7 +89,8 @@ class PopLog:
         self._store_host = store_host
         self._has_group = has_group
         self._make_group = make_group
-        self._retries = Retries(store, topics, offsets, options, store_host)
+        self._counts = counts
+        self._retries = Retries(store, topics, offsets, options, store_host, counts)
         self._queues: list[ReviveQueue] = []
         self._recovered: list[int] = []
         self._committed: list[int] = []
@@ -317,6 +321,7 @@ class PopLog:
             for physical_offset, _, _ in units:
                 stored = store.look_up(physical_offset)
                 queue.take(*((None, 0) if stored is None else self._understood(stored)))
+            self._counts.got(REVIVE_GROUP, self.topic, len(units), sum(size for _, size, _ in units))
             read += len(units)
         return read
 

@@ -12,6 +12,7 @@ import logging
 from collections import Counter
 from dataclasses import replace
 
+from mqgateway.engine.counting import UNCOUNTED, Counting
 from mqgateway.engine.message import (
     PROPERTY_FIRST_POP_TIME,
     PROPERTY_ORIGIN_GROUP,
@@ -23,7 +24,7 @@ from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.names import normal_topic, retry_topic
 from mqgateway.engine.pop.records import CheckPoint
-from mqgateway.engine.store.message_store import MessageStore, PutResult
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.engine.topics import PERM_READ, PERM_WRITE, TopicTable
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ _BATCH = 64
 
 
 class Retries:
-    """Makes the copies."""
+    """Makes the copies; `counts` is told of each."""
 
     def __init__(
         self,
@@ -42,12 +43,14 @@ class Retries:
         offsets: ConsumerOffsets,
         options: BrokerOptions,
         store_host: bytes,
+        counts: Counting = UNCOUNTED,
     ) -> None:
         self._store = store
         self._topics = topics
         self._offsets = offsets
         self._options = options
         self._store_host = store_host
+        self._counts = counts
         self._since: int | None = None
         self._known: dict[tuple[str, int], Counter[int]] = {}
 
@@ -76,7 +79,10 @@ class Retries:
         copy = self._message(point, stored, topic, queue_id)
         if is_foreign:
             copy.prepared_transaction_offset = 0
-        return self._store.put(copy)
+        result = self._store.put(copy)
+        if result.status is PutStatus.PUT_OK and result.end_offset:
+            self._counts.put(topic, 1, result.end_offset - result.physical_offset)
+        return result
 
     def _message(self, point: CheckPoint, stored: StoredMessage, topic: str, queue_id: int) -> Message:
         properties = dict(stored.properties)

@@ -29,6 +29,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mqgateway.engine.clock import Clock
+from mqgateway.engine.counting import UNCOUNTED, Counting
 from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
     TRANS_CHECK_MAX_TIME_TOPIC,
@@ -107,7 +108,8 @@ class _Round:
 
 class TransactionLog:
     """The transactions of a broker. `load` once the store has started, `tick` with every beat, `close` at the
-    end while the store still takes writes.
+    end while the store still takes writes. `stats` is told of half messages looked at or put back with a
+    question, and of op messages.
     """
 
     def __init__(
@@ -121,8 +123,10 @@ class TransactionLog:
         clock: Clock,
         unique_keys: UniqueKeys,
         store_host: bytes,
+        stats: Counting = UNCOUNTED,
     ) -> None:
         self._store = store
+        self._stats = stats
         self._offsets = offsets
         self.counts = counts
         self._options = options
@@ -171,11 +175,12 @@ class TransactionLog:
             units = store.consume_queue_units(TRANS_OP_HALF_TOPIC, HALF_QUEUE, offset, 64)
             if not units:
                 break
-            for physical_offset, _, _ in units:
+            for physical_offset, size, _ in units:
                 ended = listed(store.look_up(physical_offset))
                 for half_offset in ended:
                     settled.add(half_offset)
                 settled.listed(offset, ended)
+                self._stats.got(GROUP, TRANS_OP_HALF_TOPIC, 1, size)
                 offset += 1
 
     def _read_copies(self) -> None:
@@ -403,6 +408,7 @@ class TransactionLog:
         if stored is None:
             self._miss(offset, is_gone=is_gone)
             return True
+        self._stats.got(GROUP, TRANS_HALF_TOPIC, 1, stored.size)
         half = HalfMessage(stored)
         if half.is_copy:
             if half.origin in self._answered:
@@ -442,6 +448,7 @@ class TransactionLog:
         result = self._renew(half, copy)
         if result is None:
             return False
+        self._stats.put(TRANS_HALF_TOPIC, 1, result.end_offset - result.physical_offset)
         self._questions += 1
         questions.append(
             CheckBack(
@@ -512,6 +519,10 @@ class TransactionLog:
                 self._pending_since = self._clock.monotonic()
                 return
             self._settled.listed(result.queue_offset, written)
+            size = result.end_offset - result.physical_offset
+            self._stats.put(TRANS_OP_HALF_TOPIC, 1, size)
+            # What it says is known here already; the standard's broker reads it to learn that.
+            self._stats.got(GROUP, TRANS_OP_HALF_TOPIC, 1, size)
             del self._pending[:count]
             self._pending_size -= len(body)
         self._settled.advance()

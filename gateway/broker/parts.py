@@ -74,14 +74,14 @@ def build_broker(
         store.compaction = _compaction(ground, topics, store, aside or worker)
     topics.has_light_topics = store_options.enable_lmq
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
-    stats = BrokerStats(options, clock.millis())
+    stats = BrokerStats(options, clock.millis(), topics.is_system)
     groups = GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker)
     groups.has_light_groups = store_options.enable_lmq
     offsets = _offsets(ground)
     unique_keys = UniqueKeys(host[:-4], os.getpid(), random.getrandbits(32), clock.millis())
     levels = DelayLevels(store_options.message_delay_level)
     timers = _timers(ground, store, stats)
-    pops = _pops(ground, store, timers, topics, groups, offsets)
+    pops = _pops(ground, store, timers, topics, groups, offsets, stats)
     homes = TopicQueues(options, topics, ask, PERM_WRITE)
     lites = Lites(options, store, topics, groups, offsets, disk, clock, homes)
     return Broker(
@@ -100,10 +100,10 @@ def build_broker(
         lites=lites,
         mappings=Mappings(options, disk, f"{folder}/topicQueueMapping.json", clock, worker),
         neighbours=Neighbours(options, clock, ask),
-        delays=_delays(ground, store, levels),
+        delays=_delays(ground, store, levels, stats),
         delay_levels=levels,
         timers=timers,
-        transactions=_transactions(ground, store, topics, offsets, unique_keys),
+        transactions=_transactions(ground, store, topics, offsets, unique_keys, stats),
         durable=Durability(store, options, store_options, clock),
         stats=stats,
         flow_control=FlowControl(clock, stats),
@@ -202,6 +202,7 @@ def _pops(
     topics: TopicTable,
     groups: GroupTable,
     offsets: ConsumerOffsets,
+    stats: BrokerStats,
 ) -> Pops:
     """What gives messages out one by one."""
     return Pops(
@@ -216,11 +217,17 @@ def _pops(
         ground.clock,
         ground.worker,
         ground.store_host,
+        stats,
     )
 
 
-def _delays(ground: _Ground, store: MessageStore, levels: DelayLevels) -> DelaySchedule:
+def _delays(ground: _Ground, store: MessageStore, levels: DelayLevels, stats: BrokerStats) -> DelaySchedule:
     """What delivers messages with a delay level."""
+
+    def delivered(topic: str, size: int) -> None:
+        if ground.store_options.enable_schedule_message_stats:
+            stats.delivered(topic, size)
+
     return DelaySchedule(
         store,
         levels,
@@ -231,6 +238,7 @@ def _delays(ground: _Ground, store: MessageStore, levels: DelayLevels) -> DelayS
         max_per_tick=ground.store_options.max_delayed_per_tick,
         version_step=ground.options.delay_offset_update_version_step,
         file_size=ground.store_options.mapped_file_size_commit_log,
+        on_delivered=delivered,
     )
 
 
@@ -252,6 +260,7 @@ def _transactions(
     topics: TopicTable,
     offsets: ConsumerOffsets,
     unique_keys: UniqueKeys,
+    stats: BrokerStats,
 ) -> TransactionLog:
     """What keeps half messages until their transactions end."""
     counts = TransactionCounts(
@@ -267,6 +276,7 @@ def _transactions(
         ground.clock,
         unique_keys,
         ground.store_host,
+        stats,
     )
 
 

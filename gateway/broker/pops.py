@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import Clock
+from mqgateway.engine.counting import UNCOUNTED, Counting
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.groups import GroupTable
 from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
@@ -45,6 +46,7 @@ class Pops:
         clock: Clock,
         worker: Worker,
         store_host: bytes,
+        counts: Counting = UNCOUNTED,
     ) -> None:
         self._options = options
         self._store = store
@@ -63,6 +65,7 @@ class Pops:
             store_host,
             has_group=groups.__contains__,
             make_group=lambda name: groups.find(name) is not None,
+            counts=counts,
         )
         self.orders = Orders(options, disk, path, worker)
         self.holds = PopHolds(

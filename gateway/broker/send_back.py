@@ -118,6 +118,6 @@ def _put(broker: Broker, message: Message, group: str) -> Reply:
     if result.status is not PutStatus.PUT_OK:
         raise RequestError(ResponseCode.SYSTEM_ERROR, result.status.name)
     if message.topic == SCHEDULE_TOPIC:
-        broker.stats.put(message.topic, 1, result.end_offset - result.physical_offset)
+        broker.stats.delayed_again(result.end_offset - result.physical_offset)
     broker.stats.sent_back(group, message.properties[PROPERTY_RETRY_TOPIC])
     return Reply()

@@ -10,7 +10,7 @@ Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 from collections.abc import Callable
 from datetime import date, datetime
 
-from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic
 from mqgateway.engine.options import BrokerOptions
 
 TOPIC_PUT_NUMS = "TOPIC_PUT_NUMS"
@@ -28,6 +28,10 @@ FLOW_CONTROL_NUMS = "FLOW_CONTROL_NUMS"
 """Ours: requests refused because there was too much to do; by cause."""
 BY_TOPIC = (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE)
 BY_GROUP = (GROUP_GET_NUMS, GROUP_GET_SIZE, SNDBCK_PUT_NUMS)
+
+SCHEDULE_CONSUMER_GROUP = "SCHEDULE_CONSUMER"
+"""As what the broker takes messages from the schedule topic. Standard: `MixAll.SCHEDULE_CONSUMER_GROUP`."""
+_SCHEDULED = (SCHEDULE_TOPIC, SCHEDULE_CONSUMER_GROUP)
 
 EVENTS = (INCONSISTENT_SUBSCRIPTION_NUMS, FLOW_CONTROL_NUMS)
 
@@ -98,11 +102,14 @@ class BrokerStats:
     """All counts. Keys are a topic, `topic@group`, or the cluster for those of the whole broker.
 
     At most `maxStatsKeys` keys are kept of each name; what comes beyond is counted in the
-    broker's totals only.
+    broker's totals only. What `is_system` says of is left out of the totals of users' messages.
     """
 
-    def __init__(self, options: BrokerOptions, now: int) -> None:
+    def __init__(
+        self, options: BrokerOptions, now: int, is_system: Callable[[str], bool] = is_system_topic
+    ) -> None:
         self._options = options
+        self._is_system = is_system
         self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP, *EVENTS)}
         self._puts: dict[str, tuple[Count, Count, Count | None]] = {}
         self._gets: dict[tuple[str, str], tuple[Count, Count, Count | None]] = {}
@@ -160,6 +167,23 @@ class BrokerStats:
         self._get_total.value += messages
         if total is not None:
             total.value += messages
+
+    def delivered(self, topic: str, size: int) -> None:
+        """Count a message whose delay is over: put into its topic, and taken from the schedule topic by its
+        group, which the broker's totals leave out. Standard: `ScheduleMessageService.PutResultProcess`.
+        """
+        nums, sizes, _ = self._gets.get(_SCHEDULED) or self._new_get(*_SCHEDULED)
+        nums.add(1)
+        sizes.add(size)
+        self.put(topic, 1, size)
+
+    def delayed_again(self, size: int) -> None:
+        """Count a message sent back as put into the schedule topic, which the broker's totals leave out.
+        Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
+        """
+        nums, sizes, _ = self._puts.get(SCHEDULE_TOPIC) or self._new_put(SCHEDULE_TOPIC)
+        nums.add(1)
+        sizes.add(size)
 
     def sent_back(self, group: str, topic: str) -> None:
         """Count a message that a consumer sent back."""
@@ -230,7 +254,7 @@ class BrokerStats:
         self.get_total_today_morning = self.get_total
 
     def _new_put(self, topic: str) -> tuple[Count, Count, Count | None]:
-        total = None if is_system_topic(topic) else self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC]
+        total = None if self._is_system(topic) else self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC]
         counts = self._count(TOPIC_PUT_NUMS, topic), self._count(TOPIC_PUT_SIZE, topic), total
         if topic in self._tables[TOPIC_PUT_NUMS]:
             self._puts[topic] = counts
@@ -238,7 +262,7 @@ class BrokerStats:
 
     def _new_get(self, topic: str, group: str) -> tuple[Count, Count, Count | None]:
         key = f"{topic}@{group}"
-        total = None if is_system_topic(topic) else self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC]
+        total = None if self._is_system(topic) else self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC]
         counts = self._count(GROUP_GET_NUMS, key), self._count(GROUP_GET_SIZE, key), total
         if key in self._tables[GROUP_GET_NUMS]:
             self._gets[topic, group] = counts

@@ -9,11 +9,11 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import psutil
-
 
 def local_addresses() -> list[str]:
     """The machine's IPv4 addresses, those that other machines may reach first."""
+    import psutil  # here, or it takes a tenth of `--help`
+
     found = [
         address.address
         for addresses in psutil.net_if_addrs().values()

@@ -560,3 +560,15 @@ def test_a_master_that_comes_back_goes_on_behind_its_slave() -> None:
     assert bench.schedule.offsets == {1: 1, 2: 1}
     bench.pass_time(10_000)
     assert len(bench.delivered()) == 1
+
+
+def test_who_asked_is_told_of_what_was_delivered() -> None:
+    told: list[tuple[str, int]] = []
+    bench = Bench()
+    bench.schedule = bench.make_schedule(on_delivered=lambda topic, size: told.append((topic, size)))
+    bench.send(message(1))
+    assert not told
+    bench.pass_time(1000)
+    bench.store.dispatch()
+    (delivered,) = bench.delivered()
+    assert told == [("orders", delivered.size)]

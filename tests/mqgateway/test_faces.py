@@ -58,6 +58,15 @@ def test_the_client_loads_neither_server_nor_commands() -> None:
     }
 
 
+def test_the_commands_load_what_is_needed_by_all_of_them() -> None:
+    """Help, errors and completion come before what a server or a client needs."""
+    loaded = loaded_by("import mqgateway.gateway.cli.main")
+    assert loaded & {"psutil", "construct", "twisted", "asyncio", "rich"} == set()
+    assert not [
+        name for name in loaded if name.startswith(("mqgateway.gateway.b", "mqgateway.gateway.client."))
+    ]
+
+
 def test_pytest_loads_no_server_before_a_test_wants_one() -> None:
     loaded = loaded_by("import mqgateway.gateway.pytest_plugin")
     assert {name for name in loaded if name.startswith(("mqgateway.gateway.", "twisted"))} == {

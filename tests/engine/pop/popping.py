@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.counting import Counting
 from mqgateway.engine.message import Message, StoredMessage, pack_host
 from mqgateway.engine.offsets import ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions, StoreOptions
@@ -15,6 +16,7 @@ from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.timers.timers import Timers
 from mqgateway.engine.topics import TopicConfig, TopicTable
 from mqgateway.engine.worker import InlineWorker
+from tests.engine.tally import Tally
 
 HOST = pack_host("127.0.0.1", 10911)
 BORN = pack_host("192.168.7.9", 51000)
@@ -32,6 +34,7 @@ class Bench:
         clock: ManualClock | None = None,
         *,
         repeat: bool = True,
+        counts: Counting | None = None,
         **options: Any,
     ) -> None:
         self.clock = clock or ManualClock(1_700_000_000_000)
@@ -54,7 +57,17 @@ class Bench:
         self.offsets.load()
         self.timers = Timers(self.store, store_options, self.disk, self.clock, worker, slots=512)
         self.timers.load()
-        self.log = PopLog(self.store, self.timers, self.topics, self.offsets, self.options, self.clock, HOST)
+        self.counted = Tally()
+        self.log = PopLog(
+            self.store,
+            self.timers,
+            self.topics,
+            self.offsets,
+            self.options,
+            self.clock,
+            HOST,
+            counts=counts or self.counted,
+        )
         if repeat:
             self.log.load()
 

@@ -328,3 +328,13 @@ class TestOfAnotherGroup:
         bench.log._make_group = lambda name: not made.append(name)  # type: ignore[func-returns-value]
         assert self.revive(bench, self.other())
         assert (bench.revived, made) == ([b"there"], ["G"])
+
+
+def test_what_is_read_of_the_revive_topic_is_counted_as_got_by_its_group(bench: Bench) -> None:
+    point = bench.pop(0, 1)
+    bench.ack(point, 1)
+    bench.wait(INVISIBLE + GRACE)
+    read = bench.stored(bench.log.topic, 3)
+    key = f"{bench.log.topic}@CID_RMQ_SYS_REVIVE_GROUP"
+    assert bench.counted.gots == {key: 2}
+    assert bench.counted.bytes[key] == sum(each.size for each in read)

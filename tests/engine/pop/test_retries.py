@@ -60,3 +60,13 @@ def test_copies_may_keep_their_queues_when_topics_grow_too() -> None:
     assert [each.body for each in bench.stored(RETRY, 5)] == [b"b"]
     assert bench.topics.get(RETRY) == TopicConfig(RETRY, 6, 6)
     assert bench.offsets.query("G", RETRY, 5) == 0
+
+
+def test_a_copy_is_counted_as_put_into_its_retry_topic() -> None:
+    bench = Bench()
+    bench.send(b"a")
+    bench.pop(0)
+    bench.wait(INVISIBLE + GRACE)
+    (copy,) = bench.stored(RETRY)
+    assert bench.counted.puts == {RETRY: 1}
+    assert bench.counted.bytes[RETRY] == copy.size

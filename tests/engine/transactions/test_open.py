@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from mqgateway.engine.jsonfile import load_table
+from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.transactions import open as open_transactions
 from tests.engine.transactions.transactions import INTERVAL, Bench, question_of
@@ -511,3 +512,27 @@ def test_with_synchronous_flushes_a_commit_is_seen_at_once() -> None:
     bench.store.dispatch()
     assert bench.commit(at)
     assert bench.delivered == [b"a"]
+
+
+def test_questions_and_ends_are_counted_as_the_group_of_transactions() -> None:
+    """One half message is looked at and put back with a question; then its producer ends it."""
+    bench = Bench()
+    bench.send(b"a")
+    ((question,),) = [bench.wait()]
+    bench.commit(question.physical_offset)
+    bench.wait(10 * INTERVAL)
+    assert len(bench.ops) == 2, "one for the question's copy, one for the end"
+    half, op = (f"{topic}@CID_RMQ_SYS_TRANS" for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC))
+    assert bench.counted.puts == {TRANS_HALF_TOPIC: 1, TRANS_OP_HALF_TOPIC: 2}
+    assert bench.counted.gots == {half: 1, op: 2}
+    assert bench.counted.bytes[TRANS_HALF_TOPIC] == bench.halves[1].size
+    assert bench.counted.bytes[half] == bench.halves[0].size
+    assert bench.counted.bytes[op] == sum(each.size for each in bench.stored(TRANS_OP_HALF_TOPIC))
+
+
+def test_op_messages_that_a_start_reads_are_counted() -> None:
+    bench = Bench()
+    bench.send(b"a")
+    bench.roll_back(bench.send(b"b"))
+    bench = bench.restart()
+    assert bench.counted.gots == {f"{TRANS_OP_HALF_TOPIC}@CID_RMQ_SYS_TRANS": 1}

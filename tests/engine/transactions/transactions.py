@@ -26,6 +26,7 @@ from mqgateway.engine.transactions import (
     as_committed,
 )
 from mqgateway.engine.worker import InlineWorker
+from tests.engine.tally import Tally
 
 HOST = pack_host("127.0.0.1", 10911)
 BORN = pack_host("192.168.7.9", 51000)
@@ -60,6 +61,7 @@ class Bench:
         self.topics = TopicTable(self.options, self.disk, config + "topics.json", self.clock)
         self.offsets = ConsumerOffsets(self.options, self.disk, config + "consumerOffset.json", self.clock)
         self.offsets.load()
+        self.counted = Tally()
         self.log = TransactionLog(
             self.store,
             self.topics,
@@ -70,6 +72,7 @@ class Bench:
             self.clock,
             UniqueKeys(b"\x7f\0\0\1", 1, 2, START),
             HOST,
+            self.counted,
         )
         self.log.load()
         self.reachable = {"PG"}

@@ -228,7 +228,7 @@ class MemoryBroker:
         topics.has_light_topics = store_options.enable_lmq
         offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
         locks = QueueLocks(options)
-        stats = BrokerStats(options, clock.millis())
+        stats = BrokerStats(options, clock.millis(), topics.is_system)
         unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
         groups = GroupTable(options, disk, config + "subscriptionGroup.json", clock)
         groups.has_light_groups = store_options.enable_lmq
@@ -264,16 +264,29 @@ class MemoryBroker:
             locks=locks,
             holds=PullHolds(options),
             pops=Pops(
-                options, store, timers, topics, groups, offsets, disk, orders, clock, worker, STORE_HOST
+                options,
+                store,
+                timers,
+                topics,
+                groups,
+                offsets,
+                disk,
+                orders,
+                clock,
+                worker,
+                STORE_HOST,
+                stats,
             ),
             lites=lites,
             mappings=Mappings(options, disk, config + "topicQueueMapping.json", clock),
             neighbours=Neighbours(options, clock, self.ask_outside),
-            delays=DelaySchedule(store, levels, disk, config + "delayOffset.json", clock),
+            delays=DelaySchedule(
+                store, levels, disk, config + "delayOffset.json", clock, on_delivered=stats.delivered
+            ),
             delay_levels=levels,
             timers=timers,
             transactions=TransactionLog(
-                store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST
+                store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST, stats
             ),
             durable=Durability(store, options, store_options, clock),
             stats=stats,

@@ -4,7 +4,7 @@ import pytest
 from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.message import pack_host
+from mqgateway.engine.message import Message, pack_host
 from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
@@ -68,3 +68,25 @@ def test_what_arrives_wakes_who_waits() -> None:
     broker = build(CrashDisk())
     assert broker.store.on_arrivals is not None
     broker.store.on_arrivals([])
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_delivered_messages_are_counted_unless_that_is_switched_off(*, is_counted: bool) -> None:
+    broker = build(CrashDisk())
+    broker.store_options.enable_schedule_message_stats = is_counted
+    broker.store.start()
+    one = Message("T", 0, b"x", {"DELAY": "1"}, 0, broker.store_host, broker.store_host)
+    assert broker.delay_levels.rewrite(one)
+    broker.store.put(one)
+    broker.store.dispatch()
+    assert isinstance(broker.clock, ManualClock)
+    broker.clock.advance(2000)
+    broker.delays.tick(broker.store.steady.now())
+    taken = broker.stats.item("GROUP_GET_NUMS", "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER")
+    assert (taken is not None, broker.stats.put_total) == (is_counted, int(is_counted))
+
+
+def test_the_replies_of_a_cluster_are_no_messages_of_users() -> None:
+    broker = build(CrashDisk())
+    broker.stats.put("DefaultCluster_REPLY_TOPIC", 1, 10)
+    assert broker.stats.put_total == 0

@@ -167,3 +167,13 @@ def test_a_message_goes_round_until_its_turns_are_over(memory: MemoryBroker) -> 
     (dead,) = memory.stored("%DLQ%G")
     assert (dead.body, dead.reconsume_times) == (b"bad", 2)
     assert dead.properties["ORIGIN_MESSAGE_ID"] == first.message_id
+
+
+def test_waiting_in_the_schedule_is_counted_for_the_topic_but_not_for_the_broker(
+    memory: MemoryBroker,
+) -> None:
+    original = sent(memory)
+    back(memory, original.physical_offset)
+    stats = memory.broker.stats
+    counts = stats.item("TOPIC_PUT_NUMS", SCHEDULE), stats.item("BROKER_PUT_NUMS", "DefaultCluster")
+    assert [each and each.value for each in counts] == [1, 1], "the broker's is what was sent first"

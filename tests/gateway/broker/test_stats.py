@@ -52,6 +52,37 @@ def test_what_is_counted_under_which_key(
     assert (count.value, count.times) == (value, times)
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        (GROUP_GET_NUMS, "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER", 1),
+        (GROUP_GET_SIZE, "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER", 100),
+        (BROKER_GET_NUMS, CLUSTER, 0),
+        (TOPIC_PUT_NUMS, "T", 1),
+        (TOPIC_PUT_SIZE, "T", 100),
+        (BROKER_PUT_NUMS, CLUSTER, 1),
+        (BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC, CLUSTER, 1),
+        (TOPIC_PUT_NUMS, "SCHEDULE_TOPIC_XXXX", 1),
+        (TOPIC_PUT_SIZE, "SCHEDULE_TOPIC_XXXX", 50),
+    ],
+)
+def test_what_the_schedule_counts(stats: BrokerStats, name: str, key: str, value: int) -> None:
+    """A message sent back waits, then is delivered: only that is one of the broker's puts."""
+    stats.delayed_again(50)
+    stats.delivered("T", 100)
+    count = stats.item(name, key)
+    assert count is not None
+    assert count.value == value
+
+
+def test_system_topics_of_this_broker_are_left_out_of_the_totals_of_users() -> None:
+    stats = BrokerStats(BrokerOptions(), NOON, lambda topic: topic == "DefaultCluster_REPLY_TOPIC")
+    stats.put("DefaultCluster_REPLY_TOPIC", 1, 10)
+    stats.got("G", "DefaultCluster_REPLY_TOPIC", 1, 10)
+    stats.put("T", 1, 10)
+    assert (stats.put_total, stats.get_total) == (1, 0)
+
+
 def test_what_was_never_counted_has_no_item(stats: BrokerStats) -> None:
     assert stats.item(TOPIC_PUT_NUMS, "T") is None
     assert stats.item("NO_SUCH_NAME", "T") is None

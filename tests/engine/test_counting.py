@@ -1,0 +1,22 @@
+"""What counts the broker's own work, and what stands where nobody counts."""
+
+import inspect
+
+import pytest
+
+from mqgateway.engine.counting import UNCOUNTED, Counting, Uncounted
+from tests.engine.pop.popping import GRACE, INVISIBLE, Bench
+
+
+@pytest.mark.parametrize("name", ["put", "got"])
+def test_where_nobody_counts_the_same_may_be_said(name: str) -> None:
+    assert inspect.signature(getattr(Uncounted, name)) == inspect.signature(getattr(Counting, name))
+
+
+def test_nothing_is_counted_where_nobody_counts() -> None:
+    bench = Bench(counts=UNCOUNTED)
+    bench.send()
+    bench.pop(0)
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.revived == [b"x"]
+    assert not bench.counted.puts
