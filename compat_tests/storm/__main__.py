@@ -179,7 +179,7 @@ class Storm:
         wall = time.time() - time.monotonic()
         kills = [time for node in self.nodes for time in node.kills]
         bound = self._arguments.repeat_seconds
-        self.violations += self.model.violations(kills, self.clock.moves, wall, bound)
+        self.violations += self.model.violations(kills, self.nodes[0].starts, self.clock.moves, wall, bound)
         for node in self.nodes:
             try:
                 node.stop()  # the master waits until its slave has everything

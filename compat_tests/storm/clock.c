@@ -1,6 +1,6 @@
 /* A preload library: the wall clock of a process, moved by what a file says.
  *
- * MQGATEWAY_CLOCK names a file of 8 bytes, a signed number of nanoseconds in the machine's byte order, which is
+ * STORM_CLOCK names a file of 8 bytes, a signed number of nanoseconds in the machine's byte order, which is
  * mapped and read at each call: who writes to it moves the clock of all processes that run with it at once.
  * The monotonic clocks are left alone.
  *
@@ -22,7 +22,7 @@ static int (*real)(clockid_t, struct timespec *);
 
 __attribute__((constructor)) static void open_offset(void)
 {
-    const char *path = getenv("MQGATEWAY_CLOCK");
+    const char *path = getenv("STORM_CLOCK");
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     void *mapped = file >= 0 ? mmap(NULL, sizeof *offset, PROT_READ, MAP_SHARED, file, 0) : MAP_FAILED;
 

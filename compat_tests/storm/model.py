@@ -11,7 +11,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from random import Random
 
 KINDS = ("plain", "delay", "timer", "transaction", "pop")
@@ -113,11 +112,16 @@ class Model:
         return {kind: dict(row) for kind, row in table.items()}
 
     def violations(
-        self, kills: Sequence[float], moves: Sequence[tuple[float, float]], wall: float, repeat_seconds: float
+        self,
+        kills: Sequence[float],
+        starts: Sequence[float],
+        moves: Sequence[tuple[float, float]],
+        wall: float,
+        repeat_seconds: float,
     ) -> list[str]:
-        """What must not be. `moves` of the servers' clock are (monotonic, offset); `wall` is what the true
-        wall clock shows at monotonic 0; what comes again must be younger than `repeat_seconds` when a kill
-        comes.
+        """What must not be. `moves` of the servers' clock are (monotonic, offset); `starts` are the master's;
+        `wall` is what the true wall clock shows at monotonic 0; what comes again must be younger than
+        `repeat_seconds` when a kill comes.
         """
         wrong = list(self.ghosts)
         for each in self.sent.values():
@@ -128,7 +132,7 @@ class Model:
                 wrong.append(f"{name}: acknowledged, and not there")
             elif each.is_acknowledged and not each.is_rolled_back and not each.seen:
                 wrong.append(f"{name}: there, but never given out")
-            if each.seen and _is_early(each, moves):
+            if each.seen and _is_early(each, starts, moves):
                 early = each.at + each.due - min(each.seen)
                 wrong.append(f"{name}: given out {early:.2f} s before its time of {each.due} s")
             if len(each.stored) > 1 + _explained(each, kills, moves, wall, repeat_seconds):
@@ -136,15 +140,25 @@ class Model:
         return wrong
 
 
-def _is_early(sent: Sent, moves: Sequence[tuple[float, float]]) -> bool:
-    """Whether a message came before its time, by a clock that was never set back meanwhile."""
+def _is_early(sent: Sent, starts: Sequence[float], moves: Sequence[tuple[float, float]]) -> bool:
+    """Whether a message came before its time. A clock that is moved while a server runs excuses nothing.
+
+    A start begins with what the clock shows then: a timer's slot was reckoned from what it showed at the
+    start before, a delay from what it showed when the message was stored. So much as the clock is ahead of
+    either may be lacking; and where it is behind, a time that could not be true may have been corrected.
+    """
     first = min(sent.seen)
-    offsets = [offset for at, offset in moves if at < sent.at][-1:]
-    offsets += [offset for at, offset in moves if sent.at <= at <= first]
-    steps = [after - before for before, after in pairwise(offsets)]
-    if any(step < 0 for step in steps):
-        return False  # a time that could not be true may have been corrected
-    return first < sent.at + sent.due - sum(steps) - SLACK
+    later = [_offset(start, moves) for start in starts if sent.at < start <= first]
+    before = [_offset(start, moves) for start in starts if start <= sent.at][-1:]
+    known = [*before, _offset(sent.at, moves)]
+    if any(offset < max(known) for offset in later):
+        return False
+    ahead = max(later, default=min(known)) - min(known)
+    return first < sent.at + sent.due - ahead - SLACK
+
+
+def _offset(at: float, moves: Sequence[tuple[float, float]]) -> float:
+    return [offset for moved, offset in moves if moved <= at][-1]
 
 
 def _explained(

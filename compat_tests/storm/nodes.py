@@ -34,7 +34,6 @@ SETTINGS = {
     "transactionTimeOut": "2000",
     "transactionCheckInterval": "2000",
     "transactionCheckMax": "10000",
-    "popInvisibleTime": "5000",
     "brokerNotActiveTimeoutMillis": "10000",
 }
 """Small files, so that they roll; quick questions about transactions; writes until the disk is full."""
@@ -84,7 +83,7 @@ class ServerClock:
         build = ["gcc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
         self.can_move = subprocess.run(build, check=False).returncode == 0
         self.environment = (
-            {"LD_PRELOAD": str(library), "MQGATEWAY_CLOCK": str(self._file)} if self.can_move else {}
+            {"LD_PRELOAD": str(library), "STORM_CLOCK": str(self._file)} if self.can_move else {}
         )
 
     def move(self, seconds: float) -> None:
@@ -117,10 +116,12 @@ class Node:
         self._environment = environment
         self._popen: subprocess.Popen[bytes] | None = None
         self.kills: list[float] = []
+        self.starts: list[float] = []
         self.counts: Counter[str] = Counter()
 
     def launch(self) -> None:
         """Start the process, without waiting."""
+        self.starts.append(time.monotonic())
         self._popen = start_logged(
             self._command,
             self.log,

@@ -56,7 +56,7 @@ from mqgateway.engine.transactions.half import (
 )
 from mqgateway.engine.transactions.ops import first_body, listed, op_message, size_of
 from mqgateway.engine.transactions.settled import Recent, Settled
-from mqgateway.engine.transactions.unlisted import unlisted_commits
+from mqgateway.engine.transactions.unlisted import GROWTH_MAX, unlisted_commits
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +151,7 @@ class TransactionLog:
         self._pending: list[int] = []
         self._pending_size = 0
         self._pending_since = 0.0
+        self._pending_from = 0
         self._round: _Round | None = None
         self._questions = 0
         self._rested_since = self._clock.monotonic()
@@ -203,8 +204,7 @@ class TransactionLog:
         if settled.progress >= self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
             return
         file_size = self._store_options.mapped_file_size_commit_log
-        batch_millis = self._options.transaction_op_batch_interval
-        for stored in unlisted_commits(self._store, settled.progress, file_size, batch_millis):
+        for stored in unlisted_commits(self._store, settled.progress, file_size):
             half = self.find(stored.prepared_transaction_offset)
             if half is None or half.stored.properties.get(PROPERTY_UNIQ_KEY) != stored.properties.get(
                 PROPERTY_UNIQ_KEY
@@ -213,6 +213,7 @@ class TransactionLog:
             is_open = half.stored.queue_offset not in settled or half.origin in self._newest
             if is_open and not self._is_answered(half):
                 self._take_answer(half)
+                self._pending_from = min(self._pending_from, stored.physical_offset)
                 count += 1
         if count:
             log.info("%d transactions were committed and not listed", count)
@@ -313,6 +314,7 @@ class TransactionLog:
         self._unreadable.pop(offset, None)
         if not self._pending:
             self._pending_since = self._clock.monotonic()
+            self._pending_from = self._store.max_physical_offset
         self._pending.append(offset)
         self._pending_size += size_of(offset)
 
@@ -348,7 +350,9 @@ class TransactionLog:
                 self._end_round()
             if len(self._pending) > before:
                 self._write_ops()
-        if self._pending and (elapsed - self._pending_since) * 1000 >= options.transaction_op_batch_interval:
+        pending = (elapsed - self._pending_since) * 1000
+        grown = self._store.max_physical_offset - self._pending_from
+        if self._pending and (pending >= options.transaction_op_batch_interval or grown >= GROWTH_MAX):
             self._write_ops()
         self._save_progress()
         return questions

@@ -34,6 +34,7 @@ from mqgateway.gateway.broker.longpoll import Wanted
 from mqgateway.gateway.broker.pop_away import PopsAway, Taking
 from mqgateway.gateway.broker.pop_checks import (
     check_broker,
+    check_in_time,
     checked_group,
     checked_topic,
     clients_now,
@@ -50,8 +51,6 @@ COLD_ROUNDS = 8
 """How often messages that are not in memory are brought there for one pop before it waits for the disk."""
 SCAN_ROUNDS = 16
 """How often a pop reads on that was given nothing but messages it does not want."""
-TOO_LATE_MILLIS = 500
-"""How long after its time is up a request is not looked at any more."""
 
 SKIPPED = (GetStatus.NO_MATCHED_MESSAGE, GetStatus.MESSAGE_WAS_REMOVING, GetStatus.OFFSET_FOUND_NULL)
 """Nothing was found, but there is a place to go on from."""
@@ -88,8 +87,7 @@ def _checked(
     broker: Broker, call: Call, header: PopMessageRequestHeader
 ) -> tuple[TopicConfig, SubscriptionGroupConfig]:
     ip = broker.options.broker_ip1
-    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < clients_now(broker):
-        raise RequestError(ResponseCode.POLLING_TIMEOUT, f"the broker[{ip}] pop message is timeout too much")
+    check_in_time(broker, call.peer, header)
     check_broker(broker, "pop")
     if header.max_msg_nums > MESSAGES_MAX:
         raise RequestError(
@@ -119,7 +117,7 @@ def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Def
     if isinstance(outcome, Deferred):
         return outcome
     header, holds = question.header, broker.pops.holds
-    left = time_left(header, clients_now(broker))
+    left = time_left(header, clients_now(broker, question.call.peer))
     if outcome.is_found or left <= 0:
         return outcome.reply
     place = (header.topic, header.consumer_group, header.queue_id)

@@ -17,10 +17,13 @@ from mqgateway.gateway.broker.broker import FAQ, PERM_READ, Broker
 from mqgateway.gateway.broker.longpoll import Wanted
 from mqgateway.gateway.broker.pop_holds import ANY_QUEUE, HeldPop, PopHolds
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Peer, Reply, RequestError
 
 ANSWER_EARLY_MILLIS = 50
 """How long before its time is up one that waits is answered. Standard: `PopRequest.isTimeout`."""
+
+TOO_LATE_MILLIS = 500
+"""How long after its time is up a request is not looked at any more."""
 
 
 class Waiting(Protocol):
@@ -102,10 +105,28 @@ def wanted_by(broker: Broker, topic: str, expression: str | None, expression_typ
         ) from None
 
 
-def clients_now(broker: Broker) -> int:
-    """What to compare the time with at which a client says that it asked, ms: the earlier of our two times.
+def check_in_time(broker: Broker, peer: Peer, header: Waiting) -> None:
+    """Refuse a pop whose client waits no more."""
+    if not header.born_time:
+        return
+    passed = _earlier_time(broker) - header.born_time
+    if broker.pops.clocks.is_late(peer, passed, header.poll_time + TOO_LATE_MILLIS):
+        raise RequestError(
+            ResponseCode.POLLING_TIMEOUT,
+            f"the broker[{broker.options.broker_ip1}] pop message is timeout too much",
+        )
 
-    Its wall clock may have been set with ours, or not; either way it is not kept from waiting.
+
+def clients_now(broker: Broker, peer: Peer) -> int:
+    """What to compare the time with at which a client says that it asked, ms: what its clock shows, as far as
+    is known.
+    """
+    return _earlier_time(broker) - broker.pops.clocks.behind(peer)
+
+
+def _earlier_time(broker: Broker) -> int:
+    """The earlier of our two times, ms: a client's wall clock may have been set with ours, or not; either way
+    it is not kept from waiting.
     """
     return min(broker.clock.millis(), broker.store.steady.now())
 

@@ -15,14 +15,12 @@ from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.gateway.broker.beginnings import begins_fresh
 from mqgateway.gateway.broker.broker import FAQ, PERM_READ, Broker
 from mqgateway.gateway.broker.lites import QUEUE_ID
-from mqgateway.gateway.broker.pop_checks import check_broker, clients_now, time_left, wait
+from mqgateway.gateway.broker.pop_checks import check_broker, check_in_time, clients_now, time_left, wait
 from mqgateway.gateway.broker.pop_holds import ANY_QUEUE
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.headers import PopLiteMessageRequestHeader, PopLiteMessageResponseHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
-TOO_LATE_MILLIS = 500
-"""How long after its time is up a request is not looked at any more."""
 NOTHING_POPPED = PopLiteMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0)
 """Goes with every refusal."""
 MISPLACED = (
@@ -52,7 +50,7 @@ def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         refusal.header = NOTHING_POPPED
         raise
     reply = _pop(broker, header)
-    left = time_left(header, clients_now(broker))
+    left = time_left(header, clients_now(broker, call.peer))
     if reply.code == ResponseCode.SUCCESS or left <= 0:
         return reply
 
@@ -70,8 +68,7 @@ def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
 
 def _check(broker: Broker, call: Call, header: PopLiteMessageRequestHeader) -> None:
     ip, topic, group = broker.options.broker_ip1, header.topic, header.consumer_group
-    if header.born_time and header.born_time + header.poll_time + TOO_LATE_MILLIS < clients_now(broker):
-        raise RequestError(ResponseCode.POLLING_TIMEOUT, f"the broker[{ip}] pop message is timeout too much")
+    check_in_time(broker, call.peer, header)
     check_broker(broker, "pop")
     if header.max_msg_num > MESSAGES_MAX:
         raise _invalid(f"the broker[{ip}] pop message's num is greater than 32")

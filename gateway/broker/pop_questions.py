@@ -101,7 +101,7 @@ def notification(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     wanted: Wanted = None
     if broker.options.use_message_filter_for_notification and header.exp_type:
         wanted = wanted_by(broker, header.topic, header.exp, header.exp_type)
-    left = time_left(header, clients_now(broker))
+    left = time_left(header, clients_now(broker, call.peer))
     has_message = _has_message(broker, header, topic, wanted)
     if has_message or left <= 0:
         return _told(has_message)

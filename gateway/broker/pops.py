@@ -25,6 +25,7 @@ from mqgateway.engine.timers.timers import Timers
 from mqgateway.engine.topics import TopicTable
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.pop_away import PopsAway
+from mqgateway.gateway.broker.pop_clocks import ClientClocks
 from mqgateway.gateway.broker.pop_holds import ANY_QUEUE, PopHolds
 
 CLEAN_MILLIS = 60_000
@@ -74,6 +75,7 @@ class Pops:
         self.notices = PopHolds(
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=True
         )
+        self.clocks = ClientClocks()
         self.chance: Callable[[], int] = lambda: random.randrange(100)
         self.away: PopsAway | None = None
         """Where check points and acknowledgements go while this is a slave that acts for its master."""

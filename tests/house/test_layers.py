@@ -91,6 +91,7 @@ BROKER_SHARED = frozenset(
         "neighbours",
         "pop_away",
         "pop_checks",
+        "pop_clocks",
         "pop_holds",
         "pop_reading",
         "pops",

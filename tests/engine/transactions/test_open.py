@@ -327,6 +327,32 @@ def test_a_loop_of_kills_delivers_nothing_twice() -> None:
     assert Counter(bench.delivered) == {b"%c%d" % (kind, number): 1 for kind in b"ab" for number in range(8)}
 
 
+def test_kills_before_the_first_op_message_deliver_nothing_twice_however_long_it_takes() -> None:
+    """What the first start found is listed nowhere when the second looks, and not recent either."""
+    bench = Bench()
+    offset = bench.send(b"a")
+    bench.commit(offset)
+    for number in range(4):
+        bench = bench.kill()
+        bench.clock.advance(INTERVAL)
+        bench.send(b"open%d" % number)
+    bench = bench.kill()
+    assert b"a" not in {question_of(question).body for question in bench.wait(2 * INTERVAL)}
+    assert not bench.commit(offset)
+    assert bench.delivered == [b"a"]
+
+
+def test_op_messages_are_written_early_when_the_log_grows() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.wait(100, step=100)
+    assert bench.ops == []
+    for _ in range(170):
+        bench.send(b"x" * 100_000, UNIQ_KEY="x")
+    bench.wait(100, step=100)
+    assert bench.ops == [b"0,"]
+
+
 def test_after_a_power_cut_only_what_the_log_lost_is_asked_about() -> None:
     for seed in range(20):
         bench = Bench()

@@ -6,8 +6,8 @@ from tests.engine.transactions.transactions import INTERVAL, Bench
 FILE_SIZE = 1 << 20
 
 
-def found(bench: Bench, first_open: int = 0) -> list[bytes]:
-    return [one.body for one in unlisted_commits(bench.store, first_open, FILE_SIZE, 3000)]
+def found(bench: Bench, first_open: int = 0, tail_size: int = 1 << 20) -> list[bytes]:
+    return [one.body for one in unlisted_commits(bench.store, first_open, FILE_SIZE, tail_size)]
 
 
 def test_commits_are_found_among_other_messages() -> None:
@@ -26,14 +26,22 @@ def test_what_lies_before_the_last_op_message_is_listed() -> None:
     assert found(bench) == [b"b"]
 
 
-def test_what_is_old_is_not_looked_through() -> None:
+def test_age_does_not_matter() -> None:
     bench = Bench()
     bench.commit(bench.send(b"a"))
-    bench.send(b"b")
-    assert found(bench) == [b"a"]
     bench.clock.advance(INTERVAL)
+    bench.commit(bench.send(b"b"))
+    assert found(bench) == [b"a", b"b"]
+
+
+def test_only_the_end_of_the_log_is_looked_through() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    begin = bench.send(b"b")
     bench.commit(bench.send(b"c"))
-    assert found(bench) == [b"c"]
+    end = bench.store.max_physical_offset
+    assert found(bench, tail_size=end - begin) == [b"c"]
+    assert found(bench, tail_size=end - begin + 1) == [b"a", b"c"]
 
 
 def test_what_lies_before_the_first_open_one_is_not_looked_through() -> None:

@@ -215,6 +215,21 @@ def test_what_cannot_be_popped_is_refused(
     assert (answer.remark or "").startswith(remark)
 
 
+def test_a_client_whose_clock_is_far_behind_is_refused_once_and_then_waits_as_long_as_it_said(
+    broker: PopBroker,
+) -> None:
+    broker.clock.advance(200_000)
+    behind = broker.clock.millis() - 111_000
+    assert broker.ask_pop(born_time=behind, poll_time=15_000).code == ResponseCode.POLLING_TIMEOUT
+    waiting = broker.ask_pop(born_time=behind, poll_time=15_000)
+    broker.pass_time(14_000)
+    assert broker.waiting() == 1
+    broker.pass_time(2_000)
+    assert waiting.code == ResponseCode.POLLING_TIMEOUT
+    assert broker.send("T", b"a").code == 0
+    assert broker.ask_pop(born_time=broker.clock.millis() - 111_000).code == ResponseCode.SUCCESS
+
+
 def test_what_may_not_be_read_is_refused(broker: PopBroker) -> None:
     broker.add_topic("T", perm=2)
     assert (broker.ask_pop().code, broker.ask_pop().remark) == (
