@@ -125,7 +125,8 @@ def has_our_part(stem: str, folder: Path = FOLDER) -> bool:
     """Whether something of this project takes part beside the server."""
     for module in helpers(stem, folder):
         for package, rest in imports(_path(module, folder)):
-            if package in PRODUCT and OUR_PARTS & {package, *rest.split(".")}:
+            is_face = package == "mqgateway" and rest.partition(".")[0] not in PRODUCT
+            if is_face or (package in PRODUCT and OUR_PARTS & {package, *rest.split(".")}):
                 return True
     return False
 

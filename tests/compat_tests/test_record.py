@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests import record
-from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of, has_our_part, helpers
+from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of, has_our_part, helpers, imports
 
 ONE, TWO = "suite/test_a.py::test_one[apache-5.5.0]", "suite/test_b.py::test_two[apache]"
 
@@ -64,6 +64,9 @@ def test_what_a_digest_is_about(suite: Path, path: str, changes: str) -> None:
 def test_our_client_beside_apaches_server_always_runs(suite: Path) -> None:
     """It is the client that is tested; codes and layouts are no such thing."""
     assert has_our_part("test_b", suite) and not has_our_part("test_a", suite)
+    (suite / "test_a.py").write_text("from mqgateway import Producer")
+    imports.cache_clear()
+    assert has_our_part("test_a", suite), "by its public name"
     assert has_our_part("test_python_client") and has_our_part("test_spark_static")
     assert not has_our_part("test_send") and not has_our_part("test_go_client")
 
