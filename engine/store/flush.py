@@ -43,8 +43,10 @@ FILES_A_STEP = 16
 WRITE_SECONDS = 0.01
 """How long the loop is held up to write out tails of queues; the rest follows with the next ticks."""
 NEW_QUEUES_MANY = 64
-"""New queues from which on their folders and files are made by the worker, so many at a time: on the loop
-that takes longer than all else that a send to a new topic does."""
+"""New queues from which on their folders and files are made by the worker: on the loop that takes longer than
+all else that a send to a new topic does."""
+NEW_QUEUES_A_STEP = 512
+"""Of how many new queues one piece of work makes the files: the next one waits for a turn of the loop."""
 FILES_MANY = 512
 """Files and directories of queues from which on the whole file system is synced at once: that is quicker."""
 DISPATCHED_A_ROUND = 256 << 20
@@ -313,7 +315,7 @@ class Durability:
         """Have the files made that new queues begin with; what fails is left to step 1, which tells of it."""
         if self._is_making:
             return
-        wanted = self._queues.first_files(NEW_QUEUES_MANY)
+        wanted = self._queues.first_files(NEW_QUEUES_A_STEP)
         self._is_making = True
 
         def work() -> None:

@@ -284,13 +284,13 @@ def test_thousands_of_files_are_synced_as_one_file_system(monkeypatch: pytest.Mo
 def test_the_files_of_many_new_queues_are_made_by_the_worker() -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
-    count = flush.NEW_QUEUES_MANY + 6
+    count = flush.NEW_QUEUES_A_STEP + 6
     bench.put(*[message(topic=f"t{number}") for number in range(count)])
     bench.store.tick()
     assert bench.disk.subdirs(bench.store._queues.directory) == [] and aside.waiting == 1
     aside.perform_all()
     made = bench.disk.subdirs(bench.store._queues.directory)
-    assert sorted(made) == sorted(f"t{number}" for number in range(flush.NEW_QUEUES_MANY))
+    assert sorted(made) == sorted(f"t{number}" for number in range(flush.NEW_QUEUES_A_STEP))
     again = bench.restart()
     assert all(len(drain(again.store, f"t{number}")) == 1 for number in range(count))
 
