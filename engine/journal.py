@@ -17,6 +17,8 @@ import struct
 import zlib
 from typing import Any, NamedTuple
 
+import orjson
+
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.lenient_json import JsonError, dumps, loads
 
@@ -102,7 +104,7 @@ class Journal:
     def append(self, numbered: Numbered) -> None:
         """Add a change. Where that fails nothing is added."""
         assert self._file is not None
-        text = dumps([numbered.number, [list(one) for one in numbered.change]])
+        text = _text(numbered)
         crc = zlib.crc32(text, self._crc)
         self._file.write(self._end, _FRAME.pack(len(text), crc) + text)
         self._end += _FRAME.size + len(text)
@@ -120,6 +122,13 @@ class Journal:
             self._file = None
         if self._disk.exists(self.path):
             self._disk.unlink(self.path)
+
+
+def _text(numbered: Numbered) -> bytes:
+    try:  # a tenth of the time
+        return orjson.dumps([numbered.number, numbered.change])
+    except TypeError:  # what only the lenient form can say: great numbers, halves of characters
+        return dumps([numbered.number, [list(one) for one in numbered.change]])
 
 
 def _seed(first: int) -> int:

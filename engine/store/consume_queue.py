@@ -20,8 +20,8 @@ from itertools import starmap
 from mqgateway.engine.errors import CorruptFile, MessageIllegal
 from mqgateway.engine.message import is_light
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
-from mqgateway.engine.store.file_queue import FilePool
-from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE, UnitQueue
+from mqgateway.engine.store.file_queue import FilePool, file_name
+from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE, FirstFile, UnitQueue
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,8 @@ class ConsumeQueues:
 
     A topic's queues are of the kind that its directory says; those of a new topic are batch consume queues
     where `is_batch` says so. `written` lists what was written out since the last sync, for whoever makes it
-    durable. `light_count` says how many light queues there are.
+    durable, `new` those that had no file yet when they got a unit. `light_count` says how many light queues
+    there are.
     """
 
     def __init__(
@@ -156,6 +157,7 @@ class ConsumeQueues:
         self.light_count = 0
         self.table: dict[str, dict[int, AnyQueue]] = {}
         self.dirty: deque[AnyQueue] = deque()
+        self.new: deque[AnyQueue] = deque()
         self.written: set[tuple[str, int]] = set()
 
     @property
@@ -294,6 +296,33 @@ class ConsumeQueues:
         if not queue.dirty:
             queue.dirty = True
             self.dirty.append(queue)
+            if not queue.has_files:
+                self.new.append(queue)
+
+    def first_files(self, count: int) -> list[tuple[AnyQueue, FirstFile]]:
+        """Up to `count` files that new queues are going to begin with, of those that have waited longest;
+        each is given once, so that it can be made elsewhere before it is written to."""
+        found: list[tuple[AnyQueue, FirstFile]] = []
+        while self.new and len(found) < count:
+            queue = self.new.popleft()
+            first = queue.first_file()
+            if first is not None and self.get(queue.topic, queue.queue_id) is queue:
+                found.append((queue, first))
+        return found
+
+    def remove_unwanted(self, queue: AnyQueue, made: FirstFile) -> None:
+        """Remove what was made of `first_files` for a queue that was deleted or cut meanwhile."""
+        now = self.get(queue.topic, queue.queue_id)
+        if now is not None and (now.has_file(made.start) or now.first_file() == made):
+            return
+        if now is not None and now.has_files and now.directory == made.directory:
+            self.pool.disk.unlink(f"{made.directory}/{file_name(made.start)}")
+            return
+        self.pool.disk.rmtree(made.directory)
+        parent = made.directory.rpartition("/")[0]
+        if queue.topic not in self.table:
+            self.pool.disk.rmtree(parent)
+        self.pool.unsynced.update((parent, parent.rpartition("/")[0]))
 
     def write_out(self, queue: AnyQueue) -> None:
         """Write one queue's tail. Raises `OSError`."""
@@ -331,6 +360,7 @@ class ConsumeQueues:
         for queue in queues.values():
             queue.destroy()
         self.dirty = deque(queue for queue in self.dirty if queue.topic != topic)
+        self.new = deque(queue for queue in self.new if queue.topic != topic)
         parents = (self.directory, self.batch_directory, self.ext_directory)
         directories = [f"{parent}/{topic}" for parent in parents if parent]
         starts = tuple(f"{directory}/" for directory in directories)

@@ -200,8 +200,7 @@ class FileQueue:
             self.disk.makedirs(self.directory)
             self.pool.note_directory(self.directory)
         self.pool.unsynced.add(self.directory)
-        file = self.disk.open(f"{self.directory}/{file_name(start)}", create=True)
-        file.truncate(self.file_size)
+        file = make_file(self.disk, self.directory, start, self.file_size)
         if not self.starts or start > self.starts[-1]:
             self.starts.append(start)
         return self.pool.put(self.directory, start, file)
@@ -286,6 +285,14 @@ class FileQueue:
         while count < len(self.starts) - 1 and expired(self.starts[count]):
             count += 1
         return count
+
+
+def make_file(disk: Disk, directory: str, start: int, size: int) -> File:
+    """The file of a log that starts at an offset, at full length, in a folder that is there; one that was
+    made already is only opened. Raises `OSError`."""
+    file = disk.open(f"{directory}/{file_name(start)}", create=True)
+    file.truncate(size)
+    return file
 
 
 def clear_tail(file: File, length: int, file_size: int) -> None:

@@ -27,10 +27,11 @@ from mqgateway.engine.disk import Disk, FileSystem
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.commit_log import CommitLog
-from mqgateway.engine.store.consume_queue import ConsumeQueues
-from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.file_queue import file_name, make_file
 from mqgateway.engine.store.index_file import Header, Index, IndexFile
 from mqgateway.engine.store.results import PutStatus
+from mqgateway.engine.store.unit_queue import FirstFile
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,11 @@ FILES_A_STEP = 16
 """Consume queue files that one piece of work syncs, so that other work never waits for many."""
 WRITE_SECONDS = 0.01
 """How long the loop is held up to write out tails of queues; the rest follows with the next ticks."""
+NEW_QUEUES_MANY = 64
+"""New queues from which on their folders and files are made by the worker: on the loop that takes longer than
+all else that a send to a new topic does."""
+NEW_QUEUES_A_STEP = 512
+"""Of how many new queues one piece of work makes the files: the next one waits for a turn of the loop."""
 FILES_MANY = 512
 """Files and directories of queues from which on the whole file system is synced at once: that is quicker."""
 DISPATCHED_A_ROUND = 256 << 20
@@ -185,6 +191,7 @@ class Durability:
         self._running = False
         self._sync_failed = False
         self._is_washing = False
+        self._is_making = False
         self._complaint = ""
         commit_log.on_stain = self._wash
 
@@ -278,6 +285,8 @@ class Durability:
         """Do what is due by the clock."""
         now = elapsed_millis(self._clock)
         options = self._options
+        if len(self._queues.new) >= NEW_QUEUES_MANY and not self.derived_failure:
+            self._make_files()
         if self._log.stain is not None and not self.commit.failure:
             self._wash()
         self.commit.expire(now)
@@ -301,6 +310,30 @@ class Durability:
             self.start_round(all_out=False)
         elif self._is_round_synced:
             self._end_round()
+
+    def _make_files(self) -> None:
+        """Have the files made that new queues begin with; what fails is left to step 1, which tells of it."""
+        if self._is_making:
+            return
+        wanted = self._queues.first_files(NEW_QUEUES_A_STEP)
+        self._is_making = True
+
+        def work() -> None:
+            for _, (directory, start, size) in wanted:
+                self._disk.makedirs(directory)
+                make_file(self._disk, directory, start, size).close()
+
+        self._aside.run(work, lambda outcome: self._made_files(wanted, outcome))
+
+    def _made_files(self, made: list[tuple[AnyQueue, FirstFile]], outcome: object) -> None:
+        self._is_making = False
+        if not self._running:
+            return
+        with contextlib.suppress(OSError):
+            for queue, first in made:
+                self._queues.remove_unwanted(queue, first)
+        if not isinstance(outcome, Exception) and len(self._queues.new) >= NEW_QUEUES_MANY:
+            self._make_files()
 
     def _write_derived(self, all_out: bool = False) -> bool:
         """Step 1. A failure is told in the log and tried again; the data stays in memory."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
@@ -21,6 +21,14 @@ PLACE = struct.Struct(">qi")
 PAGE = 4096
 BLANK_PLACE = (0, 0x7FFFFFFF)
 """What a unit that stands for no record begins with."""
+
+
+class FirstFile(NamedTuple):
+    """A file that a queue is going to begin with."""
+
+    directory: str
+    start: int
+    size: int
 
 
 def _believe(_: CorruptFile) -> None:
@@ -127,6 +135,17 @@ class UnitQueue:
         files.write(at, self.tail)
         self.tail_start += len(self.tail) // self.unit_size
         self.tail.clear()
+
+    def first_file(self) -> FirstFile | None:
+        """The file that `write_out` is going to begin the queue with; None where there is one, or no unit."""
+        files = self._files
+        if files.starts or not self.tail:
+            return None
+        return FirstFile(files.directory, files.start_of(self.tail_start * self.unit_size), files.file_size)
+
+    def has_file(self, start: int) -> bool:
+        """Whether the file that starts at an offset is one of the queue's."""
+        return start in self._files.starts
 
     def touched(self, since: int) -> list[int]:
         """Starts of the files that hold units from `since` on."""

@@ -18,6 +18,11 @@ from twisted.python.failure import Failure
 from mqgateway.engine.errors import EngineError
 from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
 
+FULL_PASS_EVERY = 100
+"""Passes of the middle generation before the collector may look at everything: at ten, as it is by default,
+a hundred thousand topics that come to be are looked at dozens of times, for up to a quarter of a second each.
+What rings of garbage may wait longer for that is bounded by 700,000 objects."""
+
 
 class Service(Protocol):
     """What can be run: started once, stopped once."""
@@ -72,6 +77,7 @@ def run(make: Callable[[Reactor], Service], started: Callable[[Service], None]) 
         # What exists now lives as long as the process: the collector need not look at it again.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*gc.get_threshold()[:2], FULL_PASS_EVERY)
         started(service)
 
     loop.callWhenRunning(begin)

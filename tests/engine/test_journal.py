@@ -28,6 +28,15 @@ def test_what_was_appended_is_read() -> None:
     assert (found.base, found.first, found.last, found.changes) == (BASE, 7, 10, CHANGES)
 
 
+@pytest.mark.parametrize("value", [1 << 80, None, {"a": None}, "\u20ac", True, 1.5, [1, [2]]])
+def test_values_of_any_kind_are_read_as_they_were(value: object) -> None:
+    disk = CrashDisk()
+    change = Numbered(7, [(["t", "k"], value)])
+    journal(disk, [change])
+    found = Journal(disk, PATH).read()
+    assert found is not None and found.changes == [change]
+
+
 def test_there_is_nothing_where_nothing_was_bound() -> None:
     disk = CrashDisk()
     assert Journal(disk, PATH).read() is None

@@ -279,3 +279,54 @@ def test_thousands_of_files_are_synced_as_one_file_system(monkeypatch: pytest.Mo
         return bench.disk.syncs - before
 
     assert syncs(10) < 20 < 100 < syncs(1000)
+
+
+def test_the_files_of_many_new_queues_are_made_by_the_worker() -> None:
+    aside = MemoryWorker()
+    bench = Bench(aside=aside)
+    count = flush.NEW_QUEUES_A_STEP + 6
+    bench.put(*[message(topic=f"t{number}") for number in range(count)])
+    bench.store.tick()
+    assert bench.disk.subdirs(bench.store._queues.directory) == [] and aside.waiting == 1
+    aside.perform_all()
+    made = bench.disk.subdirs(bench.store._queues.directory)
+    assert sorted(made) == sorted(f"t{number}" for number in range(flush.NEW_QUEUES_A_STEP))
+    again = bench.restart()
+    assert all(len(drain(again.store, f"t{number}")) == 1 for number in range(count))
+
+
+@pytest.mark.parametrize("comes_again", [False, True])
+def test_what_was_made_for_a_topic_that_is_deleted_meanwhile_is_removed(comes_again: bool) -> None:
+    aside = MemoryWorker()
+    bench = Bench(aside=aside)
+    bench.put(*[message(topic=f"t{number}") for number in range(flush.NEW_QUEUES_MANY)])
+    bench.store.tick()
+    bench.store.delete_topics(["t3"])
+    if comes_again:
+        bench.put(message(topic="t3", queue_id=1))
+    aside.perform_all()
+    directory = f"{bench.store._queues.directory}/t3"
+    assert bench.disk.subdirs(directory) == [] and bench.disk.is_dir(directory) is comes_again
+    again = bench.restart()
+    assert len(drain(again.store, "t3", queue_id=1)) == comes_again
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_files_made_ahead_change_nothing_after_a_power_cut(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flush, "NEW_QUEUES_MANY", 1 + seed % 5)
+    aside = MemoryWorker()
+    bench = Bench(aside=aside, flush_consume_queue_thorough_interval=2000)
+    for turn in range(8):
+        bench.put(*[message(topic=f"t{turn}", queue_id=number) for number in range(7)])
+        bench.clock.advance(500)
+        bench.store.tick()
+        for _ in range((seed + turn) % 4):
+            aside.perform()
+    flushed = bench.store.flushed_offset
+    again = bench.crash(seed)
+    places = [(f"t{turn}", number) for turn in range(8) for number in range(7)]
+    found = [m for topic, number in places for m in drain(again.store, topic, queue_id=number)]
+    assert [(m.topic, m.queue_id) for m in found] == places[: len(found)]
+    assert sum(m.physical_offset + m.size <= flushed for m in found) >= flushed // 140

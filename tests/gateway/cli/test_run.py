@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 
+from mqgateway.gateway.cli.run import FULL_PASS_EVERY
+
 PROGRAM = """
 import os, signal, sys
 from twisted.internet.defer import succeed, fail
@@ -54,3 +56,18 @@ def test_a_start_that_fails_for_an_unknown_reason_shows_where() -> None:
     assert done.returncode == 1
     assert "mqgateway: oh" in done.stderr
     assert "Traceback" in done.stderr
+
+
+def test_all_that_lives_is_seldom_looked_through_for_garbage() -> None:
+    program = PROGRAM.replace(
+        'print("started")', "import gc; print(gc.get_threshold()[2], gc.get_freeze_count())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program.format(start="return succeed(None)", signal="SIGTERM")],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    threshold, frozen, *_ = done.stdout.split()
+    assert int(threshold) == FULL_PASS_EVERY and int(frozen) > 10_000

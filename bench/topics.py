@@ -1,0 +1,216 @@
+"""`python -m bench.topics`: very many topics, each made by the first send to it.
+
+A server of ours in a temporary folder gets a message to each of so many new topics, over some connections
+that wait for each answer, while one more sends to a topic that is there, every 10 ms, and notes how long that
+takes; then it is told to stop. The load encodes little and decodes nothing: it shares the cores.
+"""
+
+import asyncio
+import datetime
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+import psutil
+
+from bench.measure import is_compiled, machine, usage
+from bench.micro import request
+from bench.pages import json_option, page_option, write_section
+from bench.results import commit
+from compat_tests.processes import free_ports
+from compat_tests.servers import HOST, our_serve
+from mqgateway.engine.clock import SystemClock
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.frame import FrameCutter
+
+PROBED = "bench_probed"
+PROBE_SECONDS = 0.01
+STOP_SECONDS = 300.0
+BODY = bytes(100)
+
+
+@dataclass
+class Making:
+    """One number of topics: seconds, CPU seconds of the server, and the probe's latencies in ms."""
+
+    topics: int
+    seconds: float
+    cpu_seconds: float
+    resident_mb: float
+    probes: int
+    p50_ms: float
+    p99_ms: float
+    longest_ms: float
+    stop_seconds: float
+    stop_cpu_seconds: float
+    load_average: float
+
+
+def send_frame(topic: str) -> bytes:
+    """A send to a topic that may be made for it, with four queues."""
+    fields = {"a": "bench_topics", "b": topic, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
+    fields |= {"g": str(SystemClock().millis()), "h": "0", "i": "", "j": "0", "k": "false", "m": "false"}
+    return request(RequestCode.SEND_MESSAGE_V2, 1, fields, BODY)
+
+
+class Sender(asyncio.Protocol):
+    """A connection that sends one message after the other."""
+
+    def __init__(self) -> None:
+        self._cutter = FrameCutter()
+        self._answer: asyncio.Future[bytes] | None = None
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        for payload in self._cutter.feed(data):
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_result(payload)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(ConnectionError("the server has closed the connection"))
+
+    async def send(self, frame: bytes) -> None:
+        """Send and wait for the answer. Raises `RuntimeError` where it is not success."""
+        assert self._transport is not None
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(frame)
+        answer = await self._answer
+        if b'"code":0,' not in answer:
+            raise RuntimeError(f"a send failed: {answer!r}")
+
+
+async def connected(port: int) -> Sender:
+    """A new connection to the broker."""
+    _, sender = await asyncio.get_running_loop().create_connection(Sender, HOST, port)
+    return sender
+
+
+async def make(port: int, topics: int, connections: int) -> tuple[float, list[float]]:
+    """Make the topics; seconds that took, and the probe's latencies in seconds."""
+    probe, *senders = [await connected(port) for _ in range(connections + 1)]
+    await probe.send(send_frame(PROBED))
+    names = iter(f"bench_topic_{number:06d}" for number in range(topics))
+    latencies: list[float] = []
+    began = time.perf_counter()
+    probing = asyncio.create_task(probe_on(probe, latencies))
+    await asyncio.gather(*(make_some(sender, names) for sender in senders))
+    seconds = time.perf_counter() - began
+    probing.cancel()
+    return seconds, latencies
+
+
+async def make_some(sender: Sender, names: Iterator[str]) -> None:
+    """Make topics until there are no more names."""
+    for name in names:
+        await sender.send(send_frame(name))
+
+
+async def probe_on(probe: Sender, latencies: list[float]) -> None:
+    """Send to a topic that is there, again and again."""
+    while True:
+        began = time.perf_counter()
+        await probe.send(send_frame(PROBED))
+        took = time.perf_counter() - began
+        latencies.append(took)
+        await asyncio.sleep(max(0.0, PROBE_SECONDS - took))
+
+
+def measure(topics: int, connections: int) -> Making:
+    """Start a server, make the topics, stop it."""
+    with tempfile.TemporaryDirectory(prefix="mqgateway-topics-") as folder:
+        ports = [free_ports(), free_ports((-2, 0))]
+        server = our_serve(Path(folder) / "server", *ports, {"autoCreateTopicEnable": "true"})
+        server.start()
+        try:
+            before = usage([server.pid])
+            seconds, latencies = asyncio.run(make(ports[1], topics, connections))
+            after = usage([server.pid])
+            stop_seconds, stop_cpu = stop(server.pid)
+        finally:
+            server.stop()
+    latencies.sort()
+    milliseconds = [latencies[int(len(latencies) * share)] * 1000 for share in (0.5, 0.99)]
+    return Making(
+        topics,
+        seconds,
+        after.cpu_seconds - before.cpu_seconds,
+        after.resident_bytes / 2**20,
+        len(latencies),
+        *milliseconds,
+        latencies[-1] * 1000,
+        stop_seconds,
+        stop_cpu,
+        os.getloadavg()[0],
+    )
+
+
+def stop(pid: int) -> tuple[float, float]:
+    """Tell a process to end; seconds and CPU seconds until it has. Raises `TimeoutError`."""
+    process = psutil.Process(pid)
+    first = cpu = usage([pid]).cpu_seconds
+    began = time.perf_counter()
+    process.send_signal(signal.SIGTERM)
+    while time.perf_counter() - began < STOP_SECONDS:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return time.perf_counter() - began, cpu - first
+        cpu = max(cpu, usage([pid]).cpu_seconds)
+        time.sleep(0.02)
+    raise TimeoutError(f"the server does not stop within {STOP_SECONDS:.0f} s")
+
+
+def section(found: Sequence[Making], connections: int) -> list[str]:
+    """The section of the page."""
+    lines = [
+        "## Many topics",
+        "",
+        f"Measured on {datetime.date.today().isoformat()}, {commit()}"
+        f" ({'compiled' if is_compiled() else 'plain Python'}): {machine()}.",
+        f"A message to each of so many topics that are not there, over {connections} connections that wait",
+        "for each answer, while one more sends to a topic that is there every 10 ms; name server and broker",
+        "in one process; then SIGTERM. `python -m bench.topics` repeats it.",
+        "",
+        "| topics | seconds | CPU s | resident MB | others' p50 ms | p99 ms | longest ms | stop s"
+        " | stop CPU s | load average |",
+        "| ---: |" + " ---: |" * 9,
+    ]
+    for one in found:
+        making = f"{one.seconds:.1f} | {one.cpu_seconds:.1f} | {one.resident_mb:.0f}"
+        probes = f"{one.p50_ms:.1f} | {one.p99_ms:.0f} | {one.longest_ms:.0f}"
+        stopping = f"{one.stop_seconds:.1f} | {one.stop_cpu_seconds:.1f} | {one.load_average:.1f}"
+        lines.append(f"| {one.topics:,} | {making} | {probes} | {stopping} |")
+    return lines
+
+
+@click.command()
+@click.option("--topics", "counts", multiple=True, default=(10_000, 100_000), type=click.IntRange(1))
+@click.option("--connections", default=32, show_default=True, help="Connections that make topics.")
+@json_option()
+@page_option()
+def main(counts: tuple[int, ...], connections: int, json_path: str | None, page_path: str | None) -> None:
+    """Measure how topics are made by sends, what others notice of it, and the stop."""
+    found = []
+    for count in counts:
+        found.append(measure(count, connections))
+        print(found[-1], file=sys.stderr, flush=True)
+    lines = section(found, connections)
+    print("\n".join(lines))
+    if json_path:
+        Path(json_path).write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
+    if page_path:
+        write_section(Path(page_path), "many topics", lines)
+
+
+if __name__ == "__main__":
+    main()
