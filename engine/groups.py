@@ -4,7 +4,7 @@ Standard: `SubscriptionGroupConfig`, `SubscriptionGroupManager`.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from mqgateway.engine.jsonfile import Texts, in_pieces
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
 from mqgateway.engine.options import BrokerOptions, camel_case
+from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -179,7 +180,17 @@ class GroupTable:
         All or none: raises `AttributeRefused` before anything is changed.
         Standard: `SubscriptionGroupManager.updateSubscriptionGroupConfigList`.
         """
-        self.put(*[self._altered(config) for config in configs])
+        run(self.update_in_steps(configs))
+
+    def update_in_steps(self, configs: Sequence[SubscriptionGroupConfig]) -> Steps[None]:
+        """What `update` does, in steps; only an end of the process can leave a part of it done."""
+        wanted: list[SubscriptionGroupConfig] = []
+        for part in in_parts(configs):
+            wanted += [self._altered(config) for config in part]
+            yield
+        for part in in_parts(wanted):
+            self.put(*part)
+            yield
 
     def disable_consume(self, name: str) -> None:
         """Let a group consume no more."""

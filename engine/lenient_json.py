@@ -53,6 +53,8 @@ _FLAT = rf'(?:[^"{{}}\[\]]++|{_WHOLE_STRING.pattern})*+'
 _PLAIN = re.compile(rf"[{{\[](?:{_FLAT}(?:[{{\[]{_FLAT}[\]}}])?+)*?[\]}}]", re.DOTALL)
 _WINDOW = 4096
 _PIECES_A_STEP = 256
+_PIECES_TAKEN = 10
+"""What it is to hand over a value, beside its parts, in pieces that are read."""
 _NO_SUCH_KEY = "no string, whole number or object as key"
 _OPENED: Any = object()
 _NO_KEY: Any = object()
@@ -160,6 +162,7 @@ class _Reader:
         "_in_key",
         "_key",
         "_parts",
+        "_pieces",
         "_plain_from",
         "_stack",
         "_take",
@@ -176,15 +179,17 @@ class _Reader:
         self._in_key = False  # whether it is an object that is a key
         self._plain_from = 0  # where to look ahead again
         self._parts = 0  # of the value that `take` is to have
+        self._pieces = 0  # read since the last step
         self._began = 0  # where the value or bracket just read begins, blanks before it included
 
     def read(self) -> Steps[Any]:
-        position, pieces = 0, 0
+        position = 0
         text, match_value = self._text, _VALUE.match
         while True:
-            pieces += 1
             self._began = position
-            if pieces % _PIECES_A_STEP == 0:
+            self._pieces += 1
+            if self._pieces > _PIECES_A_STEP:
+                self._pieces = 0
                 yield
             match = match_value(text, position)
             if match is None:
@@ -291,6 +296,8 @@ class _Reader:
             if len(self._stack) == self._depth:
                 self._take((*[key for _, key in self._stack[1:]], key), value)
                 value = None
+                # Whoever takes it goes through all of it again.
+                self._pieces += self._parts + _PIECES_TAKEN
             self._parts = 0
         self._count(1)
         if type(holder) is list:

@@ -6,13 +6,17 @@ millisecond, and returns what came of it.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TypeVar
 
 from mqgateway.engine.clock import Clock
 
 T = TypeVar("T")
+E = TypeVar("E")
 Steps = Generator[None, None, T]
+
+PART = 8
+"""Entries of a list that are worked on in one step, where each takes tens of microseconds."""
 
 
 def run(steps: Steps[T]) -> T:
@@ -23,6 +27,12 @@ def run(steps: Steps[T]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
+
+
+def in_parts(entries: Sequence[E], size: int = PART) -> Iterator[Sequence[E]]:
+    """The entries in order, so many at a time as are looked at in one step."""
+    for start in range(0, len(entries), size):
+        yield entries[start : start + size]
 
 
 def run_for(steps: Steps[T], clock: Clock, seconds: float) -> bool:

@@ -33,6 +33,7 @@ from mqgateway.engine.message import (
     validate_topic,
 )
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -260,10 +261,18 @@ class TopicTable:
         All or none: raises `AttributeRefused` before anything is changed. What is as asked already is left
         alone. Standard: `TopicConfigManager.updateTopicConfigList`.
         """
-        wanted = [self._altered(config) for config in configs]
-        changed = [config for config in wanted if self._table.get(config.topic_name) != config]
-        if changed:
-            self.put(*changed)
+        run(self.update_in_steps(configs))
+
+    def update_in_steps(self, configs: Sequence[TopicConfig]) -> Steps[None]:
+        """What `update` does, in steps; only an end of the process can leave a part of it done."""
+        changed: list[TopicConfig] = []
+        for part in in_parts(configs):
+            wanted = [self._altered(config) for config in part]
+            changed += [config for config in wanted if self._table.get(config.topic_name) != config]
+            yield
+        for part in in_parts(changed):
+            self.put(*part)
+            yield
 
     def create_for_send(
         self, topic: str, default_topic: str, queue_nums: int, sys_flag: int

@@ -258,10 +258,10 @@ class ClientOptions(Options):
         ours=True,
     )
     max_list_size: int = option(
-        4 * 1024**2, "Length of a list of topics or groups to create.", unit="bytes", low=1024, ours=True
+        12 * 1024**2, "Length of a list of topics or groups to create.", unit="bytes", low=1024, ours=True
     )
     max_list_parts: int = option(
-        50000, "Commas, brackets and lines in it; a topic without attributes has nine.", low=100, ours=True
+        300000, "Commas, brackets and lines in it; a topic has ten, a group twenty.", low=100, ours=True
     )
     max_groups_per_client: int = option(1000, "Groups one client may belong to.", low=1, ours=True)
     max_subscriptions_per_group: int = option(1000, "Topics one group may subscribe to.", low=1, ours=True)

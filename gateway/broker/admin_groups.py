@@ -14,7 +14,7 @@ from mqgateway.engine.attributes import AttributeRefused
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.groups import FORBIDDEN_READ, SubscriptionGroupConfig
 from mqgateway.engine.message import validate_group, validate_topic
-from mqgateway.engine.steps import Steps
+from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
 from mqgateway.gateway.codec.bodies.tables import read_list
@@ -33,7 +33,7 @@ def update_group(broker: Broker, call: Call) -> Reply:
         value = orjson.loads(call.body)
     except ValueError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
-    _update(broker, [_read(value)])
+    run(_update(broker, [_read(value)]))
     return Reply()
 
 
@@ -43,8 +43,7 @@ def update_groups(broker: Broker, call: Call) -> Steps[Reply]:
     yield from read_list(
         SubscriptionGroupList, "groupConfigList", call.body, lambda value: configs.append(_read(value))
     )
-    yield
-    _update(broker, configs)
+    yield from _update(broker, configs)
     return Reply()
 
 
@@ -96,21 +95,23 @@ def _read(value: Any) -> SubscriptionGroupConfig:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
 
 
-def _update(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) -> None:
+def _update(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) -> Steps[None]:
     """Create or change groups, all or none; keys of their attributes are changes."""
     groups, most = broker.groups, broker.options.max_groups
-    for config in configs:
-        problem = validate_group(config.group_name)
-        if problem is None and config.retry_queue_nums > broker.options.max_queues_per_topic:
-            problem = f"a retry topic may not have more than {broker.options.max_queues_per_topic} queues"
-        if problem is not None:
-            raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+    for part in in_parts(configs):
+        for config in part:
+            problem = validate_group(config.group_name)
+            if problem is None and config.retry_queue_nums > broker.options.max_queues_per_topic:
+                problem = f"a retry topic may not have more than {broker.options.max_queues_per_topic} queues"
+            if problem is not None:
+                raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+        yield
     new = {config.group_name for config in configs if config.group_name not in groups}
     if new and len(groups) + len(new) > most:
         raise RequestError(
             ResponseCode.SYSTEM_ERROR, f"there are {len(groups)} groups, maxGroups allows no more than {most}"
         )
     try:
-        groups.update(*configs)
+        yield from groups.update_in_steps(configs)
     except AttributeRefused as refusal:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(refusal)) from None

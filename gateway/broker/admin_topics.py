@@ -14,7 +14,7 @@ from mqgateway.engine.attributes import AttributeRefused, parse_changes
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SYSTEM_TOPICS
 from mqgateway.engine.pop import retry_topic
-from mqgateway.engine.steps import Steps
+from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.registration import once_known
@@ -62,7 +62,7 @@ def update_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         order=header.order,
         attributes=changes,
     )
-    _update(broker, [config])
+    run(_update(broker, [config]))
     return once_known(broker)
 
 
@@ -81,8 +81,7 @@ def update_topics(broker: Broker, call: Call) -> Steps[Reply | Deferred[Reply]]:
         )
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
-    yield
-    _update(broker, configs)
+    yield from _update(broker, configs)
     return once_known(broker)
 
 
@@ -188,20 +187,21 @@ def system_topics(broker: Broker, call: Call) -> Reply:
     return Reply(body=TopicList(topic_list={*SYSTEM_TOPICS, *own}).encode())
 
 
-def _update(broker: Broker, configs: Sequence[TopicConfig]) -> None:
+def _update(broker: Broker, configs: Sequence[TopicConfig]) -> Steps[None]:
     """Create or change topics, all or none; keys of their attributes are changes."""
     topics, most = broker.topics, broker.options.max_topics
-    for config in configs:
-        problem = topics.why_not(config)
-        if problem is not None:
-            raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+    for part in in_parts(configs):
+        for problem in map(topics.why_not, part):
+            if problem is not None:
+                raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+        yield
     new = {config.topic_name for config in configs if config.topic_name not in topics}
     if new and len(topics) + len(new) > most:
         raise RequestError(
             ResponseCode.SYSTEM_ERROR, f"there are {len(topics)} topics, maxTopics allows no more than {most}"
         )
     try:
-        topics.update(*configs)
+        yield from topics.update_in_steps(configs)
     except AttributeRefused as refusal:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(refusal)) from None
 

@@ -12,6 +12,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import validate_group
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt, real_topic
 from mqgateway.engine.pop.names import MESSAGES_MAX
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.lite_acks import ack_lite, change_lite
@@ -53,12 +54,17 @@ def ack_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     return _acknowledge(broker, key, receipt, (offset,), is_batch=False)
 
 
-def batch_ack_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-    """Many messages were consumed, of several pops."""
+def batch_ack_message(broker: Broker, call: Call) -> Steps[Reply | Deferred[Reply]]:
+    """Many messages were consumed, of several pops; those of each are a step."""
     acks = [] if not call.body else BatchAckMessageRequestBody.decode(call.body).acks
     if not acks:
         return Reply(ResponseCode.NO_MESSAGE)
-    waiting = [done for ack in acks if isinstance(done := _acknowledge_many(broker, call, ack), Deferred)]
+    waiting = []
+    for ack in acks:
+        done = _acknowledge_many(broker, call, ack)
+        if isinstance(done, Deferred):
+            waiting.append(done)
+        yield
     if not waiting:
         return Reply()
     return gatherResults(waiting, consumeErrors=True).addCallbacks(lambda replies: replies[-1], _first)

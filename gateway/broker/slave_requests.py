@@ -11,6 +11,9 @@ Standard: `SendMessageProcessor.rejectRequest`, `PullMessageProcessor.rejectRequ
 `DefaultPullMessageResultHandler`, `DefaultMessageStore.nextOffsetCorrection`.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.store.message_store import GetStatus
@@ -81,10 +84,10 @@ def _turn(broker: Broker, header: PullMessageRequestHeader, reply: Reply) -> Non
             reply.code = ResponseCode.PULL_RETRY_IMMEDIATELY
 
 
-def _while_acting(serve: RequestFunction) -> RequestFunction:
+def _while_acting(serve: Callable[[Broker, Call], Any]) -> RequestFunction:
     """Serve a request only as long as this slave acts for its master."""
 
-    def served(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    def served(broker: Broker, call: Call) -> Any:
         return refuse(broker, call) if broker.pops.away is None else serve(broker, call)
 
     return served

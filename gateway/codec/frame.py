@@ -88,6 +88,7 @@ class FrameCutter:
             raise CodecError(f"a frame of {length} bytes has no room for its header length")
         if length + LENGTH_SIZE > self._limit:
             raise CodecError(
-                f"a frame of {length + LENGTH_SIZE} bytes is longer than the limit {self._limit}"
+                f"a frame of {length + LENGTH_SIZE} bytes is longer than the {self._limit} that "
+                "frameMaxLength allows"
             )
         return LENGTH_SIZE + length

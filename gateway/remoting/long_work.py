@@ -13,6 +13,7 @@ from typing import Any
 
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.remoting.loop import Clockwork, Timer
+from mqgateway.gateway.remoting.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +38,9 @@ class Work:
 class LongWork:
     """All long requests of one server."""
 
-    def __init__(self, reactor: Clockwork) -> None:
+    def __init__(self, reactor: Clockwork, turn: Turn | None = None) -> None:
         self._reactor = reactor
+        self._shared = Turn() if turn is None else turn
         self._lanes: dict[int, deque[Work]] = {}  # the first lane has its turn next
         self._call: Timer | None = None
 
@@ -64,7 +66,16 @@ class LongWork:
             self._call = self._reactor.callLater(0, self._turn)
 
     def _turn(self) -> None:
+        """A slice is a turn like those of reads: what was put in it is dispatched, then answers go out."""
         self._call = None
+        ours = self._shared.begin()
+        try:
+            self._next()
+        finally:
+            if ours:
+                self._shared.end()
+
+    def _next(self) -> None:
         number = next(iter(self._lanes))
         lane = self._lanes.pop(number)
         work = lane[0]

@@ -81,7 +81,7 @@ class Terms:
     address_pending_limit: float = inf
 
     def __post_init__(self) -> None:
-        self.long_work = LongWork(self.reactor)
+        self.long_work = LongWork(self.reactor, self.turn)
         self.pending = PendingInput(self.pending_limit, self.address_pending_limit, self.reactor.seconds)
 
 

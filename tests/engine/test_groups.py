@@ -1,5 +1,6 @@
 """The table of consumer groups: built-in ones, those made on use, what they are forbidden, the file."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -275,3 +276,14 @@ def test_with_light_queues_there_is_a_group_of_every_light_name() -> None:
     assert "%LMQ%g" in made
     made.put(SubscriptionGroupConfig("%LMQ%g", consume_enable=False))
     assert "%LMQ%g" not in made.names()
+
+
+def test_a_long_list_is_updated_in_steps() -> None:
+    """None is changed before all have been looked at; then some with each step."""
+    made = table()
+    before = len(made)
+    configs = [SubscriptionGroupConfig(f"G{n}") for n in range(100)]
+    sizes = [len(made) - before for _ in made.update_in_steps(configs)]
+    assert len(sizes) > 20 and sizes[len(sizes) // 3] == 0
+    assert max(later - one for one, later in pairwise(sizes)) <= 10
+    assert len(made) - before == 100

@@ -239,3 +239,14 @@ def test_one_value_that_is_handed_over_has_an_end(value: str, words: str) -> Non
 def test_what_leads_nowhere_is_refused_and_not_looked_at_again_and_again(text: str) -> None:
     with pytest.raises(JsonError):
         steps_of(text)
+
+
+def test_values_that_are_taken_are_more_steps_the_more_is_in_them() -> None:
+    """Whoever takes a value goes through it, so a step hands over few large ones."""
+    taken: list[Any] = []
+    most, before = 0, 0
+    entry = {f"member{number}": number for number in range(20)}
+    for _ in loads_in_steps(dumps([entry] * 1000), depth=1, take=lambda path, value: taken.append(value)):
+        most, before = max(most, len(taken) - before), len(taken)
+    assert len(taken) == 1000
+    assert most <= 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.steps import Steps, run, run_for
+from mqgateway.engine.steps import Steps, in_parts, run, run_for
 
 
 def count(done: list[int], most: int, clock: ManualClock | None = None) -> Steps[int]:
@@ -41,3 +41,8 @@ def test_what_fails_fails_where_it_is_done() -> None:
 
     with pytest.raises(OSError, match="the disk is gone"):
         run(fails())
+
+
+def test_a_list_is_gone_through_in_parts() -> None:
+    assert list(in_parts([1, 2, 3, 4, 5], 2)) == [[1, 2], [3, 4], [5]]
+    assert list(in_parts([])) == []

@@ -1,5 +1,6 @@
 """The table of topics: built-in ones, those made on a send, changes, and the file."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -145,6 +146,16 @@ def test_a_list_is_updated_as_a_whole_or_not_at_all() -> None:
     assert "one" not in made
     made.update(TopicConfig("one"), TopicConfig("two"))
     assert made.data_version.counter == 1
+
+
+def test_a_long_list_is_updated_in_steps() -> None:
+    """None is changed before all have been looked at; then some with each step."""
+    made = table()
+    before = len(made)
+    sizes = [len(made) - before for _ in made.update_in_steps([TopicConfig(f"T{n}") for n in range(100)])]
+    assert len(sizes) > 20 and sizes[len(sizes) // 3] == 0
+    assert max(later - one for one, later in pairwise(sizes)) <= 10
+    assert len(made) - before == 100
 
 
 @pytest.mark.parametrize(

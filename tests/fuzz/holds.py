@@ -7,6 +7,8 @@
 A hold is what one turn of the loop does without giving way: all that one delivered frame sets off at once, or
 one delayed call. It is measured in CPU time of the process, and divided by how slow the machine is at the
 moment, as a loop of known length tells (`Gauge`).
+
+`test_holds` asks every code too, but only with what is the most work for each kind of reader (`WORST`).
 """
 
 from __future__ import annotations
@@ -17,18 +19,30 @@ import struct
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.broker.requests import REQUESTS as BROKER_REQUESTS
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import request_header
+from mqgateway.gateway.container.requests import REQUESTS as CONTAINER_REQUESTS
+from mqgateway.gateway.container.service import ContainerService
 from mqgateway.gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
-from tests.fuzz.test_hostile_requests import GOOD_BODIES, good_fields
-from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
+from tests.fuzz.honest import HonestClient
+from tests.fuzz.test_hostile_requests import GOOD_BODIES, good_fields, meet_victim
+from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, LogWatch, Speaker, World
+from tests.gateway.broker.helpers import batch_body
+from tests.gateway.container.fakes import FakeLaunch
+from tests.gateway.namesrv.world import NetClock
+from tests.gateway.remoting.pair import Net
 
 CALIBRATION_LOOPS = 100_000
 CALIBRATION_SECONDS = 0.0025
@@ -69,10 +83,47 @@ class Hold:
     what: str
 
 
+CONTAINER_PORT = 10811
+
+
+class ContainerWorld:
+    """A container without brokers, as `World` has the other two servers."""
+
+    def __init__(self) -> None:
+        self.net = Net()
+        self.watch = LogWatch()
+        clock = NetClock(self.net)
+        self.service = ContainerService(
+            ContainerOptions(),
+            RemotingOptions(listen_port=CONTAINER_PORT),
+            TlsOptions(),
+            reactor=self.net,
+            clock=clock,
+            disk=CrashDisk(millis=clock.millis),
+            launch=FakeLaunch(),
+            default_name="host",
+        )
+
+    def __enter__(self) -> ContainerWorld:
+        self.service.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.service.stop()
+
+    def settle(self) -> None:
+        """Let bytes move until there are no more."""
+        self.net.settle()
+
+    def meet(self, port: int) -> Speaker:
+        """A new connection."""
+        return Speaker(self, port, "192.168.6.6", 20_000)  # type: ignore[arg-type]
+
+
 class Stopwatch:
     """Times every turn: deliveries to connections, and calls of the net."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World | ContainerWorld) -> None:
         self.world = world
         self.longest = 0.0
         self._collected = 0.0
@@ -109,7 +160,7 @@ class Stopwatch:
             self.timed(lambda call=due[0]: _run(self.world, call))  # type: ignore[misc]
 
 
-def _run(world: World, call: Any) -> None:
+def _run(world: World | ContainerWorld, call: Any) -> None:
     """One call that is due, and none of those it asks for."""
     world.net.calls.remove(call)
     call.called = 1
@@ -119,21 +170,32 @@ def _run(world: World, call: Any) -> None:
 # Bodies
 
 
-def _json_bodies(size: int) -> Iterator[tuple[str, bytes]]:
-    yield "a list of numbers", b"[" + b"1," * (size // 2) + b"1]"
-    yield "a list of numbers, lenient", b"{0:[" + b"1," * (size // 2) + b"1]}"
-    yield "nested lists", b"[" * (size // 2) + b"]" * (size // 2)
-    yield "nested objects, lenient", b"{0:" * (size // 4) + b"1" + b"}" * (size // 4)
-    yield "empty lists", b"[" + b"[]," * (size // 3) + b"1]"
-    yield "empty objects, lenient", b"{0:[" + b"{}," * (size // 3) + b"1]}"
-    yield "many keys", b"{" + b",".join(b'"%x":1' % n for n in range(size // 10)) + b"}"
-    yield "many bare keys", b"{" + b",".join(b"%d:1" % n for n in range(size // 10)) + b"}"
-    yield "objects as keys", b"{" + b",".join(b'{"a":%d}:1' % n for n in range(size // 15)) + b"}"
-    yield "a long string", b'{"a":"' + b"x" * size + b'"}'
-    yield "a string of escapes, lenient", b'{0:"' + b"\\n" * (size // 2) + b'"}'
-    yield "blanks", b" " * size
-    yield "lines", b"a=b\n" * (size // 4)
-    yield "brackets that lead nowhere", b'{"a":[{' * (size // 7)
+KINDS: dict[str, Callable[[int], bytes]] = {
+    "a list of numbers": lambda size: b"[" + b"1," * (size // 2) + b"1]",
+    "a list of numbers, lenient": lambda size: b"{0:[" + b"1," * (size // 2) + b"1]}",
+    "nested lists": lambda size: b"[" * (size // 2) + b"]" * (size // 2),
+    "nested objects, lenient": lambda size: b"{0:" * (size // 4) + b"1" + b"}" * (size // 4),
+    "empty lists": lambda size: b"[" + b"[]," * (size // 3) + b"1]",
+    "empty objects, lenient": lambda size: b"{0:[" + b"{}," * (size // 3) + b"1]}",
+    "many keys": lambda size: b"{" + b",".join(b'"%x":1' % n for n in range(size // 10)) + b"}",
+    "many bare keys": lambda size: b"{" + b",".join(b"%d:1" % n for n in range(size // 10)) + b"}",
+    "objects as keys": lambda size: b"{" + b",".join(b'{"a":%d}:1' % n for n in range(size // 15)) + b"}",
+    "a long string": lambda size: b'{"a":"' + b"x" * size + b'"}',
+    "a string of escapes, lenient": lambda size: b'{0:"' + b"\\n" * (size // 2) + b'"}',
+    "blanks": lambda size: b" " * size,
+    "lines": lambda size: b"a=b\n" * (size // 4),
+    "brackets that lead nowhere": lambda size: b'{"a":[{' * (size // 7),
+}
+"""Bodies of about so many bytes, sound or not."""
+
+WORST = ("many bare keys", "lines")
+"""What is the most work for the reader of lenient JSON, which looks at each key in Python, and for that of
+properties. Beside them each code has a sound body that is long, which is read, checked and applied."""
+
+
+def _json_bodies(size: int, kinds: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    for name in kinds:
+        yield name, KINDS[name](size)
 
 
 def _own_bodies(code: int, size: int) -> Iterator[tuple[str, bytes]]:
@@ -253,6 +315,8 @@ SIZES = (15_000, 100_000, 1_000_000)
 """Bytes of bodies: below the limit of parts whatever they hold, around it, and around that of bytes."""
 LONG_SIZES = (400_000, 2_000_000)
 """The same of those requests that may be longer."""
+WORST_SIZE = 100_000
+"""Bytes that may have as many parts as most requests are allowed, where there is a key in each ten."""
 LONG = (
     RequestCode.HEART_BEAT,
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
@@ -260,79 +324,140 @@ LONG = (
     RequestCode.REGISTER_BROKER,
 )
 NO_JSON = (
-    RequestCode.SEND_BATCH_MESSAGE,
     RequestCode.UPDATE_BROKER_CONFIG,
     RequestCode.UPDATE_NAMESRV_CONFIG,
 )
 
 
-def bodies(code: int) -> Iterator[tuple[str, bytes]]:
+def bodies(code: int, *, worst: bool) -> Iterator[tuple[str, bytes]]:
     """What a request of this code is asked with: of all kinds where it reads its body, else of one."""
-    yield f"a list of numbers, {BIG:,} bytes", b"[" + b"1," * (BIG // 2) + b"1]"
+    if code == RequestCode.SEND_BATCH_MESSAGE:
+        yield from _batches(worst)
+        return
+    size = BIG // 10 if worst else BIG
+    yield f"a list of numbers, {size:,} bytes", KINDS["a list of numbers"](size)
     if code not in GOOD_BODIES and code not in NO_JSON:
         return
-    for size in LONG_SIZES if code in LONG else SIZES:
-        for name, body in (*_json_bodies(size), *_own_bodies(code, size)):
+    sizes = LONG_SIZES if code in LONG else SIZES
+    for size in (WORST_SIZE,) if worst else sizes:
+        for name, body in (*_json_bodies(size, WORST if worst else KINDS), *_own_bodies(code, size)):
             yield f"{name}, {len(body):,} bytes", body
     if code == RequestCode.REGISTER_BROKER:
-        yield "100,000 topics, compressed", registration(100_000, compressed=True)
-        yield "400,000 topics, compressed", registration(400_000, compressed=True)
-        yield "80,000 topics", registration(80_000, compressed=False)
-        yield "a compressed bomb", zlib.compress(bytes(100_000_000), 1)
+        for topics in (20_000,) if worst else (100_000, 400_000):
+            yield f"{topics:,} topics, compressed", registration(topics, compressed=True)
+        if not worst:
+            yield "80,000 topics", registration(80_000, compressed=False)
+            yield "a compressed bomb", zlib.compress(bytes(100_000_000), 1)
 
 
-def request(code: int, body: bytes) -> bytes:
-    """A request that is sound but for its body."""
-    fields = good_fields(code)
+def _batches(worst: bool) -> Iterator[tuple[str, bytes]]:
+    """Batches of many small messages. Those of more than some thousand are beyond the bound: a batch is
+    stored whole, in one go."""
+    element = batch_body((b"", {}))
+    for count in (5000,) if worst else (5000, 12_500, 46_000, 190_000):
+        yield f"{count:,} messages", element * count
+
+
+TEXTS = {
+    "plain text": "x",
+    "digits": "9",
+    "properties": "a\1b\2",
+    "tags": "a||",
+    "commas": "a,",
+    "brackets": "(",
+    "an expression": "a=1 OR ",
+    "lines": "a=b\n",
+    "places": "a;0;1 ",
+}
+"""What the long text of a field is made of."""
+WORST_TEXTS = ("properties", "tags")
+TEXT_SIZE = 240_000
+"""Bytes that such a text has in the header: nearly what a header may have."""
+
+
+def fields(code: int, *, worst: bool) -> Iterator[tuple[str, dict[str, str]]]:
+    """Sound headers of the code but for one field, which is very long."""
+    declared = request_header(code)
+    good = good_fields(code)
+    for field in () if declared is None else declared.__fields__:
+        for name in WORST_TEXTS if worst else TEXTS:
+            unit = TEXTS[name]
+            text = unit * (TEXT_SIZE // len(json.dumps(unit).strip('"')))
+            yield f"{name} as {field.wire_name}", good | {field.wire_name: text}
+
+
+def request(code: int, body: bytes, given: dict[str, str] | None = None) -> bytes:
+    """A request that is sound but for its body, or for the fields that are given."""
+    fields = good_fields(code) if given is None else given
     if code == RequestCode.REGISTER_BROKER:
-        fields |= {"compressed": "false", "bodyCrc32": "0"}
+        fields = {"compressed": "false", "bodyCrc32": "0"} | fields
+    if code == RequestCode.SEND_BATCH_MESSAGE and given is None:
+        fields |= {"m": "true"}
     command = RemotingCommand.request(code, None, body, ext=fields)
     command.version, command.opaque = CURRENT_VERSION, 7
     return encode_command(command)
 
 
-def longest(title: str, port: int, frames: Iterator[tuple[str, bytes]], limit: float) -> Hold:
+def longest(
+    title: str, server: str, frames: Iterator[tuple[str, bytes]], limit: float, enough: float = 0
+) -> Hold:
     """The longest hold of some requests to one server, each on a connection of its own.
 
-    What is above the limit is measured again, up to three times: others use this machine too.
+    What is above the limit is measured again, up to three times: others use this machine too. How slow it
+    is just now is not asked for what is below `enough` as it is.
     """
-    gauge = Gauge()
     worst = Hold(title, 0.0, "")
-    with World() as world:
+    with ContainerWorld() if server == "container" else World() as world:
+        if isinstance(world, World):
+            meet_victim(world, HonestClient(world))
         for name, frame in frames:
             best = float("inf")
             for _ in range(3):
-                watch = Stopwatch(world)
-                speaker = world.meet(port)
-                slow = gauge()
-                watch.deliver(speaker, frame)
-                best = min(best, watch.longest * 1000 / max(slow, gauge()))
-                speaker.leave()
-                world.settle()
+                best = min(best, _hold(world, PORTS[server], frame, enough))
+                world.watch.complaints.clear()
                 if best <= limit:
                     break
             if best > worst.millis:
                 worst = Hold(title, best, name)
-        world.watch.complaints.clear()
     return worst
+
+
+def _hold(world: World | ContainerWorld, port: int, frame: bytes, enough: float) -> float:
+    """The longest hold of one request, in ms of a machine as fast as it should be."""
+    watch = Stopwatch(world)
+    speaker = world.meet(port)
+    speaker.dataReceived = lambda data: None  # type: ignore[method-assign]  # whatever the answer is
+    watch.deliver(speaker, frame)
+    millis = watch.longest * 1000
+    if millis > enough:
+        millis /= Gauge()()
+    speaker.leave()
+    return millis
+
+
+PORTS = {"namesrv": NAMESRV_PORT, "broker": BROKER_PORT, "container": CONTAINER_PORT}
 
 
 def of_headers(limit: float) -> Hold:
     """The longest hold of a frame whose header is the work."""
-    return longest("any code, its header", NAMESRV_PORT, headers(), limit)
+    return longest("any code, its header", "namesrv", headers(), limit)
 
 
-def of_code(server: str, code: int, limit: float) -> Hold:
-    """The longest hold of requests of one code."""
-    port = NAMESRV_PORT if server == "namesrv" else BROKER_PORT
-    frames = ((name, request(code, body)) for name, body in bodies(code))
-    return longest(f"{server} {code} {RequestCode(code).name}", port, frames, limit)
+def of_code(server: str, code: int, limit: float, *, worst: bool = False) -> Hold:
+    """The longest hold of requests of one code; with `worst` only of those that are the most work."""
+    frames = chain(
+        ((name, request(code, body)) for name, body in bodies(code, worst=worst)),
+        ((name, request(code, b"", given)) for name, given in fields(code, worst=worst)),
+    )
+    title = f"{server} {code} {RequestCode(code).name}"
+    return longest(title, server, frames, limit, enough=limit if worst else 0)
 
 
 def all_codes() -> Iterator[tuple[str, int]]:
-    """Every request that is served; containers read settings as brokers do, and nothing else."""
+    """Every request that is served."""
     yield from (("namesrv", int(code)) for code in NAMESRV_REQUESTS)
     yield from (("broker", int(code)) for code in BROKER_REQUESTS)
+    yield from (("container", int(code)) for code in CONTAINER_REQUESTS)
 
 
 def main(arguments: list[str]) -> None:

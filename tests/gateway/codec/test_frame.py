@@ -76,7 +76,7 @@ def test_the_longest_frame_passes() -> None:
 
 def test_the_limit_is_a_parameter() -> None:
     assert FrameCutter(limit=12).feed(frame(b"12345678")) == [b"12345678"]
-    with pytest.raises(CodecError, match="13 bytes is longer than the limit 12"):
+    with pytest.raises(CodecError, match="13 bytes is longer than the 12 that frameMaxLength allows"):
         FrameCutter(limit=12).feed(frame(b"123456789"))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.remoting.long_work import SLICE_STEPS, LongWork
+from mqgateway.gateway.remoting.turn import Turn
 
 
 class Scene:
@@ -15,7 +16,8 @@ class Scene:
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], Any]] = []
-        self.works = LongWork(self)  # type: ignore[arg-type]  # we are the loop
+        self.turns = 0
+        self.works = LongWork(self, Turn(self.turned))  # type: ignore[arg-type]  # we are the loop
         self.steps: list[str] = []
         self.answers: list[object] = []
 
@@ -25,6 +27,10 @@ class Scene:
             for _ in range(SLICE_STEPS):
                 yield
         return name.encode()
+
+    def turned(self) -> None:
+        """What follows a read."""
+        self.turns += 1
 
     def turn(self) -> None:
         """One turn of the loop, and no more of those that it asks for."""
@@ -85,3 +91,12 @@ def test_a_work_that_fails_is_no_end_of_the_others(scene: Scene, caplog: pytest.
             scene.turn()
     assert "a request that takes long failed" in caplog.text
     assert scene.answers == [None, b"b"]
+
+
+def test_a_slice_is_followed_by_what_follows_a_read(scene: Scene) -> None:
+    """So what was put in it is made readable and flushed, and does not wait for somebody else's read."""
+    scene.works.add(103, scene.work("a", 2), scene.answers.append)
+    scene.turn()
+    assert scene.turns == 1
+    scene.turn()
+    assert scene.turns == 2
