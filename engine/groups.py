@@ -6,7 +6,7 @@ Standard: `SubscriptionGroupConfig`, `SubscriptionGroupManager`.
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mqgateway.engine import members
 from mqgateway.engine.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered
@@ -18,9 +18,12 @@ from mqgateway.engine.journaled import JournaledFile
 from mqgateway.engine.jsonfile import Texts, in_pieces
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
-from mqgateway.engine.options import BrokerOptions, camel_case
+from mqgateway.engine.options import camel_case
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +96,7 @@ class GroupTable:
     """
 
     def __init__(
-        self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+        self, options: "BrokerOptions", disk: Disk, path: str, clock: Clock, worker: Worker | None = None
     ) -> None:
         self._options = options
         self._clock = clock

@@ -7,7 +7,7 @@ goes to the journal of `topics.json` and tells `on_change`. Standard: `TopicConf
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mqgateway.engine import members
 from mqgateway.engine.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
@@ -32,9 +32,11 @@ from mqgateway.engine.message import (
     is_system_topic,
     validate_topic,
 )
-from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +126,7 @@ class TopicTable:
     """
 
     def __init__(
-        self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+        self, options: "BrokerOptions", disk: Disk, path: str, clock: Clock, worker: Worker | None = None
     ) -> None:
         self._options = options
         self._clock = clock
@@ -402,7 +404,7 @@ class TopicTable:
             self.on_change(configs)
 
 
-def built_in_topics(options: BrokerOptions) -> list[TopicConfig]:
+def built_in_topics(options: "BrokerOptions") -> list[TopicConfig]:
     """The topics a broker of 5.5 has from its start. Standard: `TopicConfigManager.init`."""
     cluster, broker = options.broker_cluster_name, options.broker_name
     read_write = PERM_READ | PERM_WRITE

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
@@ -22,8 +22,10 @@ from mqgateway.engine.filters.tags import SQL92_TYPE, is_tag_type
 from mqgateway.engine.jsonfile import TableFile
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import PROPERTY_RETRY_TOPIC
-from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,13 @@
 - `broker`, `store`, `replication`, `remoting` (TLS too), `namesrv`: the settings
 - `accepted`, `reasons`: the standard's properties that change nothing here, and why
 
-Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`.
+Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`. The
+settings of servers are loaded when they are first asked for: a client has none of them.
 """
 
-from mqgateway.engine.options.broker import BrokerOptions, RequestMode
-from mqgateway.engine.options.namesrv import NamesrvOptions
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from mqgateway.engine.options.option import (
     BadValue,
     Option,
@@ -23,8 +25,12 @@ from mqgateway.engine.options.option import (
 from mqgateway.engine.options.option_set import Effective, Options, OptionSet, Problem
 from mqgateway.engine.options.properties import Setting, format_properties_text, load_properties
 from mqgateway.engine.options.remoting import ClientAuthentication, RemotingOptions, TlsMode, TlsOptions
-from mqgateway.engine.options.replication import BrokerRole
-from mqgateway.engine.options.store import FlushDiskType, StoreOptions
+
+if TYPE_CHECKING:
+    from mqgateway.engine.options.broker import BrokerOptions, RequestMode
+    from mqgateway.engine.options.namesrv import NamesrvOptions
+    from mqgateway.engine.options.replication import BrokerRole
+    from mqgateway.engine.options.store import FlushDiskType, StoreOptions
 
 __all__ = [
     "BadValue",
@@ -52,3 +58,21 @@ __all__ = [
     "options_of",
     "snake_case",
 ]
+
+_OF_SERVERS = {
+    "BrokerOptions": "broker",
+    "BrokerRole": "replication",
+    "FlushDiskType": "store",
+    "NamesrvOptions": "namesrv",
+    "RequestMode": "broker",
+    "StoreOptions": "store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the settings of a server when one of their names is first asked for."""
+    if name not in _OF_SERVERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_OF_SERVERS[name]}"), name)
+    globals()[name] = value
+    return value

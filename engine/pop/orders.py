@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqgateway.engine import members
 from mqgateway.engine.disk import Disk
@@ -19,9 +19,11 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.jsonfile import TableFile
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.members import LONG_BITS
-from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.names import MESSAGES_MAX
 from mqgateway.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 

@@ -53,6 +53,7 @@ def test_the_client_loads_neither_server_nor_commands() -> None:
     ours = {name for name in loaded if name.startswith("mqgateway.")}
     servers = ("mqgateway.gateway.broker.", "mqgateway.gateway.namesrv.", "mqgateway.gateway.cli.")
     assert {name for name in ours if name.startswith(servers)} == set()
+    assert ours & {f"mqgateway.engine.options.{name}" for name in ("broker", "store", "namesrv")} == set()
     assert {name for name in ours if name.startswith("mqgateway.engine.store.")} == {
         "mqgateway.engine.store.record"
     }
