@@ -158,15 +158,15 @@ class TransactionLog:
 
     def load(self) -> None:
         """Go on where the offsets say, once they and the store are loaded; reads op messages from there, and
-        the log's end if the broker died.
+        the log's end for what they lack.
         """
         self._begin(self._start_of(TRANS_HALF_TOPIC), self._start_of(TRANS_OP_HALF_TOPIC))
         self._read_ops()
         self._settled.advance()
         self._read_copies()
         self.counts.load()
-        if not self._store.was_clean:
-            self._read_commits()
+        # After an orderly stop too: on a full disk it could not write the last op message.
+        self._read_commits()
 
     def _read_ops(self) -> None:
         """Learn what is done with beyond the progress."""

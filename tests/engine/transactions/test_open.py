@@ -342,6 +342,18 @@ def test_kills_before_the_first_op_message_deliver_nothing_twice_however_long_it
     assert bench.delivered == [b"a"]
 
 
+def test_an_orderly_stop_that_cannot_list_its_commits_delivers_nothing_twice() -> None:
+    """As on a full disk: the log takes no op message, but the store stops in good order."""
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.offsets.persist()
+    bench.store.stop()
+    bench = Bench(bench.disk, bench.clock)
+    assert bench.store.was_clean
+    assert bench.wait(2 * INTERVAL) == []
+    assert bench.delivered == [b"a"]
+
+
 def test_op_messages_are_written_early_when_the_log_grows() -> None:
     bench = Bench()
     bench.commit(bench.send(b"a"))
