@@ -150,8 +150,6 @@ class MessageStore:
         )
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
-        self.was_clean = True
-        """Whether the store had been stopped in order before it was started."""
         self._is_open = False
         self._refusal = "the store is not started"
         self._held = ""
@@ -171,7 +169,7 @@ class MessageStore:
         except BlockingIOError:
             raise StoreUnavailable(f"{self._root} is in use by another broker") from None
         abort = f"{self._root}/abort"
-        self.was_clean = clean = not self._disk.exists(abort)
+        clean = not self._disk.exists(abort)
         recovery = self._recovery(progress or logged(self._clock))
         try:
             recovery.judge(clean, self._options.start_with_missing_log_files)

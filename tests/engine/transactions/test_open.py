@@ -348,8 +348,8 @@ def test_an_orderly_stop_that_cannot_list_its_commits_delivers_nothing_twice() -
     bench.commit(bench.send(b"a"))
     bench.offsets.persist()
     bench.store.stop()
+    assert not bench.disk.exists("/store/abort"), "which says that the stop was in order"
     bench = Bench(bench.disk, bench.clock)
-    assert bench.store.was_clean
     assert bench.wait(2 * INTERVAL) == []
     assert bench.delivered == [b"a"]
 
