@@ -16,7 +16,8 @@ from mqgateway.engine.disk import (
     open_to_others,
     total_memory,
 )
-from mqgateway.engine.testing.crash_disk import SECTOR, CrashDisk
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.inode import SECTOR
 
 
 @pytest.fixture(params=["real", "memory"])

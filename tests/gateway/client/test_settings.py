@@ -74,7 +74,6 @@ def _type_of(option: Option) -> Any:
 
 @pytest.mark.timeout(300)
 def test_a_type_checker_finds_misspelt_settings_of_every_face(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     told = subprocess.run(
