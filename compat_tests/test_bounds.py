@@ -57,4 +57,4 @@ def test_a_stop_by_signal_is_clean(work: Path) -> None:
         assert not (server.store_dir / "abort").exists()
         server.start()
         said = (server.folder / "serve.log").read_text()
-    assert said.count("clean=True") == 2
+    assert said.count("is open after an orderly stop") == 2
