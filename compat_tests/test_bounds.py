@@ -17,7 +17,7 @@ READY_SECONDS = 1.0
 RESIDENT_BYTES = 80e6
 CPU_SHARE = 0.005
 REST_SECONDS = 20
-STARTS = 4
+STARTS = 8
 
 
 def test_ready_in_under_a_second(work: Path) -> None:

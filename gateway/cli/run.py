@@ -74,8 +74,8 @@ def run(make: Callable[[Reactor], Service], started: Callable[[Service], None]) 
         return maybeDeferred(service.start).addCallback(lambda _: settle(service))
 
     def settle(service: Service) -> None:
-        # What exists now lives as long as the process: the collector need not look at it again.
-        gc.collect()
+        # What exists now lives as long as the process: the collector need not look at it again, nor once
+        # more before the server is ready.
         gc.freeze()
         gc.set_threshold(*gc.get_threshold()[:2], FULL_PASS_EVERY)
         started(service)
