@@ -494,11 +494,6 @@ class MessageStore:
         return self._log.position
 
     @property
-    def latest_store_time(self) -> int:
-        """When the newest message that was dispatched was stored, in ms."""
-        return self._dispatch.last_timestamp
-
-    @property
     def min_physical_offset(self) -> int:
         """The first log offset that is still there."""
         return self._log.min_offset

