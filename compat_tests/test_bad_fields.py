@@ -78,7 +78,10 @@ class Spoiled(NamedTuple):
 
 DEPARTURES = {
     (RequestCode.POP_MESSAGE, "maxMsgNums"): "less than no messages are none; Apache's broker fails",
-    (RequestCode.POP_MESSAGE, "bornTime"): "a client's clock that is behind refuses one pop, not each of them",
+    (
+        RequestCode.POP_MESSAGE,
+        "bornTime",
+    ): "a client's clock that is behind refuses one pop, not each of them",
     (RequestCode.POP_LITE_MESSAGE, "bornTime"): "a client's clock that is behind refuses one pop, not each",
     (RequestCode.PEEK_MESSAGE, "maxMsgNums"): "less than no messages are none; Apache's broker fails",
     (RequestCode.QUERY_MESSAGE, "maxNum"): "less than no messages are none; Apache's broker fails",

@@ -36,7 +36,7 @@ from mqgateway.gateway.client import (
     TransactionState,
 )
 from mqgateway.gateway.client.selectors import by_hash
-from tests.gateway.client.answers import JAVA
+from tests.support.gateway.client.answers import JAVA
 
 FIRST = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"}
 SECONDS = 60

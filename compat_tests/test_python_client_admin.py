@@ -13,9 +13,9 @@ from compat_tests.artifacts import CURRENT
 from compat_tests.peers import Peers
 from compat_tests.processes import wait_until
 from compat_tests.servers import BROKER_NAME, Server
-from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.message import parse_offset_message_id
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import (
     Admin,
     BrokerError,

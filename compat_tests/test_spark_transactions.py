@@ -16,7 +16,7 @@ from mqgateway.pipeline.halves import HalfSender
 from mqgateway.pipeline.options import SinkOptions
 from mqgateway.pipeline.transactions import Transactions
 from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, Verdicts
-from tests.pipeline.memory_folder import MemoryFolder
+from tests.support.pipeline.memory_folder import MemoryFolder
 
 SETTINGS = {**IMPATIENT, "transactionCheckMax": "15"}
 ROUNDS_SECONDS = 7

@@ -18,7 +18,6 @@ from zlib import crc32
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.jsonfile import load_table, save_table
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.compaction_files import Original
 from mqgateway.engine.store.compaction_log import (
@@ -34,6 +33,7 @@ from mqgateway.engine.store.compaction_log import (
 )
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import write_table
 from mqgateway.engine.options import OptionSet, Setting, format_properties_text, format_value, load_properties
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.jsonfile import write_table
 
 log = logging.getLogger(__name__)
 

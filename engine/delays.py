@@ -20,12 +20,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mqgateway.engine import members
+from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError, MessageIllegal
-from mqgateway.engine.jsonfile import TableFile
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
@@ -44,6 +42,8 @@ from mqgateway.engine.message import (
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.dispatch import parse_delay_levels
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.jsonfile import TableFile
 from mqgateway.engine.tail import messages_since
 from mqgateway.engine.worker import Worker
 
@@ -254,11 +254,11 @@ class DelaySchedule:
             queue.offset = known.pop(queue.number, 0)
         # Levels that the settings no longer have; they may have them again.
         self._other = known
-        self._members = members.others(table, ("dataVersion", LOG_OFFSET, "offsetTable"))
+        self._members = json_members.others(table, ("dataVersion", LOG_OFFSET, "offsetTable"))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
         # Another broker's file does not say it; that one delivers again what it did not note.
         end = self._store.max_physical_offset
-        self._pass_delivered(members.read(table, LOG_OFFSET, end, members.LONG_BITS))
+        self._pass_delivered(json_members.read(table, LOG_OFFSET, end, json_members.LONG_BITS))
 
     def _pass_delivered(self, log_offset: int) -> None:
         """Go on behind what was delivered since, and have that written soon: starts may follow one another
@@ -284,7 +284,7 @@ class DelaySchedule:
 
         Standard: `SlaveSynchronize.syncDelayOffset`.
         """
-        table = members.read(told, "offsetTable", dict[Any, Any]())
+        table = json_members.read(told, "offsetTable", dict[Any, Any]())
         known = {int(level): int(offset) for level, offset in table.items()}
         for queue in self._queues:
             queue.offset = known.pop(queue.number, 0)
@@ -321,7 +321,7 @@ class DelaySchedule:
 
         Standard: `BrokerPreOnlineService.syncMetadataReverse`, which takes all from a newer version.
         """
-        table = members.read(told, "offsetTable", dict[Any, Any]())
+        table = json_members.read(told, "offsetTable", dict[Any, Any]())
         known = {int(level): int(offset) for level, offset in table.items()}
         for queue in self._queues:
             end = self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id)

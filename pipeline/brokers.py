@@ -33,7 +33,7 @@ from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.offsets import Offsets
 from mqgateway.pipeline.options import ServerOptions
 from mqgateway.pipeline.planning import Bounds
-from mqgateway.pipeline.statics import Places, static_queues
+from mqgateway.pipeline.static_topics import Places, static_queues
 
 log = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.planning import Range, shown
 from mqgateway.pipeline.request import Request
 from mqgateway.pipeline.rows import Rows
-from mqgateway.pipeline.statics import is_static
+from mqgateway.pipeline.static_topics import is_static
 from mqgateway.pipeline.walk import Answer, Walk
 
 T = TypeVar("T")

@@ -32,7 +32,7 @@ from mqgateway.pipeline.brokers import Patience, client_settings, new_producer_c
 from mqgateway.pipeline.errors import SinkError
 from mqgateway.pipeline.options import SinkOptions
 from mqgateway.pipeline.outgoing import SPARK_ID, as_message, as_millis, goes_alone
-from mqgateway.pipeline.statics import static_queues
+from mqgateway.pipeline.static_topics import static_queues
 from mqgateway.pipeline.verdicts import Places
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from mqgateway.gateway.client.message import PullStatus
 from mqgateway.pipeline.errors import DataLoss, PipelineError
 from mqgateway.pipeline.planning import Range, shown, tell_loss
-from mqgateway.pipeline.statics import is_static
+from mqgateway.pipeline.static_topics import is_static
 
 STALLS_MAX = 5
 """Answers in a row that bring nothing and lead nowhere, after which a range is given up."""

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from compat_tests.processes import free_ports
 from compat_tests.raw import RawConnection
 from compat_tests.servers import HOST, our_broker
-from mqgateway.engine.mapping.mappings import TopicMapping
-from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.codec.codes import RequestCode
 from spark_tests.broker import Broker
 from spark_tests.test_stream import once, stream

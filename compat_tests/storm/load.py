@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from compat_tests.storm.model import KINDS, Model, Sent, body_of, number_in
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import (
     Admin,
     ClientError,

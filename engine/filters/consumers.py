@@ -19,9 +19,9 @@ from mqgateway.engine.filters.bloom import BloomFilter
 from mqgateway.engine.filters.evaluation import Properties
 from mqgateway.engine.filters.expressions import Expression, compile_expression
 from mqgateway.engine.filters.tags import SQL92_TYPE, is_tag_type
-from mqgateway.engine.jsonfile import TableFile
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import PROPERTY_RETRY_TOPIC
+from mqgateway.engine.tables.jsonfile import TableFile
 from mqgateway.engine.worker import Worker
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
-from mqgateway.engine.ha.members import MASTER_ID
+from mqgateway.engine.ha.member_group import MASTER_ID
 
 PAUSE_MILLIS = 1000
 FOLLOWING_MILLIS = 15_000

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.lite.rules import Rules
 from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions
-from mqgateway.engine.offsets import ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.tables.offsets import ConsumerOffsets
 
 log = logging.getLogger(__name__)
 

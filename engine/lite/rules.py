@@ -1,8 +1,8 @@
 """What attributes of topics and groups say about lite topics. Standard: `LiteMetadataUtil`."""
 
-from mqgateway.engine.groups import GroupTable
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.topics import TopicTable
+from mqgateway.engine.tables.groups import GroupTable
+from mqgateway.engine.tables.topics import TopicTable
 
 BOUND_TOPIC = "lite.bind.topic"
 

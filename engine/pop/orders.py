@@ -13,13 +13,13 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mqgateway.engine import members
+from mqgateway.engine import json_members
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.json_members import LONG_BITS
 from mqgateway.engine.lenient_json import dumps
-from mqgateway.engine.members import LONG_BITS
 from mqgateway.engine.pop.names import MESSAGES_MAX
+from mqgateway.engine.tables.jsonfile import TableFile
 from mqgateway.engine.worker import Worker
 
 if TYPE_CHECKING:
@@ -117,14 +117,14 @@ class Order:
     @classmethod
     def from_json(cls, shape: Mapping[str, Any]) -> Order | None:
         """Read it; None where no message is out. Raises `ConfigError`."""
-        given = members.read(shape, "o", list[Any]())
+        given = json_members.read(shape, "o", list[Any]())
         if not given or len(given) > 63 or not all(type(each) is int for each in given):
             return None
         offsets = (given[0], *(given[0] + distance for distance in given[1:]))
-        attempt_id = members.read(shape, "a", "") or None
-        times = [members.read(shape, name, 0, LONG_BITS) for name in ("popTime", "i", "l")]
+        attempt_id = json_members.read(shape, "a", "") or None
+        times = [json_members.read(shape, name, 0, LONG_BITS) for name in ("popTime", "i", "l")]
         order = cls(attempt_id, times[0], times[1], offsets, times[2])
-        bits = members.read(shape, "cm", 0, LONG_BITS)
+        bits = json_members.read(shape, "cm", 0, LONG_BITS)
         order.consumed = {offset for place, offset in enumerate(offsets) if bits >> place & 1}
         order.counts = _numbers(shape, "oc", offsets)
         order.visible = _numbers(shape, "ot", offsets)
@@ -132,7 +132,7 @@ class Order:
 
 
 def _numbers(shape: Mapping[str, Any], name: str, offsets: tuple[int, ...]) -> dict[int, int]:
-    found = members.read(shape, name, dict[str, Any]())
+    found = json_members.read(shape, name, dict[str, Any]())
     numbers = {int(key): value for key, value in found.items() if type(value) is int}
     return {offset: numbers[offset] for offset in offsets if offset in numbers}
 

@@ -29,7 +29,6 @@ from mqgateway.engine.message import (
     StoredMessage,
     tags_code,
 )
-from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.foreign import ForeignMessages, Found, Missing, Place
 from mqgateway.engine.pop.inflight import InFlight
@@ -48,8 +47,9 @@ from mqgateway.engine.pop.retries import Retries
 from mqgateway.engine.pop.revive import OpenPoint, ReviveQueue
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
-from mqgateway.engine.topics import TopicTable
 
 log = logging.getLogger(__name__)
 

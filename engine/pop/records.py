@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mqgateway.engine import members
+from mqgateway.engine import json_members
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.members import LONG_BITS
+from mqgateway.engine.json_members import LONG_BITS
 from mqgateway.engine.message import PROPERTY_TAGS, PROPERTY_TIMER_DELIVER_MS, PROPERTY_UNIQ_KEY, Message
 from mqgateway.engine.pop.names import MESSAGES_MAX
 
@@ -111,17 +111,17 @@ class CheckPoint:
         try:
             shape = _shape(body)
             key = _key(shape, "")
-            number = members.read(shape, "n", 0)
-            found = members.read(shape, "d", list[Any]()) or list(range(min(number, MESSAGES_MAX)))
+            number = json_members.read(shape, "n", 0)
+            found = json_members.read(shape, "d", list[Any]()) or list(range(min(number, MESSAGES_MAX)))
             distances = tuple(found[:number])
             if not all(type(each) is int and 0 <= each < 1 << 31 for each in distances):
                 return None
-            reputs = members.read(shape, "rp", "0")
+            reputs = json_members.read(shape, "rp", "0")
             return cls(
                 key,
-                members.read(shape, "it", 0, LONG_BITS),
+                json_members.read(shape, "it", 0, LONG_BITS),
                 distances,
-                members.read(shape, "sp", False),
+                json_members.read(shape, "sp", False),
                 int(reputs) if reputs.isdecimal() and len(reputs) < 4 else len(REPUT_PAUSES),
             )
         except (ConfigError, ValueError):
@@ -153,7 +153,7 @@ class Ack(NamedTuple):
             key = _key(shape, broker_name)
             offsets = shape.get("aol")
             if offsets is None:
-                return cls(key, (members.read(shape, "ao", 0, LONG_BITS),))
+                return cls(key, (json_members.read(shape, "ao", 0, LONG_BITS),))
             if not isinstance(offsets, list) or not all(type(each) is int for each in offsets):
                 return None
             return cls(key, tuple(offsets), True)
@@ -228,10 +228,10 @@ def _shape(body: bytes) -> Mapping[str, Any]:
 def _key(shape: Mapping[str, Any], broker_name: str) -> PointKey:
     """What names the check point. Raises `ConfigError`."""
     return PointKey(
-        members.read_name(shape, "t"),
-        members.read_name(shape, "c"),
-        members.read(shape, "q", 0),
-        members.read(shape, "so", 0, LONG_BITS),
-        members.read(shape, "pt", 0, LONG_BITS),
-        members.read(shape, "bn", "") or broker_name,
+        json_members.read_name(shape, "t"),
+        json_members.read_name(shape, "c"),
+        json_members.read(shape, "q", 0),
+        json_members.read(shape, "so", 0, LONG_BITS),
+        json_members.read(shape, "pt", 0, LONG_BITS),
+        json_members.read(shape, "bn", "") or broker_name,
     )

@@ -20,12 +20,12 @@ from mqgateway.engine.message import (
     Message,
     StoredMessage,
 )
-from mqgateway.engine.offsets import UNKNOWN, ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.names import normal_topic, retry_topic
 from mqgateway.engine.pop.records import CheckPoint
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
-from mqgateway.engine.topics import PERM_READ, PERM_WRITE, TopicTable
+from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicTable
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from mqgateway.engine.message import (
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.index_file import Index, Pending
-from mqgateway.engine.store.light import LIGHT_QUEUE_ID, light_places
+from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, light_places
 from mqgateway.engine.store.results import Arrival
 
 INDEX_GROUP = 1024

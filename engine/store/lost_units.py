@@ -17,7 +17,7 @@ from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, enters_queue
 from mqgateway.engine.store.file_queue import FileQueue
-from mqgateway.engine.store.light import LIGHT_QUEUE_ID, light_places
+from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, light_places
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, decode, store_timestamp
 from mqgateway.engine.store.scan import Progress, Scan
 

@@ -35,7 +35,7 @@ from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
-from mqgateway.engine.store.light import has_light_queues
+from mqgateway.engine.store.lmq import has_light_queues
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.raw_log import RawLog

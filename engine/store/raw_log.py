@@ -21,7 +21,7 @@ from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch
 from mqgateway.engine.store.flush import GroupCommit
-from mqgateway.engine.store.light import LIGHT_QUEUE_ID, has_light_queues, light_places
+from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, has_light_queues, light_places
 from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
 from mqgateway.engine.store.scan import Scan
 

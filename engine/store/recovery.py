@@ -23,7 +23,7 @@ from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.index_file import Index
-from mqgateway.engine.store.light import light_places
+from mqgateway.engine.store.lmq import light_places
 from mqgateway.engine.store.log_files import MissingLogFiles, fill, look_for_lost
 from mqgateway.engine.store.lost_entries import LostEntries, has_entries
 from mqgateway.engine.store.lost_units import LostUnits, rewind

@@ -25,7 +25,7 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchCon
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, enters_queue
-from mqgateway.engine.store.light import LightQueues, QuotaExceeded
+from mqgateway.engine.store.lmq import LightQueues, QuotaExceeded
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     batch_sizes,

@@ -16,9 +16,9 @@ import struct
 from typing import NamedTuple, Self
 from zlib import crc32
 
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk, File, make_directories
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.tables.data_version import DataVersion
 
 STANDARD = struct.Struct(">qqqqqqq")
 OWN = struct.Struct(">qIiiIqqqqq")

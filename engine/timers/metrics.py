@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import TableFile
 from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.jsonfile import TableFile
 from mqgateway.engine.worker import Worker
 
 

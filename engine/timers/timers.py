@@ -22,13 +22,13 @@ from random import random
 from typing import Any
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC, Message
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, Told
 from mqgateway.engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
 from mqgateway.engine.timers.dequeue import Dequeue

@@ -13,6 +13,6 @@ Standard: `TransactionalMessageServiceImpl`, `TransactionalMessageBridge`.
 
 from mqgateway.engine.transactions.counts import TransactionCounts
 from mqgateway.engine.transactions.half import HalfMessage, as_committed
-from mqgateway.engine.transactions.open import CheckBack, TransactionLog
+from mqgateway.engine.transactions.log import CheckBack, TransactionLog
 
 __all__ = ["CheckBack", "HalfMessage", "TransactionCounts", "TransactionLog", "as_committed"]

@@ -8,10 +8,10 @@ import logging
 from typing import Any
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import TableFile
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.jsonfile import TableFile
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)

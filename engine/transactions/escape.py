@@ -13,11 +13,11 @@ import logging
 from collections.abc import Iterator
 
 from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message, StoredMessage
-from mqgateway.engine.offsets import ConsumerOffsets
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.transactions.half import HALF_QUEUE, HalfMessage
-from mqgateway.engine.transactions.open import ATTEMPTS_MAX, GROUP
+from mqgateway.engine.transactions.log import ATTEMPTS_MAX, GROUP
 from mqgateway.engine.transactions.ops import listed
 from mqgateway.engine.transactions.settled import Settled
 

@@ -28,7 +28,7 @@ from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, Cons
 from mqgateway.engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.index_file import Index
-from mqgateway.engine.store.light import has_light_queues
+from mqgateway.engine.store.lmq import has_light_queues
 from mqgateway.engine.store.record import HEAD_SIZE, decode
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress

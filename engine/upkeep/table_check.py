@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from mqgateway.engine.jsonfile import BROKEN
 from mqgateway.engine.lenient_json import JsonError, loads
 from mqgateway.engine.message import is_light, is_system_topic
 from mqgateway.engine.store.checkpoint import FIELDS, FILE_SIZE
+from mqgateway.engine.tables.jsonfile import BROKEN
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import Layout
 

@@ -12,49 +12,35 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
-    from mqgateway.engine.assignment import RequestModes
-    from mqgateway.engine.broadcasts import BroadcastOffsets
     from mqgateway.engine.clock import Clock
     from mqgateway.engine.cold_reads import ColdReads
     from mqgateway.engine.configuration import Configuration
     from mqgateway.engine.delays import DelayLevels, DelaySchedule
     from mqgateway.engine.filters import ConsumerFilters
-    from mqgateway.engine.groups import GroupTable
-    from mqgateway.engine.laggards import Laggards
-    from mqgateway.engine.mapping.mappings import Mappings
     from mqgateway.engine.message import UniqueKeys
-    from mqgateway.engine.offsets import ConsumerOffsets
     from mqgateway.engine.options import BrokerOptions, StoreOptions
+    from mqgateway.engine.slow_consumers import Laggards
+    from mqgateway.engine.static_topics.mappings import Mappings
     from mqgateway.engine.store.message_store import MessageStore
+    from mqgateway.engine.tables.assignment import RequestModes
+    from mqgateway.engine.tables.broadcasts import BroadcastOffsets
+    from mqgateway.engine.tables.groups import GroupTable
+    from mqgateway.engine.tables.offsets import ConsumerOffsets
+    from mqgateway.engine.tables.topics import TopicTable
     from mqgateway.engine.timers.timers import Timers
-    from mqgateway.engine.topics import TopicTable
     from mqgateway.engine.transactions import TransactionLog
-    from mqgateway.gateway.broker.clients import ClientTable
-    from mqgateway.gateway.broker.durable import Durability
+    from mqgateway.gateway.broker.clients.locks import QueueLocks
+    from mqgateway.gateway.broker.clients.table import ClientTable
+    from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+    from mqgateway.gateway.broker.cluster.route_cache import TopicQueues
+    from mqgateway.gateway.broker.consume.long_polling import PullHolds
     from mqgateway.gateway.broker.flow_control import FlowControl
-    from mqgateway.gateway.broker.ha import Replication
-    from mqgateway.gateway.broker.ha_group import Membership
-    from mqgateway.gateway.broker.lites import Lites
-    from mqgateway.gateway.broker.locks import QueueLocks
-    from mqgateway.gateway.broker.longpoll import PullHolds
-    from mqgateway.gateway.broker.neighbours import Neighbours
-    from mqgateway.gateway.broker.pops import Pops
+    from mqgateway.gateway.broker.lite.state import Lites
+    from mqgateway.gateway.broker.pop.state import Pops
+    from mqgateway.gateway.broker.produce.durability import Durability
+    from mqgateway.gateway.broker.replication.membership import Membership
+    from mqgateway.gateway.broker.replication.replication import Replication
     from mqgateway.gateway.broker.stats import BrokerStats
-    from mqgateway.gateway.broker.topic_queues import TopicQueues
-
-FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
-"""What the standard appends to some remarks. Standard: `FAQUrl.suggestTodo`."""
-
-PERM_READ = 4
-PERM_WRITE = 2
-"""Bits of a topic's and of the broker's permission. Standard: `PermName`."""
-
-UNIT_FLAG = 1
-UNIT_SUB_FLAG = 2
-"""Bits of a topic's system flag: of a unit, or of its consumers. Standard: `TopicSysFlag`."""
-
-MASTER_ID = 0
-"""The id of a master in its group of replicas."""
 
 
 class Broker:

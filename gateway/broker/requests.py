@@ -5,38 +5,29 @@ Standard: `BrokerController.registerProcessor`.
 
 from __future__ import annotations
 
-from mqgateway.gateway.broker import (
-    admin_broker,
-    admin_cold,
-    admin_consumers,
-    admin_groups,
-    admin_lite,
-    admin_progress,
-    admin_static,
-    admin_tables,
-    admin_topics,
-    assignment,
-    ha_requests,
-    ha_status,
-    heartbeats,
-    lite_subscriptions,
-    locks,
-    offsets,
-    pop,
-    pop_acks,
-    pop_lite,
-    pop_questions,
-    pull,
-    query,
-    reply,
-    send,
-    send_back,
-    static_messages,
-    static_offsets,
-    timers,
-    transactions,
-)
-from mqgateway.gateway.broker.statics import static
+from mqgateway.gateway.broker.admin import broker as admin_broker
+from mqgateway.gateway.broker.admin import cold_data as admin_cold
+from mqgateway.gateway.broker.admin import consumers as admin_consumers
+from mqgateway.gateway.broker.admin import groups as admin_groups
+from mqgateway.gateway.broker.admin import lite as admin_lite
+from mqgateway.gateway.broker.admin import progress as admin_progress
+from mqgateway.gateway.broker.admin import static_topics as admin_static
+from mqgateway.gateway.broker.admin import tables as admin_tables
+from mqgateway.gateway.broker.admin import topics as admin_topics
+from mqgateway.gateway.broker.clients import assignment, heartbeats, locks
+from mqgateway.gateway.broker.consume import offsets, pull, query
+from mqgateway.gateway.broker.lite import pop as pop_lite
+from mqgateway.gateway.broker.lite import subscriptions as lite_subscriptions
+from mqgateway.gateway.broker.pop import acks as pop_acks
+from mqgateway.gateway.broker.pop import pop
+from mqgateway.gateway.broker.pop import questions as pop_questions
+from mqgateway.gateway.broker.produce import reply, send, send_back, timers
+from mqgateway.gateway.broker.replication import requests as ha_requests
+from mqgateway.gateway.broker.replication import status as ha_status
+from mqgateway.gateway.broker.static_topics import messages as static_messages
+from mqgateway.gateway.broker.static_topics import offsets as static_offsets
+from mqgateway.gateway.broker.static_topics.state import static
+from mqgateway.gateway.broker.transactions import transactions
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 from twisted.internet.task import LoopingCall
 
-from mqgateway.engine import broadcasts, cold_reads, laggards
+from mqgateway.engine import cold_reads, slow_consumers
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.ha.escape import Escape
@@ -29,21 +29,24 @@ from mqgateway.engine.options import (
 )
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.pop.foreign import ForeignMessages
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables import broadcasts
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.broker import slave_tables, static_cleaning
+from mqgateway.gateway.broker.acting.escape import EscapeSender
+from mqgateway.gateway.broker.acting.foreign_messages import ForeignReader
+from mqgateway.gateway.broker.acting.services import SpecialServices
+from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.ha import Replication
-from mqgateway.gateway.broker.ha_escape import EscapeSender
-from mqgateway.gateway.broker.ha_foreign import ForeignReader
-from mqgateway.gateway.broker.ha_group import Membership
-from mqgateway.gateway.broker.ha_services import SpecialServices
-from mqgateway.gateway.broker.longpoll import resume_all
-from mqgateway.gateway.broker.parts import build_broker
-from mqgateway.gateway.broker.registration import Registration
+from mqgateway.gateway.broker.cluster.registration import Registration
+from mqgateway.gateway.broker.consume.long_polling import resume_all
+from mqgateway.gateway.broker.refusals import refusal
+from mqgateway.gateway.broker.replication import slave_tables
+from mqgateway.gateway.broker.replication.membership import Membership
+from mqgateway.gateway.broker.replication.replication import Replication
+from mqgateway.gateway.broker.replication.slave_requests import SLAVE_REQUESTS
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
-from mqgateway.gateway.broker.slave_requests import SLAVE_REQUESTS
+from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
@@ -241,7 +244,7 @@ class BrokerService:
         )
         self._every(broadcasts.SCAN_SECONDS, self._scan_broadcasts)
         self._every(cold_reads.TICK_SECONDS, broker.cold_reads.tick)
-        self._every(laggards.PROTECT_SECONDS, lambda: broker.laggards.shut_out(broker.groups))
+        self._every(slow_consumers.PROTECT_SECONDS, lambda: broker.laggards.shut_out(broker.groups))
         self._every(static_cleaning.CLEAN_SECONDS, self._clean_mappings)
         for queues in (broker.topic_queues, broker.lites.homes):
             self._every(self._options.load_balance_poll_name_server_interval / 1000, queues.refresh)
@@ -431,8 +434,10 @@ def _dispatchers(
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
     limits = limits_of_bodies(requests, remoting, broker.options)
-    main_port = Dispatcher(broker, requests, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits)
-    fast_port = Dispatcher(broker, fast, refused, clock=clock, hooks=hooks, limits=limits)
+    main_port, fast_port = (
+        Dispatcher(broker, table, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
+        for table, others in ((requests, UNSUPPORTED), (fast, refused))
+    )
     main_port.on_refused = fast_port.on_refused = count_refused
     return main_port, fast_port
 

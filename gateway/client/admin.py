@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar, Unpack
 
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics

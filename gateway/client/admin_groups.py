@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.client.admin_question import (
     Question,
     asks,

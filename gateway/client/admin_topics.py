@@ -8,7 +8,7 @@ from typing import Any
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import DEFAULT_TOPIC
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, json_of, nothing, topics_of
 from mqgateway.gateway.client.asking import decode_body
 from mqgateway.gateway.client.errors import ClientError

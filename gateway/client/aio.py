@@ -27,8 +27,8 @@ from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
 
 from twisted.internet.defer import Deferred, execute
 
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, transactions
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.allocation import Strategy

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Generic, Protocol, Self, TypeVar, Unpack
 
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, transactions
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.allocation import Strategy

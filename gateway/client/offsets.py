@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import TableFile, load_table
+from mqgateway.engine.tables.jsonfile import TableFile, load_table
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.bodies import MessageQueue

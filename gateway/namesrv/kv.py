@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError, EngineError
-from mqgateway.engine.journaled import JournaledFile, Told
-from mqgateway.engine.jsonfile import in_pieces
 from mqgateway.engine.options import NamesrvOptions
+from mqgateway.engine.tables.journaled import JournaledFile, Told
+from mqgateway.engine.tables.jsonfile import in_pieces
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)

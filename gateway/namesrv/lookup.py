@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mqgateway.engine.ha.member_group import MASTER_ID
+from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
-from mqgateway.gateway.namesrv.registration import MASTER_ID, PERM_WRITE, BrokerKey
+from mqgateway.gateway.namesrv.registration import BrokerKey
 from mqgateway.gateway.namesrv.routes import RouteTables
 
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"

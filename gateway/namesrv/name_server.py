@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import write_table
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.namesrv.kv import KvConfig
 from mqgateway.gateway.namesrv.registration import Leaving, Notice

@@ -12,15 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE
 from mqgateway.gateway.codec.bodies import Body, QueueData
 from mqgateway.gateway.codec.errors import BodyError
-
-MASTER_ID = 0
-PERM_READ = 4
-PERM_WRITE = 2
-"""Bits of a queue's permission. Standard: `PermName`."""
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 

@@ -16,10 +16,11 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine import lenient_json
-from mqgateway.engine.data_version import DataVersion
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import load_properties
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.bodies import (
     BrokerMemberGroup,
@@ -35,8 +36,6 @@ from mqgateway.gateway.namesrv import lookup
 from mqgateway.gateway.namesrv.kv import ORDER_TOPIC_CONFIG, KvFull
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.registration import (
-    PERM_READ,
-    PERM_WRITE,
     BrokerKey,
     Leaving,
     Refused,

@@ -23,15 +23,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import replace
 from typing import Any
 
-from mqgateway.engine.data_version import DataVersion
+from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.steps import Steps, run
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import BrokerData, QueueData
 from mqgateway.gateway.namesrv.registration import (
     DEFAULT_HEARTBEAT_TIMEOUT,
-    MASTER_ID,
     NAME_LENGTH_MAX,
-    PERM_WRITE,
     BrokerKey,
     Leaving,
     LiveBroker,

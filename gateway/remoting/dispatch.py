@@ -3,6 +3,7 @@
 | what happens                        | answer                                                      |
 |-------------------------------------|-------------------------------------------------------------|
 | `RequestError` is raised            | its code, remark and header                                 |
+| an error of the context's own       | what its `refusal` makes of it                              |
 | a header field is wrong             | 1, the remark of `HeaderError`                              |
 | the table has no such code          | 3 " request type N not supported"                           |
 | anything else is raised             | 1 "ClassName, message", and a traceback in the log          |
@@ -66,7 +67,8 @@ class Dispatcher:
     """The functions of one port. `context` is handed to each of them as it is.
 
     `unsupported` says why codes of the standard are refused; the first refusal of each goes to the log.
-    `limits` are those of the bodies of each code; without one a body may have any size.
+    `limits` are those of the bodies of each code; without one a body may have any size. `refusal` makes the
+    answer to an error that only the context knows, and None of others.
     """
 
     def __init__(
@@ -78,8 +80,10 @@ class Dispatcher:
         clock: Clock,
         hooks: Sequence[Hook] = (),
         limits: Mapping[int, BodyLimit] | None = None,
+        refusal: Callable[[BaseException], Reply | None] = lambda _: None,
     ) -> None:
         self._context = context
+        self._refusal = refusal
         known_limits = {} if limits is None else limits
         self._table: dict[int, tuple[Callable[[Any, Call], Any], type[Header] | None, BodyLimit | None]] = {
             int(code): (function, request_header(int(code)), known_limits.get(int(code)))
@@ -115,7 +119,7 @@ class Dispatcher:
                 limit.check(call)
             reply: Any = function(self._context, call)
         except Exception as error:
-            return self._finish(_reply_to(error, call), call)
+            return self._finish(self._reply_to(error, call), call)
         return self._finish(reply, call) if type(reply) is Reply else self._finish_later(reply, call)
 
     def _finish_later(self, reply: Any, call: Call) -> Answer | Steps[Answer]:
@@ -141,7 +145,7 @@ class Dispatcher:
         try:
             reply = yield from steps
         except Exception as error:
-            return self._finish(_reply_to(error, call), call)
+            return self._finish(self._reply_to(error, call), call)
         return self._finish_reply(reply, call)
 
     def refuse(self, command: RemotingCommand, peer: Peer) -> bytes | None:
@@ -165,7 +169,7 @@ class Dispatcher:
 
     def _finish_failed(self, failure: Failure, call: Call) -> bytes | None:
         assert failure.value is not None
-        return self._finish(_reply_to(failure.value, call), call)
+        return self._finish(self._reply_to(failure.value, call), call)
 
     def _unsupported(self, call: Call) -> Reply:
         code = call.command.code
@@ -176,6 +180,19 @@ class Dispatcher:
             )
         return Reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {code} not supported")
 
+    def _reply_to(self, error: BaseException, call: Call) -> Reply:
+        if isinstance(error, RequestError):
+            return Reply(error.code, error.header, remark=error.remark, ext=error.ext)
+        refused = self._refusal(error)
+        if refused is not None:
+            return refused
+        if isinstance(error, HeaderError):
+            return Reply(ResponseCode.SYSTEM_ERROR, remark=error.remark)
+        if isinstance(error, CancelledError):  # the peer went away and its held requests were dropped
+            return NO_REPLY
+        log.error("%s failed", call, exc_info=error)
+        return Reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(error).__name__}, {error}")
+
 
 def encode_reply(request: RemotingCommand, reply: Reply) -> bytes:
     """The frame that answers `request` with `reply`."""
@@ -183,14 +200,3 @@ def encode_reply(request: RemotingCommand, reply: Reply) -> bytes:
     if reply.ext:
         fields = reply.ext if fields is None else fields | reply.ext
     return encode_response(request, reply.code, fields, reply.body, reply.remark)
-
-
-def _reply_to(error: BaseException, call: Call) -> Reply:
-    if isinstance(error, RequestError):
-        return Reply(error.code, error.header, remark=error.remark, ext=error.ext)
-    if isinstance(error, HeaderError):
-        return Reply(ResponseCode.SYSTEM_ERROR, remark=error.remark)
-    if isinstance(error, CancelledError):  # the peer went away and its held requests were dropped
-        return NO_REPLY
-    log.error("%s failed", call, exc_info=error)
-    return Reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(error).__name__}, {error}")

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self, TypeVar
 from twisted.internet.defer import Deferred, maybeDeferred
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.message import DLQ_PREFIX
 from mqgateway.engine.options import (
     BrokerOptions,
@@ -23,7 +22,8 @@ from mqgateway.engine.options import (
     TlsOptions,
     camel_case,
 )
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.service import BrokerService
@@ -33,8 +33,8 @@ from mqgateway.gateway.client.reading import read_messages
 from mqgateway.gateway.client.schedule import Schedule
 from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.testing.crashable import MortalReactor
 from mqgateway.gateway.testing.faults import Codes, Fault, Faults
-from mqgateway.gateway.testing.mortal import MortalReactor
 from mqgateway.gateway.testing.moving import MovingClock
 from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
@@ -161,7 +161,7 @@ class Server:
     def create_topic(self, name: str | None = None, queues: int = 4, **fields: Any) -> str:
         """A topic, named by us unless told; gives its name once clients can find it.
 
-        `fields` are those of `engine.topics.TopicConfig`, as `attributes={"message.type": "FIFO"}`.
+        `fields` are those of `engine.tables.topics.TopicConfig`, as `attributes={"message.type": "FIFO"}`.
         """
         name = name or f"topic-{next(self._numbers)}"
         config = TopicConfig(name, queues, queues, **fields)
@@ -172,7 +172,7 @@ class Server:
     def create_group(self, name: str | None = None, **fields: Any) -> str:
         """A consumer group, named by us unless told; gives its name.
 
-        `fields` are those of `engine.groups.SubscriptionGroupConfig`, as `retry_max_times=1`.
+        `fields` are those of `engine.tables.groups.SubscriptionGroupConfig`, as `retry_max_times=1`.
         """
         name = name or f"group-{next(self._numbers)}"
         config = SubscriptionGroupConfig(name, **fields)

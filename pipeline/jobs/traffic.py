@@ -12,7 +12,7 @@ from typing import Any
 
 from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.engine.disk import Disk, ReadOnlyDisk
-from mqgateway.engine.jsonfile import load_table
+from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.pipeline.files import log_folder
 from mqgateway.pipeline.jobs.picture import bars
 from mqgateway.pipeline.jobs.report import Report

@@ -6,7 +6,7 @@ from bench.prepared import topic_names, write_topics
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.topics import TopicTable
+from mqgateway.engine.tables.topics import TopicTable
 
 
 def test_topics_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
 from mqgateway.engine.worker import InlineWorker, MemoryWorker
-from tests.engine.store.compacting import TOPIC, Bench, Queue, compaction_options
-from tests.engine.store.stores import HOST, message, records
+from tests.support.engine.store.compacting import TOPIC, Bench, Queue, compaction_options
+from tests.support.engine.store.stores import HOST, message, records
 
 SEEDS = range(int(os.environ.get("MQGATEWAY_COMPACTION_SEEDS", "25")))
 

@@ -5,8 +5,8 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.configuration import ChangeForbidden, Configuration, changed_text
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import write_table
 from mqgateway.engine.options import BrokerOptions, OptionSet, Setting, StoreOptions
+from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/conf/broker.conf"

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.delays import ATTEMPTS_MAX, PAUSE_MILLIS, DelayLevels, DelaySchedule, restored
 from mqgateway.engine.errors import ConfigError, MessageIllegal
-from mqgateway.engine.jsonfile import load_table, write_table
 from mqgateway.engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack_host, tags_code
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.engine.store.record import decode
+from mqgateway.engine.tables.jsonfile import load_table, write_table
 from mqgateway.engine.tail import messages_since
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, MemoryWorker

@@ -1,7 +1,7 @@
 """The messages that a log got since some place in it."""
 
 from mqgateway.engine.tail import messages_since
-from tests.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message
 
 
 def test_messages_from_a_record_on_that_hold_a_word() -> None:

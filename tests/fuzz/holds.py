@@ -39,10 +39,10 @@ from mqgateway.gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
 from tests.fuzz.honest import HonestClient
 from tests.fuzz.test_hostile_requests import GOOD_BODIES, good_fields, meet_victim
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, LogWatch, Speaker, World
-from tests.gateway.broker.helpers import batch_body
-from tests.gateway.container.fakes import FakeLaunch
-from tests.gateway.namesrv.world import NetClock
-from tests.gateway.remoting.pair import Net
+from tests.support.gateway.broker.helpers import batch_body
+from tests.support.gateway.container.fakes import FakeLaunch
+from tests.support.gateway.namesrv.world import NetClock
+from tests.support.gateway.remoting.pair import Net
 
 CALIBRATION_LOOPS = 100_000
 CALIBRATION_SECONDS = 0.0025

@@ -11,8 +11,8 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from tests.fuzz.sizes import check_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
-from tests.gateway.broker.helpers import pull_header, send_header, split_records, subscription
-from tests.topics import topic_header
+from tests.support.gateway.broker.helpers import pull_header, send_header, split_records, subscription
+from tests.support.topics import topic_header
 
 TOPIC = "Honest"
 GROUP = "HonestGroup"

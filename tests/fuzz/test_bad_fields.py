@@ -17,8 +17,8 @@ from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.fields import Field, request_header
 from tests.fuzz.test_hostile_requests import VICTIM, good_fields
-from tests.gateway.broker.admin import AdminBroker
-from tests.gateway.broker.helpers import pull_header, send_header
+from tests.support.gateway.broker.admin import AdminBroker
+from tests.support.gateway.broker.helpers import pull_header, send_header
 
 NO_NUMBERS = ("", " 1", "0x1", "1.5", "one", "\u0661\u0662x")
 TOO_LARGE = {"int": str(2**31), "long": str(2**63)}

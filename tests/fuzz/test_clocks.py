@@ -25,7 +25,7 @@ from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.subscriptions import subscription
 from mqgateway.gateway.client.transactions import TransactionProducer
 from tests.fuzz.world import STEP_SECONDS
-from tests.gateway.client.cluster import Cluster, queue_of
+from tests.support.gateway.client.cluster import Cluster, queue_of
 
 SEEDS = int(os.environ.get("MQGATEWAY_CLOCK_SEEDS", "2"))
 HOUR = 3_600_000

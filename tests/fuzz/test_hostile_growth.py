@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.mapping.pieces import Piece
+from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.bodies import (
     ConsumerData,
@@ -29,8 +29,8 @@ from mqgateway.gateway.codec.fields import Header
 from tests.fuzz.honest import GROUP, TOPIC, HonestClient, check
 from tests.fuzz.sizes import table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
-from tests.gateway.broker.helpers import batch_body, pull_header, send_header, subscription
-from tests.topics import topic_header
+from tests.support.gateway.broker.helpers import batch_body, pull_header, send_header, subscription
+from tests.support.topics import topic_header
 
 MANY = 1500
 """More than any limit of these tests."""

@@ -18,7 +18,7 @@ from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from tests.fuzz.honest import GROUP, TOPIC, HonestClient, check
 from tests.fuzz.sizes import table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
-from tests.gateway.broker.helpers import pull_header, send_header
+from tests.support.gateway.broker.helpers import pull_header, send_header
 
 PORTS = pytest.mark.parametrize("port", [NAMESRV_PORT, BROKER_PORT], ids=["namesrv", "broker"])
 

@@ -28,7 +28,13 @@ from mqgateway.gateway.codec.fields import Field, camel_case, request_header
 from mqgateway.gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
 from tests.fuzz.honest import HonestClient, check
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
-from tests.gateway.broker.helpers import batch_body, pull_header, send_header, split_records, subscription
+from tests.support.gateway.broker.helpers import (
+    batch_body,
+    pull_header,
+    send_header,
+    split_records,
+    subscription,
+)
 
 VICTIM = "Victim"
 """The topic, group and so on that hostile requests are about: it is there, with messages and a member."""

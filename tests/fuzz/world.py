@@ -26,8 +26,8 @@ from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.protocol import Connection
-from tests.gateway.namesrv.world import NetClock
-from tests.gateway.remoting.pair import Net, Pair, Talker
+from tests.support.gateway.namesrv.world import NetClock
+from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
 NAMESRV_PORT = 9876
 BROKER_PORT = 10911

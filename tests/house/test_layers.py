@@ -56,13 +56,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.remoting",
         "gateway.codec",
         "engine.filters.tags",
-        "engine.groups",
-        "engine.jsonfile",
+        "engine.tables.groups",
+        "engine.tables.jsonfile",
         "engine.lenient_json",
         "engine.pop.names",
         "engine.pop.receipts",
         "engine.store.record",
-        "engine.topics",
+        "engine.tables.topics",
         *NOUNS,
     ),
     "gateway.cli": ("gateway", "engine", "pipeline"),
@@ -72,40 +72,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The public faces name what the rest is for; nothing of ours imports them.
     "mqgateway": ("gateway.client", "gateway.testing", "pipeline"),
 }
-
-# What the request areas of the broker share; beyond these they do not import one another.
-BROKER_SHARED = frozenset(
-    f"gateway.broker.{name}"
-    for name in (
-        "accepting",
-        "beginnings",
-        "broker",
-        "clients",
-        "cold_pulls",
-        "durable",
-        "flow_control",
-        "lite_acks",
-        "lites",
-        "locks",
-        "longpoll",
-        "neighbours",
-        "pop_away",
-        "pop_checks",
-        "pop_clocks",
-        "pop_holds",
-        "pop_reading",
-        "pops",
-        "registration",
-        "slave_store",
-        "statics",
-        "stats",
-        "topic_queues",
-    )
-)
-BROKER_TOP = tuple(
-    f"gateway.broker.{name}"
-    for name in ("service", "requests", "broker", "ha", "ha_group", "ha_services", "slave_requests")
-)
 
 
 def inside(module: str, place: str) -> bool:
@@ -146,17 +112,6 @@ def test_the_engine_knows_no_network(path: Path) -> None:
     banned = {"twisted", "asyncio", "selectors", "threading"}
     wrong = {name for name in imported_modules(path) if name.split(".")[0] in banned}
     assert not wrong
-
-
-@pytest.mark.parametrize("path", [p for p in source_files() if p.parts[:2] == ("gateway", "broker")], ids=str)
-def test_request_areas_do_not_import_one_another(path: Path) -> None:
-    """Areas meet in what they share, or in the service that puts them together."""
-    module = module_name(path)
-    if module in BROKER_TOP:
-        return
-    neighbours = {name for name in imported_modules(path) if name.startswith("gateway.broker.")}
-    wrong = neighbours - BROKER_SHARED - {module}
-    assert not wrong, f"{module} may not import {sorted(wrong)}"
 
 
 def test_codec_is_pure() -> None:

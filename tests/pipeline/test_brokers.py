@@ -14,8 +14,8 @@ from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.options import SinkOptions, SourceOptions
 from mqgateway.pipeline.planning import Bounds
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
-from tests.gateway.client.cluster import NAMESRV, Cluster, messages, queue_of
-from tests.gateway.client.facing import faced
+from tests.support.gateway.client.cluster import NAMESRV, Cluster, messages, queue_of
+from tests.support.gateway.client.facing import faced
 
 
 def options(**chosen: int) -> SourceOptions:

@@ -16,7 +16,7 @@ from mqgateway.pipeline import columns
 from mqgateway.pipeline.columns import ALL, Numbers, Place, Texts, nullable, properties_json, same, texts
 from mqgateway.pipeline.errors import BadOption
 from mqgateway.pipeline.rows import Rows
-from tests.pipeline.records import BORN, STORED, record
+from tests.support.pipeline.records import BORN, STORED, record
 
 
 def values(cells: Any, width: str = "i") -> list[Any]:

@@ -14,9 +14,9 @@ from mqgateway.pipeline.ending import Ending
 from mqgateway.pipeline.errors import SinkError
 from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, places
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import requests_seen
-from tests.gateway.client.facing import faced
-from tests.pipeline.transacting import World, ends
+from tests.support.gateway.client.cluster import requests_seen
+from tests.support.gateway.client.facing import faced
+from tests.support.pipeline.transacting import World, ends
 
 
 @pytest.fixture

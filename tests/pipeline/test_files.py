@@ -24,7 +24,7 @@ from mqgateway.pipeline.files import (
     splits,
 )
 from mqgateway.pipeline.rows import Rows
-from tests.pipeline.records import batch, log, record
+from tests.support.pipeline.records import batch, log, record
 
 DISK = ReadOnlyDisk()
 NAME = "0" * 20

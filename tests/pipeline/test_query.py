@@ -15,8 +15,8 @@ from mqgateway.pipeline.planning import Range
 from mqgateway.pipeline.pushdown import Narrowing
 from mqgateway.pipeline.query import Query
 from mqgateway.pipeline.request import read_request
-from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
-from tests.gateway.client.facing import faced
+from tests.support.gateway.client.cluster import NAMESRV, Cluster, queue_of
+from tests.support.gateway.client.facing import faced
 
 Q0, Q1, Q2 = (queue_of("T", number) for number in range(3))
 

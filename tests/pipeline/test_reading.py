@@ -19,8 +19,8 @@ from mqgateway.pipeline.reading import RangeReader
 from mqgateway.pipeline.request import read_request
 from mqgateway.pipeline.rows import Rows
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
-from tests.gateway.client.facing import faced
+from tests.support.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
+from tests.support.gateway.client.facing import faced
 
 COUNT = 150
 

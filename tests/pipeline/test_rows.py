@@ -10,7 +10,7 @@ from mqgateway.engine.message import SysFlag, format_properties, unpack_host
 from mqgateway.engine.store.record import decode
 from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.rows import Rows, stored_row
-from tests.pipeline.records import BORN, STORED, batch, record
+from tests.support.pipeline.records import BORN, STORED, batch, record
 
 PROPERTIES = st.dictionaries(
     st.text("abcTAGS", min_size=1, max_size=6), st.text("abcd\u00e9", min_size=1, max_size=8), max_size=4

@@ -17,8 +17,8 @@ from mqgateway.pipeline.options import SinkOptions
 from mqgateway.pipeline.outgoing import SPARK_ID
 from mqgateway.pipeline.sending import TaskSender
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
-from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
-from tests.gateway.client.facing import faced
+from tests.support.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
+from tests.support.gateway.client.facing import faced
 
 
 @pytest.fixture

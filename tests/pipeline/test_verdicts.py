@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.verdicts import Half, Places, Transaction, Verdict, Verdicts, places
-from tests.pipeline.memory_folder import MemoryFolder
+from tests.support.pipeline.memory_folder import MemoryFolder
 
 QUEUE = MessageQueue("T", "broker-a", 3)
 OFFSETS = st.integers(0, 2**62)

@@ -1,7 +1,8 @@
 """Tables of topics and groups, as brokers and tools pass them around.
 
-The configurations of topics and groups themselves are plain JSON values here, since `engine.topics` and
-`engine.groups` own them; so are data versions (`engine.data_version`) and the mappings of static topics.
+The configurations of topics and groups themselves are plain JSON values here, since `engine.tables.topics`
+and `engine.tables.groups` own them; so are data versions (`engine.tables.data_version`) and the mappings of
+static topics.
 Standard: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`, `SubscriptionGroupWrapper`,
 `CreateTopicListRequestBody`, `SubscriptionGroupList`.
 """

@@ -35,7 +35,7 @@ from mqgateway.engine.filters.tree import (
     Truth,
     is_boolean,
 )
-from tests.engine.filters import reference
+from tests.support.engine.filters import reference
 
 CASES = [json.loads(line) for line in Path(__file__).with_name("standard_sql.jsonl").read_text().splitlines()]
 EXAMPLES = int(os.environ.get("SQL_EXAMPLES", "150"))

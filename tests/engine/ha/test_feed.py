@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.engine.ha.feed import Feed, Outgoing
 from mqgateway.engine.ha.frames import StreamBroken, encode_report
-from tests.engine.ha.logs import Ends, options
+from tests.support.engine.ha.logs import Ends, options
 
 
 def fed(log: Ends, report: int, **changes: object) -> Feed:

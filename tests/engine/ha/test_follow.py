@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.engine.ha.follow import Follow
 from mqgateway.engine.ha.frames import StreamBroken, encode_header, encode_report
-from tests.engine.ha.logs import options
+from tests.support.engine.ha.logs import options
 
 
 class Tape:

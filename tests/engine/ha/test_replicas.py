@@ -7,7 +7,7 @@ from mqgateway.engine.ha.frames import encode_report
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import BrokerRole
 from mqgateway.engine.store.message_store import PutStatus
-from tests.engine.ha.logs import Ends, options
+from tests.support.engine.ha.logs import Ends, options
 
 
 class Group:

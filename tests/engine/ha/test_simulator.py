@@ -11,7 +11,7 @@ import pytest
 
 from mqgateway.engine.ha import follow, replicas
 from mqgateway.engine.ha.follow import Follow
-from tests.engine.ha.simulator import Simulation, Violation
+from tests.support.engine.ha.simulator import Simulation, Violation
 
 SEEDS = int(os.environ.get("MQGATEWAY_HA_SEEDS", "1"))
 SECONDS = int(os.environ.get("MQGATEWAY_HA_SECONDS", "40"))

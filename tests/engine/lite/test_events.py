@@ -1,7 +1,7 @@
 """Who is told of messages in lite topics."""
 
 from mqgateway.engine.lite.subscriptions import Subscriber
-from tests.engine.lite.worlds import World, queue
+from tests.support.engine.lite.worlds import World, queue
 
 
 def test_one_client_of_each_group_is_told_once_until_it_looks() -> None:

@@ -1,9 +1,9 @@
 """Which lite topics there are, and which have come to their end."""
 
 from mqgateway.engine.lite.lifetimes import Lifetimes
-from mqgateway.engine.topics import TopicConfig
-from tests.engine.lite.worlds import World, queue
-from tests.engine.store.stores import Bench, message
+from mqgateway.engine.tables.topics import TopicConfig
+from tests.support.engine.lite.worlds import World, queue
+from tests.support.engine.store.stores import Bench, message
 
 MINUTE = 60_000
 

@@ -1,7 +1,7 @@
 """What attributes say about lite topics."""
 
-from mqgateway.engine.topics import TopicConfig
-from tests.engine.lite.worlds import World
+from mqgateway.engine.tables.topics import TopicConfig
+from tests.support.engine.lite.worlds import World
 
 
 def test_a_parent_is_of_the_type_lite_and_may_let_its_topics_end() -> None:

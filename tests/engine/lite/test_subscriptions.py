@@ -3,7 +3,7 @@
 import pytest
 
 from mqgateway.engine.lite.subscriptions import FIRST, NotForWildcards, QuotaExceeded, Start, Subscriber
-from tests.engine.lite.worlds import PARENT, World, queue
+from tests.support.engine.lite.worlds import PARENT, World, queue
 
 
 def readers(world: World, name: str) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """Settings of connections and of TLS are the standard's."""
 
 from mqgateway.engine.options import OptionSet, RemotingOptions, Setting, TlsMode, TlsOptions
-from tests.engine.options.standard import differences
+from tests.support.engine.options.standard import differences
 
 
 def test_every_property_is_known_by_type_and_default() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from mqgateway.engine.options import BrokerRole, FlushDiskType, OptionSet, Setting, StoreOptions
-from tests.engine.options.standard import differences
+from tests.support.engine.options.standard import differences
 
 
 def test_every_property_is_known_by_type_and_default() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
-from tests.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message
 
 PLACE = Place("b2", "T", 0, 5)
 UNDER_WAY, GONE, FAILED = Missing

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from mqgateway.engine.message import Message, StoredMessage
-from mqgateway.engine.offsets import UNKNOWN
 from mqgateway.engine.pop import Ack
 from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
-from tests.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
+from mqgateway.engine.tables.offsets import UNKNOWN
+from tests.support.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 TIMERS = "rmq_sys_wheel_timer"

@@ -12,7 +12,7 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchCon
 from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.message_store import GetStatus, PutStatus
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from tests.engine.store.stores import Bench, batch, message, records
+from tests.support.engine.store.stores import Bench, batch, message, records
 
 PER_FILE = 4
 UNIQ = {"UNIQ_KEY": "1"}

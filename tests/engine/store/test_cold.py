@@ -9,7 +9,7 @@ from mqgateway.engine.store.cold import AHEAD, ColdRead
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 from mqgateway.engine.testing.crash_disk import CrashDisk, CrashFile
 from mqgateway.engine.worker import MemoryWorker
-from tests.engine.store.stores import Bench, message, records
+from tests.support.engine.store.stores import Bench, message, records
 
 PAGE = 512
 QUEUE = {"mapped_file_size_consume_queue": 2000}

@@ -9,7 +9,7 @@ from mqgateway.engine.store.compaction_files import CompactionFiles, Original
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.record import BLANK_MAGIC, decode
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from tests.engine.store.compacting import LOG_SIZE, QUEUE_SIZE, record
+from tests.support.engine.store.compacting import LOG_SIZE, QUEUE_SIZE, record
 
 LOG, CQ = "/c/log", "/c/cq"
 

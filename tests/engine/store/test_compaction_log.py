@@ -7,7 +7,14 @@ from mqgateway.engine.store.compaction_log import ENTRIES_MIN, CompactionLog, co
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from tests.engine.store.compacting import LOG_SIZE, QUEUE_SIZE, TOPIC, Bench, Queue, compaction_options
+from tests.support.engine.store.compacting import (
+    LOG_SIZE,
+    QUEUE_SIZE,
+    TOPIC,
+    Bench,
+    Queue,
+    compaction_options,
+)
 
 
 def bench_with(*keys: str) -> Bench:

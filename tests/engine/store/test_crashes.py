@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from tests.engine.store.storm import Storm
+from tests.support.engine.store.storm import Storm
 
 FIRST_SEED = int(os.environ.get("MQGATEWAY_CRASH_SEED", "1"))
 SEEDS = int(os.environ.get("MQGATEWAY_CRASH_SEEDS", "4"))

@@ -9,7 +9,7 @@ import pytest
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from tests.engine.store.stores import Bench, drain, message
+from tests.support.engine.store.stores import Bench, drain, message
 
 SEEDS = int(os.environ.get("MQGATEWAY_CRASH_SEEDS", "25"))
 COUNT = 45

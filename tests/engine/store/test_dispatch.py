@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
 from mqgateway.engine.store.dispatch import enters_queue, parse_delay_levels
-from tests.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message
 
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 

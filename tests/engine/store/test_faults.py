@@ -16,7 +16,7 @@ from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.testing.crash_disk import PowerCut
 from mqgateway.engine.worker import InlineWorker
-from tests.engine.store.stores import HOST, Bench, drain, message, options
+from tests.support.engine.store.stores import HOST, Bench, drain, message, options
 
 EVERY = 1 if os.environ.get("MQGATEWAY_FAULTS") == "all" else 4
 REFUSED = PutStatus.SERVICE_NOT_AVAILABLE

@@ -11,7 +11,7 @@ from mqgateway.engine.store import flush, schema
 from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.worker import MemoryWorker
-from tests.engine.store.stores import Bench, drain, message
+from tests.support.engine.store.stores import Bench, drain, message
 
 OK, LATE = PutStatus.PUT_OK, PutStatus.FLUSH_DISK_TIMEOUT
 

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.results import GetStatus
-from tests.engine.store.stores import Bench, batch, drain, message, records
+from tests.support.engine.store.stores import Bench, batch, drain, message, records
 
 BODIES = [b"%d " % i + b"x" * 40 for i in range(9)]
 

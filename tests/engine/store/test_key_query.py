@@ -1,7 +1,7 @@
 """Messages are found by key, tags and time."""
 
 from mqgateway.engine.store import schema
-from tests.engine.store.stores import Bench, drain, message
+from tests.support.engine.store.stores import Bench, drain, message
 
 
 def test_queries_are_by_key_tag_and_time_and_oldest_first() -> None:

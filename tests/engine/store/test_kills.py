@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.engine.store.appender import body_of, open_store
-from tests.engine.store.stores import drain
+from tests.support.engine.store.appender import body_of, open_store
+from tests.support.engine.store.stores import drain
 
 KILLS = int(os.environ.get("MQGATEWAY_KILLS", "4"))
 PROJECT = Path(__file__).parents[3]
@@ -19,7 +19,7 @@ PROJECT = Path(__file__).parents[3]
 
 def append_until_killed(directory: Path, first: int, wanted: int) -> list[int]:
     """Start a process, kill it once it has acknowledged so many; all that it acknowledged."""
-    command = [sys.executable, "-m", "tests.engine.store.appender", str(directory), str(first)]
+    command = [sys.executable, "-m", "tests.support.engine.store.appender", str(directory), str(first)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=PROJECT) as child:
         assert child.stdout is not None
         lines = [child.stdout.readline() for _ in range(wanted)]

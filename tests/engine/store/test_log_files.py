@@ -7,7 +7,7 @@ from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
 from mqgateway.engine.store.log_files import MissingLogFiles, fill, look_for_lost, newest_place
 from mqgateway.engine.store.message_store import _queues
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from tests.engine.store.stores import Bench, message, options
+from tests.support.engine.store.stores import Bench, message, options
 
 
 def stopped(count: int = 30) -> Bench:

@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.store.lost_entries import has_entries
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from tests.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message
 
 COUNT = 150
 

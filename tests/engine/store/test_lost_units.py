@@ -9,7 +9,7 @@ from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.log_files import MissingLogFiles
 from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
-from tests.engine.store.stores import Bench, batch, drain, message
+from tests.support.engine.store.stores import Bench, batch, drain, message
 
 COUNT = 70
 QUEUE = "/store/consumequeue/orders/0"

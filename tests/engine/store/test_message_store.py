@@ -18,7 +18,7 @@ from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.worker import InlineWorker
-from tests.engine.store.stores import HOST, Bench, batch, drain, message, options, records
+from tests.support.engine.store.stores import HOST, Bench, batch, drain, message, options, records
 
 EXAMPLES = int(os.environ.get("MQGATEWAY_EXAMPLES", "100"))
 

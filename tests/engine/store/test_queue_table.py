@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.disk import File
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from tests.engine.store.stores import Bench, drain, message
+from tests.support.engine.store.stores import Bench, drain, message
 
 TABLE = "/store/queuetable"
 Damage = Callable[[CrashDisk], object]

@@ -10,7 +10,7 @@ from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.store.raw_log import ForeignBytes
-from tests.engine.store.stores import Bench, batch, drain, message
+from tests.support.engine.store.stores import Bench, batch, drain, message
 
 
 def slave(**changes: object) -> Bench:

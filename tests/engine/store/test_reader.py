@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.message import java_hash
 from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.store.results import GetResult, GetStatus
-from tests.engine.store.stores import Bench, message, records
+from tests.support.engine.store.stores import Bench, message, records
 
 A, B = java_hash("a"), java_hash("b")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, SysFlag, format_properties
 from mqgateway.engine.store import record, schema
-from tests.engine.store.stores import BORN, HOST, HOST_V6, message
+from tests.support.engine.store.stores import BORN, HOST, HOST_V6, message
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\x00\x01\x02"), min_size=1, max_size=8)
 messages = st.builds(

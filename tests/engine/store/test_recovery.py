@@ -9,7 +9,7 @@ from mqgateway.engine.store.log_files import MissingLogFiles
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
-from tests.engine.store.stores import HOST, Bench, drain, message, options
+from tests.support.engine.store.stores import HOST, Bench, drain, message, options
 
 BODIES = [b"%d " % i + b"x" * (i % 7 * 50) for i in range(60)]
 

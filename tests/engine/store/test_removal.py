@@ -8,7 +8,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.store.removal import PORTION, Removals, remove
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import MemoryWorker
-from tests.engine.store.stores import options
+from tests.support.engine.store.stores import options
 
 RETRY = 120_000
 

@@ -1,7 +1,7 @@
 """Results say what was stored and found."""
 
 from mqgateway.engine.store.results import GetResult, GetStatus, PutResult, PutStatus
-from tests.engine.store.stores import HOST
+from tests.support.engine.store.stores import HOST
 
 
 def test_a_put_has_one_id_and_a_batch_one_for_each() -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.worker import MemoryWorker
-from tests.engine.store.stores import Bench, drain, message
+from tests.support.engine.store.stores import Bench, drain, message
 
 HOUR = 3_600_000
 

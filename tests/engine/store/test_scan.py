@@ -3,7 +3,7 @@
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.scan import Scan, logged, valid_at
-from tests.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message
 
 
 def log_of(count: int) -> tuple[Bench, FileQueue]:

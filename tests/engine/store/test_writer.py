@@ -7,7 +7,7 @@ import pytest
 
 from mqgateway.engine.message import StoredMessage, SysFlag
 from mqgateway.engine.store.message_store import PutStatus
-from tests.engine.store.stores import HOST, HOST_V6, Bench, batch, drain, message
+from tests.support.engine.store.stores import HOST, HOST_V6, Bench, batch, drain, message
 
 
 def test_a_put_says_where_the_message_went() -> None:

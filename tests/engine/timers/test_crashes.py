@@ -10,7 +10,7 @@ import os
 import pytest
 
 from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
-from tests.engine.timers.bench import Bench
+from tests.support.engine.timers.bench import Bench
 
 EVERY = int(os.environ.get("TIMER_CRASHES_EVERY", "29"))
 """Of the steps one in so many is tried; 1 tries all."""

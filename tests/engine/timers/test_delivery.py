@@ -9,7 +9,7 @@ from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.timers.delivery import ATTEMPTS_MAX, Delivery, NotNow
 from mqgateway.engine.timers.messages import put_aside
-from tests.engine.timers.bench import START, Bench, message
+from tests.support.engine.timers.bench import START, Bench, message
 
 
 def made(bench: Bench) -> tuple[Delivery, StoredMessage]:

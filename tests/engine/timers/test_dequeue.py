@@ -3,7 +3,7 @@
 import pytest
 
 from mqgateway.engine.timers.wheel import Slot
-from tests.engine.timers.bench import START, Bench, message
+from tests.support.engine.timers.bench import START, Bench, message
 
 
 def test_a_large_slot_is_delivered_in_steps() -> None:

@@ -4,7 +4,7 @@ import errno
 
 from mqgateway.engine.message import TIMER_TOPIC
 from mqgateway.engine.timers.timer_log import DEFAULT, DELETE, MARK, ROLL, Unit
-from tests.engine.timers.bench import START, Bench, message
+from tests.support.engine.timers.bench import START, Bench, message
 
 
 def units(bench: Bench) -> list[Unit]:

@@ -9,7 +9,7 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.timers.bench import Bench
+from tests.support.engine.timers.bench import Bench
 
 EXAMPLES = int(os.environ.get("TIMER_HISTORIES", "25"))
 PRECISION = 100

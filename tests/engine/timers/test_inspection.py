@@ -7,7 +7,7 @@ import pytest
 from mqgateway.engine.errors import StoreError
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.timers.inspection import survey
-from tests.engine.timers.bench import SLOTS, START, Bench
+from tests.support.engine.timers.bench import SLOTS, START, Bench
 
 
 def test_pending_timers_by_time_and_topic() -> None:

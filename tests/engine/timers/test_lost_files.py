@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.timers.wheel import SLOT_SIZE
-from tests.engine.timers.bench import START, Bench
+from tests.support.engine.timers.bench import START, Bench
 
 COUNT = 200
 WHEEL = "/store/timerwheel"

@@ -18,7 +18,7 @@ from mqgateway.engine.timers.messages import (
     rolled,
     slot_time,
 )
-from tests.engine.timers.bench import START, Bench, message
+from tests.support.engine.timers.bench import START, Bench, message
 
 
 def stored(asked: Message) -> StoredMessage:

@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.timers.timer_log import DEFAULT, Unit
 from mqgateway.engine.timers.wheel import Slot
-from tests.engine.timers.bench import START, Bench, message
+from tests.support.engine.timers.bench import START, Bench, message
 
 
 def filled() -> Bench:

@@ -3,7 +3,7 @@
 from mqgateway.engine.timers import checkpoint, schema, timer_log, wheel
 from mqgateway.engine.timers.timer_log import TimerLog, Unit
 from mqgateway.engine.timers.wheel import Slot
-from tests.engine.timers.bench import SLOTS, START, Bench
+from tests.support.engine.timers.bench import SLOTS, START, Bench
 
 
 def test_sizes_are_the_standards() -> None:

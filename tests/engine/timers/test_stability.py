@@ -4,7 +4,7 @@ import errno
 
 from mqgateway.engine.timers.checkpoint import Stable
 from mqgateway.engine.worker import MemoryWorker
-from tests.engine.timers.bench import START, Bench
+from tests.support.engine.timers.bench import START, Bench
 
 
 def stable(bench: Bench) -> Stable:

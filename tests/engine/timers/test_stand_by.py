@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqgateway.engine.options import BrokerRole
 from mqgateway.engine.timers.timers import Timers
-from tests.engine.timers.bench import SLOTS, Bench
+from tests.support.engine.timers.bench import SLOTS, Bench
 
 
 class Member(Bench):

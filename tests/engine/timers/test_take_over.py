@@ -9,7 +9,7 @@ from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.timers.checkpoint import Told
 from mqgateway.engine.timers.timers import Timers
-from tests.engine.timers.bench import SLOTS, START, Bench
+from tests.support.engine.timers.bench import SLOTS, START, Bench
 
 DAY = 86_400_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.timers.messages import NEVER_WAITED
-from tests.engine.timers.bench import START, Bench, message
+from tests.support.engine.timers.bench import START, Bench, message
 
 DAY = 86_400_000
 

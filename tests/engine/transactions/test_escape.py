@@ -6,8 +6,8 @@ from mqgateway.engine.message import Message
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.transactions.escape import TransactionEscape
-from mqgateway.engine.transactions.open import GROUP
-from tests.engine.transactions.transactions import INTERVAL, Bench
+from mqgateway.engine.transactions.log import GROUP
+from tests.support.engine.transactions.transactions import INTERVAL, Bench
 
 
 class Slave:

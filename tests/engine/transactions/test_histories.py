@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mqgateway.engine.transactions import CheckBack
-from tests.engine.transactions.transactions import INTERVAL, Bench, question_of
+from tests.support.engine.transactions.transactions import INTERVAL, Bench, question_of
 
 HISTORIES = int(os.environ.get("MQGATEWAY_HISTORIES", "40"))
 COMMIT, ROLLBACK = True, False

@@ -1,7 +1,7 @@
 """Where a start looks for commits, and what it finds there."""
 
 from mqgateway.engine.transactions.unlisted import unlisted_commits
-from tests.engine.transactions.transactions import INTERVAL, Bench
+from tests.support.engine.transactions.transactions import INTERVAL, Bench
 
 FILE_SIZE = 1 << 20
 

@@ -8,8 +8,8 @@ from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.upkeep.check import check_store
-from tests.engine.store.stores import ROOT, message, options
-from tests.engine.upkeep.damage import (
+from tests.support.engine.store.stores import ROOT, message, options
+from tests.support.engine.upkeep.damage import (
     CONFIG,
     LOG,
     QUEUE,

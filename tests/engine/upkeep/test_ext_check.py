@@ -4,8 +4,8 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import tags_code
 from mqgateway.engine.store import schema
 from mqgateway.engine.upkeep.ext_check import HEAD
-from tests.engine.store.stores import ROOT
-from tests.engine.upkeep.damage import QUEUE, change, filled, findings, put_file, the_finding
+from tests.support.engine.store.stores import ROOT
+from tests.support.engine.upkeep.damage import QUEUE, change, filled, findings, put_file, the_finding
 
 EXT = f"{ROOT}/consumequeue_ext/orders/0/{0:020d}"
 

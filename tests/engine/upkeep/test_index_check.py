@@ -4,8 +4,8 @@ import pytest
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, KeyHashes
-from tests.engine.store.stores import ROOT, Bench, message, options
-from tests.engine.upkeep.damage import change, check, filled, findings, the_finding
+from tests.support.engine.store.stores import ROOT, Bench, message, options
+from tests.support.engine.upkeep.damage import change, check, filled, findings, the_finding
 
 INDEX = f"{ROOT}/index"
 ENTRIES_AT = 40 + 4 * 16

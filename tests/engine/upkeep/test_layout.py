@@ -8,8 +8,8 @@ from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import Layout, find_files, hold, place, read
-from tests.engine.store.stores import ROOT, options
-from tests.engine.upkeep.damage import filled, put_file
+from tests.support.engine.store.stores import ROOT, options
+from tests.support.engine.upkeep.damage import filled, put_file
 
 
 def files_of(disk: Disk, sizes: dict[str, int]) -> tuple[FileQueue, Findings]:

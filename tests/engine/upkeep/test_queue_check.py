@@ -7,8 +7,8 @@ from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import find_files
 from mqgateway.engine.upkeep.queue_check import last_number, place_at
-from tests.engine.store.stores import ROOT, Bench, batch, message, options
-from tests.engine.upkeep.damage import QUEUE, change, check, fill, filled, findings, flip, the_finding
+from tests.support.engine.store.stores import ROOT, Bench, batch, message, options
+from tests.support.engine.upkeep.damage import QUEUE, change, check, fill, filled, findings, flip, the_finding
 
 BATCH_QUEUE = f"{ROOT}/batchconsumequeue/batched/0/{0:020d}"
 

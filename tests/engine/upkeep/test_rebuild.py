@@ -10,8 +10,8 @@ from mqgateway.engine.disk import File, RealDisk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.rebuild import ASIDE, REPLACED, RebuildReport, rebuild_store
-from tests.engine.store.stores import Bench, batch, drain, message, options
-from tests.engine.upkeep.damage import change
+from tests.support.engine.store.stores import Bench, batch, drain, message, options
+from tests.support.engine.upkeep.damage import change
 
 
 class Interrupted(BaseException):

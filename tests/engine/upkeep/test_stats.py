@@ -5,8 +5,8 @@ import pytest
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.upkeep.stats import StoreStats, count_store
-from tests.engine.store.stores import ROOT, Bench, batch, drain, message, options
-from tests.engine.upkeep.damage import LOG, fill, filled
+from tests.support.engine.store.stores import ROOT, Bench, batch, drain, message, options
+from tests.support.engine.upkeep.damage import LOG, fill, filled
 
 
 def stats_of(disk: Disk) -> StoreStats:

@@ -3,8 +3,8 @@
 import pytest
 
 from mqgateway.engine.store import schema
-from tests.engine.store.stores import ROOT
-from tests.engine.upkeep.damage import CONFIG, change, check, filled, findings, put_file, the_finding
+from tests.support.engine.store.stores import ROOT
+from tests.support.engine.upkeep.damage import CONFIG, change, check, filled, findings, put_file, the_finding
 
 TOPICS = f"{CONFIG}/topics.json"
 GOOD = b'{"dataVersion":{"counter":3},"topicConfigTable":{"orders":{"perm":6},"pay":{}}}'

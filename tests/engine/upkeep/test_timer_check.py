@@ -9,8 +9,8 @@ from mqgateway.engine.timers.wheel import SLOT_SIZE
 from mqgateway.engine.upkeep.findings import Finding, Findings, Severity
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.timer_check import TimerCheck
-from tests.engine.timers.bench import SLOTS, START, Bench
 from tests.engine.timers.test_lost_files import DAMAGE, WHEEL, waiting
+from tests.support.engine.timers.bench import SLOTS, START, Bench
 
 
 def errors(bench: Bench) -> list[Finding]:

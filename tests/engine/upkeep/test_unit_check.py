@@ -1,7 +1,16 @@
 """Consume queues, each spoilt in one way: what is said of it."""
 
-from tests.engine.store.stores import ROOT, message
-from tests.engine.upkeep.damage import LOG, QUEUE, change, fill, filled, findings, put_file, the_finding
+from tests.support.engine.store.stores import ROOT, message
+from tests.support.engine.upkeep.damage import (
+    LOG,
+    QUEUE,
+    change,
+    fill,
+    filled,
+    findings,
+    put_file,
+    the_finding,
+)
 
 QUEUES = f"{ROOT}/consumequeue"
 

@@ -12,8 +12,8 @@ from mqgateway.engine.store.record import blank, decode, encode, record_size, sy
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import find_files
 from mqgateway.engine.upkeep.walk import Walk, fields_of, keys_of
-from tests.engine.store.stores import BORN, HOST, HOST_V6, message
-from tests.engine.upkeep.damage import LOG, change, filled
+from tests.support.engine.store.stores import BORN, HOST, HOST_V6, message
+from tests.support.engine.upkeep.damage import LOG, change, filled
 
 
 def walk_of(disk: Disk, is_past_end: bool = False) -> tuple[Walk, Findings, list[int]]:

@@ -1,6 +1,6 @@
 """The container: what request functions are promised to find."""
 
-from tests.gateway.broker.helpers import STORE_HOST, MemoryBroker
+from tests.support.gateway.broker.helpers import STORE_HOST, MemoryBroker
 
 
 def test_the_parts_know_one_another() -> None:

@@ -9,8 +9,8 @@ from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.upkeep.table_check import TABLES
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import DeleteTopicRequestHeader
-from tests.gateway.broker.helpers import pull_header, send_header
 from tests.gateway.broker.test_service import World
+from tests.support.gateway.broker.helpers import pull_header, send_header
 
 CONFIG = "/store/config"
 COUNT = 30

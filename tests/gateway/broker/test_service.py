@@ -9,9 +9,9 @@ import pytest
 from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.lenient_json import dumps, loads
-from mqgateway.engine.mapping.mappings import TopicMapping
-from mqgateway.engine.mapping.pieces import Piece
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, MemoryWorker, Worker
 from mqgateway.gateway.broker import service
@@ -33,10 +33,10 @@ from mqgateway.gateway.codec.headers import (
 )
 from mqgateway.gateway.namesrv import service as namesrv
 from mqgateway.gateway.namesrv.service import NameServerService
-from tests.gateway.broker.helpers import FakePeer, pull_header, send_header, subscription
-from tests.gateway.namesrv.world import NetClock
-from tests.gateway.remoting.pair import Net, Talker
-from tests.topics import topic_header
+from tests.support.gateway.broker.helpers import FakePeer, pull_header, send_header, subscription
+from tests.support.gateway.namesrv.world import NetClock
+from tests.support.gateway.remoting.pair import Net, Talker
+from tests.support.topics import topic_header
 
 NAME_SERVER = 9876
 MAIN, FAST = 10911, 10909

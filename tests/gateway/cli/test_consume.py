@@ -13,9 +13,9 @@ from mqgateway.gateway.cli.consume import Printer
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.client.listening import Context
 from mqgateway.gateway.client.message import Message
-from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of
-from tests.gateway.client.facing import faced
 from tests.gateway.client.test_message import received
+from tests.support.gateway.client.cluster import NAMESRV, Cluster, queue_of
+from tests.support.gateway.client.facing import faced
 
 
 def consume(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, count: int, *arguments: str) -> Result:

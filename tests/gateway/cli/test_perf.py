@@ -11,8 +11,8 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.perf import Meter
 from mqgateway.gateway.client.message import Message
-from tests.gateway.client.cluster import NAMESRV
-from tests.gateway.client.facing import faced
+from tests.support.gateway.client.cluster import NAMESRV
+from tests.support.gateway.client.facing import faced
 
 
 def perf(*arguments: str) -> Result:

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.send import millis_of
-from tests.gateway.client.cluster import NAMESRV, Cluster
-from tests.gateway.client.facing import faced
+from tests.support.gateway.client.cluster import NAMESRV, Cluster
+from tests.support.gateway.client.facing import faced
 
 
 def send(*arguments: str, text: str | bytes = "") -> Result:
@@ -32,7 +32,7 @@ def test_bodies_from_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(cluster: Cluster) -> list[dict[str, str]]:
-    from tests.gateway.broker.helpers import split_records
+    from tests.support.gateway.broker.helpers import split_records
 
     found = cluster.broker.store.get("T", 0, 0, 10, accept=None)
     return [one.properties for one in split_records(found.body)]

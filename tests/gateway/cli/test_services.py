@@ -21,7 +21,7 @@ from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
-from tests.gateway.remoting.pair import Net, Talker
+from tests.support.gateway.remoting.pair import Net, Talker
 
 NAMESRV_PORT, BROKER_PORT = 9876, 10911
 

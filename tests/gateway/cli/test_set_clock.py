@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.blocking import Admin, PullConsumer, PushConsumer, TransactionProducer
 from mqgateway.gateway.client.listening import Consumed
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState

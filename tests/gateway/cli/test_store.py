@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from mqgateway.engine.disk import RealDisk
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.store import in_bytes, in_time, options_of, progress_shown
-from tests.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message
 
 
 def run(*arguments: object) -> Result:

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.client.blocking import LitePullConsumer
 from mqgateway.gateway.client.message import Message
-from tests.gateway.client.cluster import NAMESRV, Cluster
-from tests.gateway.client.facing import faced
+from tests.support.gateway.client.cluster import NAMESRV, Cluster
+from tests.support.gateway.client.facing import faced
 
 
 def tail(*arguments: str) -> Result:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_broker, admin_groups, admin_names, admin_topics
 from mqgateway.gateway.client.admin import Admin
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoBroker, NotRunning, Unreachable
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.administering import office
-from tests.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
 from tests.gateway.client.test_push import Inbox, begin
+from tests.support.gateway.client.administering import office
+from tests.support.gateway.client.cluster import NAMESRV, Cluster, queue_of, requests_seen
 
 OTHER_PORT = 10921
 

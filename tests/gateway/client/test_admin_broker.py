@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import BrokerError
-from tests.gateway.client.administering import office
+from tests.support.gateway.client.administering import office
 
 
 def test_settings_are_read_and_changed() -> None:

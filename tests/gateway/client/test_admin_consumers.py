@@ -7,9 +7,9 @@ import pytest
 from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import Message
-from tests.gateway.client.administering import office
-from tests.gateway.client.cluster import queue_of
 from tests.gateway.client.test_push import Inbox, begin
+from tests.support.gateway.client.administering import office
+from tests.support.gateway.client.cluster import queue_of
 
 
 def test_a_consumer_is_seen_from_outside() -> None:

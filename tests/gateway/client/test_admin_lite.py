@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_groups, admin_topics
 from mqgateway.gateway.client import admin_lite as lite
-from tests.gateway.client.administering import Office, office
+from tests.support.gateway.client.administering import Office, office
 
 
 def furnished(here: Office) -> None:

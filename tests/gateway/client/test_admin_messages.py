@@ -7,8 +7,8 @@ import pytest
 from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.errors import BrokerError
-from tests.gateway.client.administering import office
-from tests.gateway.client.cluster import queue_of
+from tests.support.gateway.client.administering import office
+from tests.support.gateway.client.cluster import queue_of
 
 
 def test_messages_are_found_by_key_and_place() -> None:

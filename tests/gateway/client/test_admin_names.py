@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.codec.bodies import QueueData
-from tests.gateway.client.administering import office
+from tests.support.gateway.client.administering import office
 
 
 def test_routes_and_brokers() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.lenient_json import loads
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.command import RemotingCommand
-from tests.gateway.client.administering import office
-from tests.gateway.client.cluster import queue_of
 from tests.gateway.client.test_push import Inbox, begin
+from tests.support.gateway.client.administering import office
+from tests.support.gateway.client.cluster import queue_of
 
 
 def test_topics_are_made_changed_and_deleted() -> None:

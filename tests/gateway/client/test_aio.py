@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_groups, admin_names, admin_topics, aio, blocking
 from mqgateway.gateway.client.aio import (
     Admin,
@@ -24,8 +24,8 @@ from mqgateway.gateway.client.aio import (
 from mqgateway.gateway.client.errors import BadArgument, NotRunning
 from mqgateway.gateway.client.listening import Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
-from tests.gateway.client.cluster import NAMESRV, Cluster, bodies, queue_of
-from tests.gateway.client.facing import faced, here
+from tests.support.gateway.client.cluster import NAMESRV, Cluster, bodies, queue_of
+from tests.support.gateway.client.facing import faced, here
 
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 

@@ -19,7 +19,7 @@ from mqgateway.gateway.client.allocation import (
     Strategy,
 )
 from mqgateway.gateway.codec.bodies import MessageQueue
-from tests.gateway.client.answers import JAVA
+from tests.support.gateway.client.answers import JAVA
 
 BROKERS = ("east@broker-a", "north@broker-c", "west@broker-b")
 STRATEGIES: list[Strategy] = [

@@ -11,7 +11,7 @@ from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, SerializeTy
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import Cluster, requests_seen
+from tests.support.gateway.client.cluster import Cluster, requests_seen
 
 BROKER = f"10.0.0.1:{BROKER_PORT}"
 HEADER = GetMaxOffsetRequestHeader(topic="TBW102", queue_id=0)

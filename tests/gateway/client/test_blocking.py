@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_groups, admin_names, admin_topics, blocking
 from mqgateway.gateway.client.blocking import (
     Admin,
@@ -24,8 +24,8 @@ from mqgateway.gateway.client.listening import Context
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
 from mqgateway.gateway.client.selectors import by_hash
-from tests.gateway.client.cluster import NAMESRV, bodies, queue_of
-from tests.gateway.client.facing import faced, here
+from tests.support.gateway.client.cluster import NAMESRV, bodies, queue_of
+from tests.support.gateway.client.facing import faced, here
 
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 

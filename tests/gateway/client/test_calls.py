@@ -14,7 +14,7 @@ from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoBroker
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.subscriptions import Sql, subscription
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import Cluster, queue_of
+from tests.support.gateway.client.cluster import Cluster, queue_of
 
 T = TypeVar("T")
 BROKER = f"10.0.0.1:{BROKER_PORT}"
@@ -51,7 +51,7 @@ def test_the_ends_of_a_queue_and_offsets_by_time() -> None:
 
 
 def test_consumed_offsets_are_kept_by_the_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mqgateway.gateway.broker.offsets.begins_fresh", lambda *_: False)
+    monkeypatch.setattr("mqgateway.gateway.broker.consume.offsets.begins_fresh", lambda *_: False)
     with Scene() as scene:
         calls, queue = scene.caller.calls, queue_of("T")
         assert scene.broker.groups.find("G") is not None  # that makes it

@@ -17,8 +17,8 @@ from mqgateway.gateway.client.producer import Producer
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
-from tests.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
 from tests.gateway.client.test_popping import set_mode
+from tests.support.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
 
 B_PORT = 20911
 BEAT = RequestCode.HEART_BEAT

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mqgateway.gateway.client.compression import Compression, compress, decompress
 from mqgateway.gateway.client.errors import ClientError
-from tests.gateway.client.answers import JAVA
+from tests.support.gateway.client.answers import JAVA
 
 TEXT = b"again and " * 50
 

@@ -18,8 +18,8 @@ from mqgateway.gateway.codec.headers import (
     ResetOffsetRequestHeader,
 )
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import Cluster, queue_of
 from tests.gateway.client.test_push import Inbox, begin, numbers, send, topics_held
+from tests.support.gateway.client.cluster import Cluster, queue_of
 
 
 def test_consumers_have_the_signatures_that_a_client_wants() -> None:

@@ -8,8 +8,8 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.client.message import Message
-from tests.gateway.client.cluster import Cluster, queue_of
 from tests.gateway.client.test_push import Inbox, begin, send
+from tests.support.gateway.client.cluster import Cluster, queue_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.gateway.client import deferred
 from mqgateway.gateway.client.deferred import Message, Producer, PushConsumer, surroundings
-from tests.gateway.client.cluster import Cluster
 from tests.gateway.client.test_push import Inbox
+from tests.support.gateway.client.cluster import Cluster
 
 
 def test_surroundings_are_those_of_the_process() -> None:

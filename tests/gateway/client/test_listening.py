@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.client.listening import Consumed, Context, Slots, listened, outcome_of
-from tests.gateway.client.cluster import queue_of
+from tests.support.gateway.client.cluster import queue_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from mqgateway.gateway.client.errors import BadArgument, NoRoute, NotRunning
 from mqgateway.gateway.client.lite_pull import LitePullConsumer
 from mqgateway.gateway.client.message import Message, ReceivedMessage
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import Cluster, bodies, queue_of
 from tests.gateway.client.test_push import numbers, send
+from tests.support.gateway.client.cluster import Cluster, bodies, queue_of
 
 
 def make(cluster: Cluster, group: str = "G", **settings: Any) -> LitePullConsumer:

@@ -11,7 +11,7 @@ from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, Unreachable
 from mqgateway.gateway.client.name_servers import NameServers
 from mqgateway.gateway.codec.command import RemotingCommand
-from tests.gateway.client.cluster import NAMESRV, Cluster
+from tests.support.gateway.client.cluster import NAMESRV, Cluster
 
 DEAD = "10.0.0.1:4"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
-from tests.gateway.client.answers import JAVA
+from tests.support.gateway.client.answers import JAVA
 
 
 @pytest.mark.parametrize("name", JAVA["namespaces"])

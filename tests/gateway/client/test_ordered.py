@@ -12,8 +12,8 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage
 from mqgateway.gateway.codec.codes import RequestCode
-from tests.gateway.client.cluster import Cluster, queue_of, requests_seen
 from tests.gateway.client.test_push import Inbox, allow, begin, messages, numbers, refuse, send, topics_held
+from tests.support.gateway.client.cluster import Cluster, queue_of, requests_seen
 
 
 def send_in_order(cluster: Cluster, count: int, queues: int = 1) -> None:

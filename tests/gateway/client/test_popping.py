@@ -18,8 +18,8 @@ from mqgateway.gateway.codec.headers import (
     PopMessageRequestHeader,
 )
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import Cluster, messages, queue_of, requests_seen
 from tests.gateway.client.test_push import Inbox, begin, send
+from tests.support.gateway.client.cluster import Cluster, messages, queue_of, requests_seen
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from mqgateway.gateway.client.selectors import by_hash
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import Cluster, messages, queue_of, requests_seen, topics_asked_for
+from tests.support.gateway.client.cluster import Cluster, messages, queue_of, requests_seen, topics_asked_for
 
 B_PORT = 20911
 SENDS = (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)

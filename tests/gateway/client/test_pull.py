@@ -11,7 +11,7 @@ from mqgateway.gateway.client.errors import BadArgument, NoRoute, NotRunning
 from mqgateway.gateway.client.message import Message, PullStatus
 from mqgateway.gateway.client.pull import PullConsumer
 from mqgateway.gateway.client.subscriptions import Sql
-from tests.gateway.client.cluster import Cluster, bodies, messages, queue_of
+from tests.support.gateway.client.cluster import Cluster, bodies, messages, queue_of
 
 
 class Scene(Cluster):

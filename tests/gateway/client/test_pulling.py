@@ -16,7 +16,7 @@ from mqgateway.gateway.codec.bodies import BrokerData, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from tests.fuzz.world import BROKER_PORT
-from tests.gateway.client.cluster import Cluster, bodies, messages, queue_of, requests_seen
+from tests.support.gateway.client.cluster import Cluster, bodies, messages, queue_of, requests_seen
 
 EVERYTHING = subscription("T", "*", 0)
 

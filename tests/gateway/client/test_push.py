@@ -17,7 +17,7 @@ from mqgateway.gateway.client.subscriptions import Sql
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader, UpdateConsumerOffsetRequestHeader
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
-from tests.gateway.client.cluster import Cluster, messages, queue_of, requests_seen
+from tests.support.gateway.client.cluster import Cluster, messages, queue_of, requests_seen
 
 
 def test_a_consumer_without_a_subscription_does_not_start() -> None:
@@ -130,7 +130,7 @@ def test_offsets_ride_on_pulls() -> None:
     ("where", "count"), [("CONSUME_FROM_FIRST_OFFSET", 6), ("CONSUME_FROM_LAST_OFFSET", 3)]
 )
 def test_where_a_new_group_begins(monkeypatch: pytest.MonkeyPatch, where: str, count: int) -> None:
-    monkeypatch.setattr("mqgateway.gateway.broker.offsets.begins_fresh", lambda *_: False)
+    monkeypatch.setattr("mqgateway.gateway.broker.consume.offsets.begins_fresh", lambda *_: False)
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 3)
@@ -144,7 +144,7 @@ def test_where_a_new_group_begins(monkeypatch: pytest.MonkeyPatch, where: str, c
 
 
 def test_a_new_group_may_begin_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mqgateway.gateway.broker.offsets.begins_fresh", lambda *_: False)
+    monkeypatch.setattr("mqgateway.gateway.broker.consume.offsets.begins_fresh", lambda *_: False)
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 3)

@@ -8,8 +8,8 @@ from mqgateway.engine.message import parse_properties
 from mqgateway.gateway.client.returning import INNER_GROUP, Returns
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader, SendMessageRequestHeaderV2
-from tests.gateway.client.cluster import Cluster, requests_seen
 from tests.gateway.client.test_push import Inbox, begin, refuse, send
+from tests.support.gateway.client.cluster import Cluster, requests_seen
 
 
 def test_the_broker_is_told_what_it_needs() -> None:

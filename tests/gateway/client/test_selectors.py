@@ -9,8 +9,8 @@ import pytest
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.selectors import by_hash, by_random
-from tests.gateway.client.answers import JAVA
 from tests.gateway.client.test_allocation import queues_of
+from tests.support.gateway.client.answers import JAVA
 
 MESSAGE = Message("Topic", b"x")
 ARGUMENTS: dict[str, Any] = {

@@ -28,9 +28,9 @@ from mqgateway.gateway.codec.headers import (
     ResetOffsetRequestHeader,
 )
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from tests.gateway.client.cluster import Cluster, queue_of
 from tests.gateway.client.test_requests import header as reply_header
-from tests.gateway.remoting.pair import StillPeer
+from tests.support.gateway.client.cluster import Cluster, queue_of
+from tests.support.gateway.remoting.pair import StillPeer
 
 QUEUE = queue_of("T")
 HOST = pack_host("10.0.0.1", 10911)

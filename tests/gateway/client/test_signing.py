@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.gateway.client.signing import Credentials
 from mqgateway.gateway.codec.command import RemotingCommand
-from tests.gateway.client.answers import JAVA
+from tests.support.gateway.client.answers import JAVA
 
 
 @pytest.mark.parametrize("answer", JAVA["signatures"], ids=lambda one: f"{one['token']}/{one['body']}")

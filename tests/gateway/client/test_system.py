@@ -20,8 +20,8 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader, PullMessageRequestHeader
 from mqgateway.gateway.testing.faults import SEND, Faults
 from tests.fuzz.world import NAMESRV_PORT
-from tests.gateway.client.cluster import Cluster, messages, requests_seen, topics_asked_for
 from tests.gateway.client.test_push import Inbox, begin, send, topics_held
+from tests.support.gateway.client.cluster import Cluster, messages, requests_seen, topics_asked_for
 
 LINES = {
     # Routes

@@ -13,9 +13,9 @@ from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.options import ProducerOptions
 from mqgateway.gateway.client.trace import Record, Tracer, _parts
 from mqgateway.gateway.codec.codes import RequestCode
-from tests.gateway.client.cluster import Cluster, requests_seen
 from tests.gateway.client.test_message import received
 from tests.gateway.client.test_push import Inbox, begin, refuse
+from tests.support.gateway.client.cluster import Cluster, requests_seen
 
 TRACES = "RMQ_SYS_TRACE_TOPIC"
 

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.gateway.client.errors import SendFailed
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
 from mqgateway.gateway.client.transactions import TransactionProducer
-from tests.gateway.client.cluster import Cluster
+from tests.support.gateway.client.cluster import Cluster
 
 COMMIT, ROLLBACK, UNKNOWN = TransactionState.COMMIT, TransactionState.ROLLBACK, TransactionState.UNKNOWN
 

@@ -16,7 +16,7 @@ from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.container.container import Container, NotStarted
 from mqgateway.gateway.container.plan import BrokerIdentity, Refusal
 from mqgateway.gateway.container.supervision import State
-from tests.gateway.container.fakes import FakeLaunch
+from tests.support.gateway.container.fakes import FakeLaunch
 
 A = BrokerIdentity("DefaultCluster", "a", 0)
 

@@ -16,7 +16,7 @@ from mqgateway.gateway.container import requests
 from mqgateway.gateway.remoting.call import Call, RequestError
 from tests.gateway.container.test_container import World
 from tests.gateway.container.test_container import world as world  # the fixture
-from tests.gateway.remoting.pair import StillPeer
+from tests.support.gateway.remoting.pair import StillPeer
 
 
 def ask(world: World, code: int, header: Any = None, body: bytes = b"") -> list[Any]:

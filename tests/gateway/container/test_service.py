@@ -17,9 +17,9 @@ from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import AddBrokerRequestHeader
 from mqgateway.gateway.container.container import NotStarted
 from mqgateway.gateway.container.service import ContainerService
-from tests.gateway.container.fakes import FakeLaunch
-from tests.gateway.namesrv.world import NetClock
-from tests.gateway.remoting.pair import Net, Talker
+from tests.support.gateway.container.fakes import FakeLaunch
+from tests.support.gateway.namesrv.world import NetClock
+from tests.support.gateway.remoting.pair import Net, Talker
 
 PORT = 10811
 

@@ -6,8 +6,8 @@ import pytest
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.jsonfile import load_table
 from mqgateway.engine.options import NamesrvOptions
+from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.namesrv.kv import KvConfig, KvFull
 

@@ -6,7 +6,7 @@ from mqgateway.engine.options import NamesrvOptions
 from mqgateway.gateway.namesrv import lookup
 from mqgateway.gateway.namesrv.registration import Leaving
 from mqgateway.gateway.namesrv.routes import RouteTables
-from tests.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says, topic
+from tests.support.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says, topic
 
 
 @pytest.fixture

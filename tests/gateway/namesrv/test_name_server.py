@@ -10,7 +10,7 @@ from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.registration import Leaving, Notice
-from tests.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says
+from tests.support.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says
 
 
 class Bench:

@@ -7,7 +7,7 @@ import pytest
 from mqgateway.engine.steps import run
 from mqgateway.gateway.codec.bodies import QueueData
 from mqgateway.gateway.namesrv.registration import Refused, check_texts, read_mappings, read_queues
-from tests.gateway.namesrv.brokers import mapping, says, topic
+from tests.support.gateway.namesrv.brokers import mapping, says, topic
 
 
 def test_queues_are_those_of_the_topics_configuration() -> None:

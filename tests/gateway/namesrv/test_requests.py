@@ -13,8 +13,8 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.namesrv import requests
-from tests.gateway.namesrv.brokers import HA, MASTER, NOW, OTHER, SLAVE, key
-from tests.gateway.namesrv.world import Client, World, json_of
+from tests.support.gateway.namesrv.brokers import HA, MASTER, NOW, OTHER, SLAVE, key
+from tests.support.gateway.namesrv.world import Client, World, json_of
 
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 GO_CLIENT = 317

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.steps import run
+from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import QueueData
 from mqgateway.gateway.namesrv.registration import (
-    PERM_WRITE,
     Leaving,
     Notice,
     Refused,
@@ -19,7 +19,7 @@ from mqgateway.gateway.namesrv.registration import (
     Registration,
 )
 from mqgateway.gateway.namesrv.routes import RouteTables
-from tests.gateway.namesrv.brokers import (
+from tests.support.gateway.namesrv.brokers import (
     HA,
     MASTER,
     NOW,

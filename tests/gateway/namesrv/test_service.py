@@ -11,10 +11,10 @@ from mqgateway.engine.options import NamesrvOptions
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.namesrv.service import REQUESTS, UNSUPPORTED
-from tests.gateway.namesrv.brokers import MASTER, OTHER, SLAVE
 from tests.gateway.namesrv.test_requests import register_body
-from tests.gateway.namesrv.world import PORT, World, json_of
-from tests.gateway.remoting.pair import Talker
+from tests.support.gateway.namesrv.brokers import MASTER, OTHER, SLAVE
+from tests.support.gateway.namesrv.world import PORT, World, json_of
+from tests.support.gateway.remoting.pair import Talker
 
 
 class BrokerPort:

@@ -3,7 +3,7 @@
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
-from tests.gateway.remoting.pair import StillPeer
+from tests.support.gateway.remoting.pair import StillPeer
 
 
 def test_a_reply_is_a_success_without_anything_unless_told_otherwise() -> None:

@@ -15,8 +15,8 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
-from tests.gateway.remoting.pair import Net
 from tests.gateway.remoting.test_tls import FileShelf
+from tests.support.gateway.remoting.pair import Net
 
 ECHO, HOLD, ASK_BACK, GO_AWAY = 987_401, 987_402, 987_403, 987_404
 HERE = "10.0.0.1:9876"

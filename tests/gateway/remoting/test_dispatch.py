@@ -12,7 +12,7 @@ from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode
 from mqgateway.gateway.codec.fields import Header, Int, request_header
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from tests.gateway.remoting.pair import StillPeer
+from tests.support.gateway.remoting.pair import StillPeer
 
 CODE = 987_001
 PEER = StillPeer()
@@ -265,3 +265,22 @@ def test_a_hook_that_refuses_keeps_the_function_from_being_called() -> None:
 def test_every_request_header_is_known_to_the_dispatcher() -> None:
     """Importing the dispatcher fills the registry of headers."""
     assert request_header(RequestCode.PULL_MESSAGE) is not None
+
+
+def test_an_error_of_the_context_is_answered_as_the_context_says() -> None:
+    def function(context: None, call: Call) -> Reply:
+        raise LookupError("gone")
+
+    def refusal(error: BaseException) -> Reply | None:
+        return Reply(ResponseCode.NO_MESSAGE, remark=str(error)) if isinstance(error, LookupError) else None
+
+    answer = answer_to(dispatcher(function, refusal=refusal), probe())
+    assert (answer.code, answer.remark) == (ResponseCode.NO_MESSAGE, "gone")
+
+
+def test_an_error_of_which_the_context_knows_nothing_is_one_of_the_system() -> None:
+    def function(context: None, call: Call) -> Reply:
+        raise LookupError("gone")
+
+    answer = answer_to(dispatcher(function, refusal=lambda _: None), probe())
+    assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, "LookupError, gone")

@@ -16,8 +16,8 @@ from mqgateway.gateway.remoting.door import Doorway
 from mqgateway.gateway.remoting.protocol import Connection, Terms
 from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
-from tests.gateway.remoting.pair import Pair, Talker
 from tests.gateway.remoting.test_tls import FileShelf
+from tests.support.gateway.remoting.pair import Pair, Talker
 
 ECHO = 987_201
 V1 = b"PROXY TCP4 203.0.113.7 10.0.0.1 56324 10911\r\n"

@@ -9,7 +9,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Call, RequestError
 from mqgateway.gateway.remoting.limits import BodyLimit, body_limits, parts
-from tests.gateway.remoting.pair import StillPeer
+from tests.support.gateway.remoting.pair import StillPeer
 
 OPTIONS = RemotingOptions(max_body_size=2000, max_body_parts=100)
 USUAL = BodyLimit(OPTIONS, "max_body_size", "max_body_parts")

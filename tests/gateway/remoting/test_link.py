@@ -9,7 +9,7 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
 from mqgateway.gateway.remoting.link import Link, endpoint_for
 from mqgateway.gateway.remoting.protocol import Connection, Terms
-from tests.gateway.remoting.pair import Net, Pair, Talker
+from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
 
 @pytest.mark.parametrize(

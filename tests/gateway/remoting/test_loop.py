@@ -13,7 +13,7 @@ from twisted.protocols.tls import TLSMemoryBIOProtocol
 
 from mqgateway.engine.clock import monotonic_seconds
 from mqgateway.gateway.remoting import loop
-from tests.gateway.remoting.pair import Net, NetPort, Wire
+from tests.support.gateway.remoting.pair import Net, NetPort, Wire
 
 
 def methods(shape: type) -> dict[str, Any]:

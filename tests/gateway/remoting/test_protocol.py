@@ -25,7 +25,7 @@ from mqgateway.gateway.remoting.protocol import (
     server_terms,
 )
 from mqgateway.gateway.remoting.turn import Turn
-from tests.gateway.remoting.pair import Pair, Talker
+from tests.support.gateway.remoting.pair import Pair, Talker
 
 ECHO, HOLD, BULK, SILENT = 987_101, 987_102, 987_103, 987_104
 

@@ -13,8 +13,8 @@ from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ServerTls
-from tests.gateway.remoting.pair import Net, Pair, Talker
 from tests.gateway.remoting.test_tls import FileShelf, identity
+from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
 ECHO, HOLD = 987_301, 987_302
 

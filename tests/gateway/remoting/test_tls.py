@@ -15,7 +15,7 @@ from twisted.internet.protocol import Factory, Protocol
 
 from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls, openssl_cipher, self_signed
-from tests.gateway.remoting.pair import Pair
+from tests.support.gateway.remoting.pair import Pair
 
 
 class FileShelf(dict[str, bytes]):

@@ -13,7 +13,7 @@ from zope.interface import implementer
 
 from mqgateway.gateway.remoting import transport
 from mqgateway.gateway.remoting.transport import EagerPort, EagerTransport, listen
-from tests.gateway.remoting.pair import Net
+from tests.support.gateway.remoting.pair import Net
 
 
 class Socket:

@@ -17,7 +17,7 @@ from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.testing.faults import PULL, SEND
 from mqgateway.gateway.testing.server import COMMIT_SECONDS, Server, ServerError
-from tests.gateway.testing.hands import HOST, HandLoop, Hands, hands
+from tests.support.gateway.testing.hands import HOST, HandLoop, Hands, hands
 
 
 def bodies(messages: Sequence[ReceivedMessage]) -> list[bytes]:

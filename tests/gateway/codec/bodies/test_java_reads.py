@@ -12,14 +12,14 @@ import pytest
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.groups import SubscriptionGroupConfig
-from mqgateway.engine.topics import TopicConfig
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.errors import BodyError
 
 TABLE: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "java_reads.json").read_text())
 TABLES = {"SubscriptionGroupConfig": SubscriptionGroupConfig, "TopicConfig": TopicConfig}
-"""What is no body but an entry of a table, read with `engine.members`."""
+"""What is no body but an entry of a table, read with `engine.json_members`."""
 
 OTHERWISE = {
     # Text of large numbers: what they looked like is not kept.

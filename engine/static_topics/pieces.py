@@ -1,0 +1,156 @@
+"""Queues of static topics, piece by piece: which broker has which stretch of a queue.
+
+A queue of a static topic has a number and offsets of its own; the messages lie in queues of brokers, one
+after the other. A `Piece` says that from `logic_offset` on they lie in a queue of a broker, from its offset
+`start_offset` on; up to `end_offset`, which is -1 of the last piece, the one that is written to. Its broker
+leads the queue. The logic offset is -1 as long as nobody has said it. Standard: `LogicQueueMappingItem`,
+`TopicQueueMappingUtils`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mqgateway.engine import json_members
+from mqgateway.engine.errors import ConfigError, EngineError
+
+LONG_BITS = json_members.LONG_BITS
+LONG_MAX = 2**63 - 1
+
+
+class MappingRefused(EngineError):
+    """A mapping that makes no sense, or does not follow on the one before."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """One piece. Offsets as in the head of the file; times in ms, or -1."""
+
+    gen: int
+    queue_id: int
+    broker_name: str
+    logic_offset: int
+    start_offset: int = 0
+    end_offset: int = -1
+    time_of_start: int = -1
+    time_of_end: int = -1
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Raises `ConfigError`."""
+        if not isinstance(value, Mapping):
+            raise ConfigError("a piece of a queue is no object")
+        return cls(
+            json_members.read(value, "gen", 0),
+            json_members.read(value, "queueId", 0),
+            json_members.read_name(value, "bname"),
+            json_members.read(value, "logicOffset", 0, LONG_BITS),
+            json_members.read(value, "startOffset", 0, LONG_BITS),
+            json_members.read(value, "endOffset", -1, LONG_BITS),
+            json_members.read(value, "timeOfStart", -1, LONG_BITS),
+            json_members.read(value, "timeOfEnd", -1, LONG_BITS),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """By the standard's names."""
+        return {
+            "bname": self.broker_name,
+            "endOffset": self.end_offset,
+            "gen": self.gen,
+            "logicOffset": self.logic_offset,
+            "queueId": self.queue_id,
+            "startOffset": self.start_offset,
+            "timeOfEnd": self.time_of_end,
+            "timeOfStart": self.time_of_start,
+        }
+
+    @property
+    def has_end(self) -> bool:
+        """Whether nothing is added to it any more."""
+        return self.end_offset > self.start_offset
+
+    def logical(self, physical: int) -> int:
+        """The queue's offset for one of the broker's queue."""
+        return min(LONG_MAX, self.logic_offset + max(0, physical - self.start_offset))
+
+    def logical_inside(self, physical: int) -> int:
+        """The same, no more than the end; -1 where that is not known. Standard:
+        `computeStaticQueueOffsetLoosely`."""
+        if self.logic_offset < 0:
+            return -1
+        if self.start_offset <= self.end_offset < physical:
+            physical = self.end_offset
+        return self.logical(physical)
+
+    def physical(self, logical: int) -> int:
+        """The offset in the broker's queue for one of the queue."""
+        return max(-LONG_MAX, min(LONG_MAX, logical - self.logic_offset + self.start_offset))
+
+    @property
+    def logical_end(self) -> int:
+        """The queue's offset after the last message, as far as the piece tells."""
+        return self.logical(self.end_offset)
+
+
+def piece_at(pieces: Sequence[Piece], logical: int) -> Piece | None:
+    """Where an offset lies; the first piece for one before all. Only pieces whose logic offset is known.
+
+    Standard: `findLogicQueueMappingItem`.
+    """
+    known = [piece for piece in pieces if piece.logic_offset >= 0]
+    for piece in reversed(known):
+        if logical >= piece.logic_offset:
+            return piece
+    return known[0] if known else None
+
+
+def piece_after(pieces: Sequence[Piece], current: Piece) -> Piece | None:
+    """The next piece whose logic offset is known. Standard: `findNext`."""
+    later = (piece for piece in pieces if piece.gen > current.gen and piece.logic_offset >= 0)
+    return min(later, key=lambda piece: piece.gen, default=None)
+
+
+def check(pieces: Sequence[Piece]) -> None:
+    """Raises `MappingRefused` for pieces that cannot follow one another. Standard:
+    `checkLogicQueueMappingItemOffset`."""
+    later: Piece | None = None
+    for piece in reversed(pieces):
+        if min(piece.start_offset, piece.gen, piece.queue_id) < 0:
+            raise MappingRefused("The field is illegal, should not be negative")
+        if later is not None and piece.logic_offset < 0:
+            raise MappingRefused("The non-latest item has negative logic offset")
+        if later is not None and piece.gen >= later.gen:
+            raise MappingRefused("The gen does not increase monotonically")
+        if piece.end_offset != -1 and piece.end_offset < piece.start_offset:
+            raise MappingRefused("The endOffset is smaller than the start offset")
+        if later is not None and later.logic_offset != -1:
+            if piece.logic_offset >= later.logic_offset:
+                raise MappingRefused("The base logic offset does not increase monotonically")
+            if piece.logical_end >= later.logic_offset:
+                raise MappingRefused("The max logic offset does not increase monotonically")
+        later = piece
+
+
+def check_follows(before: Sequence[Piece], after: Sequence[Piece], is_same_epoch: bool) -> None:
+    """Raises `MappingRefused` where pieces change that may not. Standard:
+    `makeSureLogicQueueMappingItemImmutable`."""
+    if not before:
+        return
+    if not after:
+        raise MappingRefused("The new item list is null or empty")
+    known = {piece.gen: piece for piece in before}
+    for piece in after:
+        old = known.get(piece.gen)
+        if old is None:
+            continue
+        same = (piece.broker_name, piece.queue_id, piece.start_offset)
+        if same != (old.broker_name, old.queue_id, old.start_offset) or (
+            old.logic_offset not in (-1, piece.logic_offset)
+        ):
+            raise MappingRefused(f"The item of gen {piece.gen} can not be changed")
+    last, new = before[-1], after[-1]
+    where = (last.gen, last.broker_name, last.queue_id, last.start_offset)
+    if is_same_epoch and where != (new.gen, new.broker_name, new.queue_id, new.start_offset):
+        raise MappingRefused("The new leader is different but epoch equal")

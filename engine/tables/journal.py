@@ -1,0 +1,172 @@
+"""The changes of a table since it was written: a file beside it that only grows.
+
+A table of a hundred thousand entries is not to be written for each of them that changes. So a change is
+appended here, at once and at a cost of its own size; the table is written anew now and then
+(`engine.tables.journaled`), and begins another journal.
+
+    header   magic, number of the first change, length and CRC-32 of the table's file that the changes are to
+    change   length, CRC-32 of the text, begun with that of the change before; text `[number, change]`
+
+A journal counts for that very file only: where another broker, or an administrator, has written the table
+since, it is passed over. Reading ends at the first change that is torn or does not continue the one before.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any, NamedTuple
+
+import orjson
+
+from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.lenient_json import JsonError, dumps, loads
+
+_HEADER = struct.Struct(">8sQQII")
+_MAGIC = b"MQGWTJ1\n"
+_FRAME = struct.Struct(">II")
+_LENGTH_MAX = 1 << 28
+
+
+class Identity(NamedTuple):
+    """Which content a table's file has."""
+
+    size: int
+    crc: int
+
+
+NO_FILE = Identity(0, 0)
+"""Of a table that was never written."""
+
+Change = list[tuple[list[str], Any]]
+"""What a change sets: names from the table inwards, and the value under them, None where it is gone."""
+
+
+class Numbered(NamedTuple):
+    """A change with its number; each is one more than the one before, over all journals of a table."""
+
+    number: int
+    change: Change
+
+
+class Found(NamedTuple):
+    """What a journal holds: what it is to, the number it begins with, and the changes that can be read."""
+
+    base: Identity
+    first: int
+    changes: list[Numbered]
+
+    @property
+    def last(self) -> int:
+        """Number of the last change; one less than `first` where there is none."""
+        return self.first + len(self.changes) - 1
+
+
+class Journal:
+    """One file of changes. Everything raises `OSError`."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self._first = 0
+        self._file: File | None = None
+        self._end = 0
+        self._crc = 0
+        self.path = path
+        self.is_broken = False
+        """Whether a change is missing: it takes no more until it begins anew."""
+
+    def read(self) -> Found | None:
+        """What the file holds; None where there is none, or none of ours."""
+        try:
+            data = self._disk.read_bytes(self.path)
+        except FileNotFoundError:
+            return None
+        if len(data) < _HEADER.size:
+            return None
+        magic, first, size, crc, check = _HEADER.unpack_from(data)
+        if magic != _MAGIC or check != zlib.crc32(data[: _HEADER.size - 4]):
+            return None
+        return Found(Identity(size, crc), first, _changes(data, first))
+
+    def begin(self, first: int) -> None:
+        """Begin anew, with a change of this number; it counts once it is bound to a file."""
+        self._file = self._disk.open(self.path, create=True)
+        self._file.truncate(0)
+        self._first, self._end, self._crc = first, _HEADER.size, _seed(first)
+        self.is_broken = False
+
+    def bind(self, base: Identity) -> None:
+        """Say which content of the table's file the changes are to."""
+        assert self._file is not None
+        head = _HEADER.pack(_MAGIC, self._first, *base, 0)[:-4]
+        self._file.write(0, head + zlib.crc32(head).to_bytes(4, "big"))
+
+    def append(self, numbered: Numbered) -> None:
+        """Add a change. Where that fails nothing is added."""
+        assert self._file is not None
+        text = _text(numbered)
+        crc = zlib.crc32(text, self._crc)
+        self._file.write(self._end, _FRAME.pack(len(text), crc) + text)
+        self._end += _FRAME.size + len(text)
+        self._crc = crc
+
+    def sync(self) -> None:
+        """Return when all that was appended is on stable storage; the name is not looked after."""
+        if self._file is not None:
+            self._file.sync()
+
+    def remove(self) -> None:
+        """Remove the file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        if self._disk.exists(self.path):
+            self._disk.unlink(self.path)
+
+
+def _text(numbered: Numbered) -> bytes:
+    try:  # a tenth of the time
+        return orjson.dumps([numbered.number, numbered.change])
+    except TypeError:  # what only the lenient form can say: great numbers, halves of characters
+        return dumps([numbered.number, [list(one) for one in numbered.change]])
+
+
+def _seed(first: int) -> int:
+    return zlib.crc32(first.to_bytes(8, "big"))
+
+
+def _changes(data: bytes, first: int) -> list[Numbered]:
+    """The changes behind a header."""
+    at, crc, number = _HEADER.size, _seed(first), first
+    changes: list[Numbered] = []
+    while at + _FRAME.size <= len(data):
+        length, check = _FRAME.unpack_from(data, at)
+        text = data[at + _FRAME.size : at + _FRAME.size + length]
+        if not 0 < length <= _LENGTH_MAX or len(text) < length or zlib.crc32(text, crc) != check:
+            break
+        try:
+            found, change = loads(text)
+            pairs = [([str(name) for name in names], value) for names, value in change]
+        except (JsonError, TypeError, ValueError):
+            break
+        if found != number:
+            break
+        changes.append(Numbered(number, pairs))
+        at, crc, number = at + _FRAME.size + length, check, number + 1
+    return changes
+
+
+def apply(table: dict[Any, Any], change: Change) -> None:
+    """Set in a table what a change says; what is no table on the way becomes one."""
+    for names, value in change:
+        *way, last = names
+        inner = table
+        for name in way:
+            found = inner.get(name)
+            if not isinstance(found, dict):
+                found = inner[name] = {}
+            inner = found
+        if value is None:
+            inner.pop(last, None)
+        else:
+            inner[last] = value

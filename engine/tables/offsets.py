@@ -1,0 +1,305 @@
+"""How far each consumer group has come in each queue, and the file that keeps it.
+
+A commit is one entry in a dictionary; the file is written by `persist`, which the broker calls every
+`flushConsumerOffsetInterval`. Beside the committed offsets there are, in memory only, pull offsets (how
+far a group has read, for its lag) and resets (where an administrator sends a group; taken at its next
+pull). With light queues the file is another, in which light groups are apart. Standard:
+`ConsumerOffsetManager`, `LmqConsumerOffsetManager`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from mqgateway.engine import json_members
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.lenient_json import Prepared, dumps
+from mqgateway.engine.message import is_light
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.jsonfile import TableFile, in_pieces
+from mqgateway.engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+SEPARATOR = "@"
+BROADCAST = "broadcast"
+"""What is appended to the name of a group whose clients each read everything."""
+UNKNOWN = -1
+"""What `query` answers for a queue the group never committed to."""
+
+Offsets = dict[int, int]
+"""Offset by queue id."""
+
+Hold = Callable[[Callable[[bool], None]], None]
+"""Says sooner or later, once, whether something may be written."""
+
+
+class ConsumerOffsets:
+    """Committed, pulled and reset offsets of all groups.
+
+    With light queues `plain_path` is the file of a broker without; it is read as long as there is none at
+    `path`, so that no group begins anew.
+    """
+
+    def __init__(
+        self,
+        options: BrokerOptions,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        worker: Worker | None = None,
+        *,
+        plain_path: str = "",
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._file = TableFile(disk, path, worker)
+        self._plain_file = TableFile(disk, plain_path, worker) if plain_path else None
+        self._table: dict[str, Offsets] = {}
+        self._pulled: dict[str, Offsets] = {}
+        self._resets: dict[str, Offsets] = {}
+        self._texts: dict[str, Prepared] = {}
+        self._others: dict[str, Any] = {}
+        self._dirty: set[str] = set()
+        self._is_dirty = False
+        self._persisted = 0
+        self._count = 0
+        self._pulled_count = 0
+        self._commits = 0
+        self.data_version = DataVersion(timestamp=clock.millis())
+
+    def load(self) -> None:
+        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        table = self._file.load()
+        if table is None and self._plain_file is not None:
+            table = self._plain_file.load()
+        if table is None:
+            return
+        for key, queues in (table.get("offsetTable") or {}).items():
+            self._table[key] = {int(queue_id): offset for queue_id, offset in queues.items()}
+        known = ["dataVersion", "groupTopicMap", "offsetTable"]
+        if self._plain_file is not None:
+            known.append("lmqOffsetTable")
+            for key, offset in json_members.read(table, "lmqOffsetTable", dict[str, Any]()).items():
+                if type(offset) is int:
+                    self._table[key] = {0: offset}
+        self._others = json_members.others(table, known)
+        self._count = sum(map(len, self._table.values()))
+        self.data_version = DataVersion.from_json(table.get("dataVersion"))
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
+        """Note that the group wants to go on at `offset`; false when the table is full (`maxOffsets`)."""
+        key = f"{topic}{SEPARATOR}{group}"
+        queues = self._table.get(key)
+        if queues is None or queue_id not in queues:
+            if self._count >= self._options.max_offsets:
+                log.warning("offset of %s queue %d is not kept: maxOffsets is reached", key, queue_id)
+                return False
+            self._count += 1
+            queues = self._table.setdefault(key, {})
+        elif offset < queues[queue_id]:
+            log.info("%s queue %d goes back from %d to %d", key, queue_id, queues[queue_id], offset)
+        queues[queue_id] = offset
+        self._dirty.add(key)
+        self._commits += 1
+        if self._commits % self._options.consumer_offset_update_version_step == 0:
+            self.data_version.next(self._clock.millis())
+        return True
+
+    def query(self, group: str, topic: str, queue_id: int) -> int:
+        """Where the group goes on: a reset that it has not taken, else what it committed, else -1."""
+        key = f"{topic}{SEPARATOR}{group}"
+        if self._resets and self._options.use_server_side_reset_offset:
+            reset = self._resets.get(key, {}).get(queue_id)
+            if reset is not None:
+                return reset
+        queues = self._table.get(key)
+        return UNKNOWN if queues is None else queues.get(queue_id, UNKNOWN)
+
+    def queues_of(self, group: str, topic: str) -> Offsets:
+        """What the group committed, by queue; a copy."""
+        return dict(self._table.get(f"{topic}{SEPARATOR}{group}", {}))
+
+    def commit_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Note how far the group has read; kept only while there is room, in memory."""
+        key = f"{topic}{SEPARATOR}{group}"
+        queues = self._pulled.get(key)
+        if queues is None or queue_id not in queues:
+            if self._pulled_count >= self._options.max_offsets:
+                return
+            self._pulled_count += 1
+            queues = self._pulled.setdefault(key, {})
+        queues[queue_id] = offset
+
+    def query_pull(self, group: str, topic: str, queue_id: int) -> int:
+        """How far the group has read; where that is unknown, as `query`."""
+        pulled = self._pulled.get(f"{topic}{SEPARATOR}{group}", {}).get(queue_id)
+        return self.query(group, topic, queue_id) if pulled is None else pulled
+
+    def clear_pull(self, group: str, topic: str) -> None:
+        """Forget how far the group has read."""
+        self._pulled_count -= len(self._pulled.pop(f"{topic}{SEPARATOR}{group}", ()))
+
+    def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Send the group to an offset: at its next pull, and for who asks at once."""
+        if not topic or not group or queue_id < 0 or offset < 0:
+            log.warning("no reset of %s@%s queue %d to %d", topic, group, queue_id, offset)
+            return
+        if self.commit(group, topic, queue_id, offset):
+            self._resets.setdefault(f"{topic}{SEPARATOR}{group}", {})[queue_id] = offset
+
+    def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
+        """Whether a reset waits for the group's next pull."""
+        return queue_id in self._resets.get(f"{topic}{SEPARATOR}{group}", ())
+
+    def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The reset that waits for the group, which is taken thereby; None without one."""
+        if not self._resets:
+            return None
+        key = f"{topic}{SEPARATOR}{group}"
+        queues = self._resets.get(key)
+        if queues is None:
+            return None
+        offset = queues.pop(queue_id, None)
+        if not queues:
+            del self._resets[key]
+        return offset
+
+    def clone(self, source_group: str, group: str, topic: str) -> None:
+        """Let a group go on where another one is."""
+        for queue_id, offset in self.queues_of(source_group, topic).items():
+            self.commit(group, topic, queue_id, offset)
+
+    def topics_of(self, group: str) -> set[str]:
+        """The topics the group has committed to."""
+        return {topic for topic, of in self._pairs() if of == group}
+
+    def groups_of(self, topic: str) -> set[str]:
+        """The groups that have committed to the topic."""
+        return {group for of, group in self._pairs() if of == topic}
+
+    def remove(self, group: str, topic: str) -> None:
+        """Forget everything about a group and a topic."""
+        key = f"{topic}{SEPARATOR}{group}"
+        for table in (self._table, self._pulled, self._resets):
+            self._remove_key(table, key)
+
+    def remove_group(self, group: str) -> None:
+        """Forget everything about a group. Standard: `removeOffset`."""
+        self._remove(1, group)
+
+    def remove_topic(self, topic: str) -> None:
+        """Forget everything about a topic. Standard: `cleanOffsetByTopic`."""
+        self._remove(0, topic)
+
+    def group_topics(self) -> dict[str, list[str]]:
+        """The topics of each group, sorted."""
+        return _group_topics(self._table)
+
+    @property
+    def key_count(self) -> int:
+        """How many pairs of a topic and a group there are; light groups are left out.
+
+        Standard: `LmqConsumerOffsetManager`, which keeps those in a table of their own.
+        """
+        return sum(not is_light(group) for _, group in self._pairs())
+
+    def to_json(self) -> dict[str, Any]:
+        """The committed offsets and their version, as brokers tell slaves."""
+        return {
+            "dataVersion": self.data_version.to_json(),
+            "groupTopicMap": self.group_topics(),
+            **self._tables({key: dict(queues) for key, queues in self._table.items()}),
+        }
+
+    def persist(self, hold: Hold | None = None, *, inline: bool = False) -> None:
+        """Write the file if anything has changed since it was written, or the last write failed.
+
+        With `hold` the offsets are written as they are now, but not before that allows it; `inline` writes
+        here even if there is a worker.
+        """
+        if not (self._dirty or self._is_dirty or self._file.has_failed):
+            return
+        self._is_dirty = False
+        self._persisted += 1
+        if hold is None:
+            self._file.save(self._pieces, inline=inline)
+            return
+        number, pieces = self._persisted, self._pieces()
+
+        def write(is_allowed: bool) -> None:
+            if number != self._persisted:
+                return
+            if is_allowed:
+                self._file.save(lambda: pieces)
+            else:
+                self._is_dirty = True
+
+        hold(write)
+
+    def _pieces(self) -> Iterator[bytes]:
+        """The file's text, of what is there now, to be gone through elsewhere."""
+        # Only what has changed is turned into text again.
+        for key in self._dirty:
+            if key in self._table:
+                self._texts[key] = Prepared(dumps(self._table[key], indent=True))
+        self._dirty.clear()
+        shapes = {key: self._texts.get(key) or dict(queues) for key, queues in self._table.items()}
+        return _in_pieces(self._others | {"dataVersion": self.data_version.to_json()}, self._tables(shapes))
+
+    def _tables(self, shapes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """The table as the file has it: of a light group only queue 0 counts."""
+        if self._plain_file is None:
+            return {"offsetTable": shapes}
+        light = [key for key in shapes if is_light(key.partition(SEPARATOR)[2])]
+        return {
+            "lmqOffsetTable": {key: self._table[key].get(0, 0) for key in light},
+            "offsetTable": {key: shape for key, shape in shapes.items() if key not in set(light)},
+        }
+
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        """Topic and group of every key; foreign keys that are none are kept, but left out here."""
+        return _pairs(self._table)
+
+    def _remove(self, part: int, name: str) -> None:
+        for table in (self._table, self._pulled, self._resets):
+            for key in [key for key in table if _is_part(key, part, name)]:
+                self._remove_key(table, key)
+
+    def _remove_key(self, table: dict[str, Offsets], key: str) -> None:
+        queues = table.pop(key, None)
+        if queues is None:
+            return
+        if table is self._table:
+            self._count -= len(queues)
+            self._texts.pop(key, None)
+            self._is_dirty = True
+        elif table is self._pulled:
+            self._pulled_count -= len(queues)
+
+
+def _pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for key in keys:
+        topic, separator, group = key.partition(SEPARATOR)
+        if separator and SEPARATOR not in group:
+            yield topic, group
+
+
+def _group_topics(keys: Iterable[str]) -> dict[str, list[str]]:
+    table: dict[str, list[str]] = {}
+    for topic, group in _pairs(keys):
+        table.setdefault(group, []).append(topic)
+    return {group: sorted(topics) for group, topics in table.items()}
+
+
+def _in_pieces(others: dict[str, Any], tables: dict[str, dict[str, Any]]) -> Iterator[bytes]:
+    keys = [key for table in tables.values() for key in table]
+    yield from in_pieces({**others, "groupTopicMap": _group_topics(keys), **tables})
+
+
+def _is_part(key: str, part: int, name: str) -> bool:
+    """Whether a key has a topic or group of this name; `group@broadcast` counts as the group."""
+    parts = key.split(SEPARATOR)
+    return (len(parts) == 2 or parts[2:] == [BROADCAST]) and parts[part] == name

@@ -1,0 +1,437 @@
+"""Topics: their configuration, the built-in ones, how they come to be, and their file.
+
+`TopicTable.get` is what sends and pulls look at; everything that changes the table raises its version,
+goes to the journal of `topics.json` and tells `on_change`. Standard: `TopicConfig`, `TopicConfigManager`.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from mqgateway.engine import json_members
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.message import (
+    BENCHMARK_TOPIC,
+    DEFAULT_TOPIC,
+    OFFSET_MOVED_EVENT,
+    ROCKSDB_TRANS_HALF_TOPIC,
+    ROCKSDB_TRANS_OP_HALF_TOPIC,
+    SCHEDULE_TOPIC,
+    SELF_TEST_TOPIC,
+    TIMER_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+    is_light,
+    is_system_topic,
+    validate_topic,
+)
+from mqgateway.engine.steps import Steps, in_parts, run
+from mqgateway.engine.tables.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.journal import Change
+from mqgateway.engine.tables.journaled import JournaledFile
+from mqgateway.engine.tables.jsonfile import Texts, in_pieces
+from mqgateway.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from mqgateway.engine.options import BrokerOptions
+
+log = logging.getLogger(__name__)
+
+PERM_READ = 4
+PERM_WRITE = 2
+PERM_INHERIT = 1
+"""Bits of a permission: consumers may pull, producers may send, topics may be made after this one."""
+
+UNIT_FLAG = 1
+UNIT_SUB_FLAG = 2
+"""Bits of a topic's system flag: of a unit, or of its consumers. Standard: `TopicSysFlag`."""
+
+FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
+"""Whether a message has one tag or several. Standard: `TopicFilterType`."""
+
+SCHEDULE_QUEUES = 18
+REVIVE_QUEUES = 8
+BENCHMARK_QUEUES = 1024
+_NAMES_MAX = 20
+
+
+@dataclass(slots=True)
+class TopicConfig:
+    """A topic as it is configured. Standard: `TopicConfig`."""
+
+    topic_name: str
+    read_queue_nums: int = 16
+    write_queue_nums: int = 16
+    perm: int = PERM_READ | PERM_WRITE
+    topic_filter_type: str = "SINGLE_TAG"
+    topic_sys_flag: int = 0
+    order: bool = False
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """As the standard prints it; some remarks carry it."""
+        bits = ((PERM_READ, "R"), (PERM_WRITE, "W"), (PERM_INHERIT, "X"))
+        perm = "".join(letter if self.perm & bit else "-" for bit, letter in bits)
+        attributes = ", ".join(f"{key}={value}" for key, value in self.attributes.items())
+        return (
+            f"TopicConfig [topicName={self.topic_name}, readQueueNums={self.read_queue_nums}, "
+            f"writeQueueNums={self.write_queue_nums}, perm={perm}, "
+            f"topicFilterType={self.topic_filter_type}, topicSysFlag={self.topic_sys_flag}, "
+            f"order={'true' if self.order else 'false'}, attributes={{{attributes}}}]"
+        )
+
+    @property
+    def has_batch_queues(self) -> bool:
+        """Whether its messages are kept in batch consume queues."""
+        return self.attributes.get("queue.type") == "BatchCQ"
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether only the newest message of each key stays. Standard: `CleanupPolicyUtils`."""
+        return self.attributes.get("cleanup.policy") == "COMPACTION"
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields under the standard's names."""
+        return {
+            "attributes": self.attributes,
+            "order": self.order,
+            "perm": self.perm,
+            "readQueueNums": self.read_queue_nums,
+            "topicFilterType": self.topic_filter_type,
+            "topicName": self.topic_name,
+            "topicSysFlag": self.topic_sys_flag,
+            "writeQueueNums": self.write_queue_nums,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Read the fields; those that are missing have their defaults. Raises `ConfigError`."""
+        return cls(
+            json_members.read_name(value, "topicName"),
+            json_members.read(value, "readQueueNums", 16),
+            json_members.read(value, "writeQueueNums", 16),
+            json_members.read(value, "perm", PERM_READ | PERM_WRITE),
+            json_members.read_enum(value, "topicFilterType", FILTER_TYPES) or "SINGLE_TAG",
+            json_members.read(value, "topicSysFlag", 0),
+            json_members.read(value, "order", False),
+            json_members.read_texts(value, "attributes"),
+        )
+
+
+class TopicTable:
+    """All topics of a broker, by name.
+
+    `on_change` is called with the topics that are new or changed; with none when one was deleted. With
+    `has_light_topics` each light queue is a topic of one queue that is in no list. Standard:
+    `LmqTopicConfigManager`.
+    """
+
+    def __init__(
+        self, options: "BrokerOptions", disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._file = JournaledFile(disk, path, clock, worker)
+        self._texts = Texts(self._shape)
+        self._others: dict[str, Any] = {}
+        self._others_of: dict[str, dict[str, Any]] = {}
+        self.data_version = DataVersion(timestamp=clock.millis())
+        self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
+        self.has_light_topics = False
+        self._table = {config.topic_name: config for config in built_in_topics(options)}
+        self._built_in = frozenset(self._table)
+
+    def load(self) -> None:
+        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        table = self._file.load()
+        if table is None:
+            return
+        for value in (table.get("topicConfigTable") or {}).values():
+            config = TopicConfig.from_json(value)
+            self._table[config.topic_name] = config
+            if others := json_members.others(value, config.to_json()):
+                self._others_of[config.topic_name] = others
+        self._others = json_members.others(table, ("dataVersion", "topicConfigTable"))
+        self.data_version = DataVersion.from_json(table.get("dataVersion"))
+
+    def restore(self, queues: Mapping[str, int], attributes_of: Callable[[str], dict[str, str]]) -> list[str]:
+        """Add topics that have messages and are not in the table, with as many queues as are given; their
+        names. If the file could not be read, topics of an older one get as many queues at least."""
+        missing = [name for name in queues if name not in self]
+        for name in missing:
+            count = queues[name]
+            self._table[name] = TopicConfig(name, count, count, attributes=attributes_of(name))
+        grown = [name for name in queues if self._file.was_lost and self._lacks_queues(name, queues[name])]
+        for name in grown:
+            config, count = self._table[name], queues[name]
+            self._table[name] = replace(
+                config,
+                read_queue_nums=max(count, config.read_queue_nums),
+                write_queue_nums=max(count, config.write_queue_nums),
+            )
+        for what, names in (("were in no table", missing), ("had fewer queues in it", grown)):
+            if names:
+                shown = ", ".join(sorted(names)[:_NAMES_MAX]) + (" ..." if len(names) > _NAMES_MAX else "")
+                log.warning(
+                    "%d topics have messages and %s: mended from the log: %s", len(names), what, shown
+                )
+        if missing or grown:
+            self.data_version.next(self._clock.millis())
+            self._file.save(self._pieces)
+        return missing
+
+    def _lacks_queues(self, name: str, count: int) -> bool:
+        config = self._table.get(name)
+        return config is not None and min(config.read_queue_nums, config.write_queue_nums) < count
+
+    def get(self, name: str) -> TopicConfig | None:
+        """The topic of this name."""
+        config = self._table.get(name)
+        if config is None and self.has_light_topics and is_light(name):
+            return TopicConfig(name, 1, 1)
+        return config
+
+    def has_batch_queues(self, name: str) -> bool:
+        """Whether the topic of this name is kept in batch consume queues."""
+        config = self._table.get(name)
+        return config is not None and config.has_batch_queues
+
+    def is_compacted(self, name: str) -> bool:
+        """Whether of the topic's messages only the newest of each key stays."""
+        config = self._table.get(name)
+        return config is not None and config.is_compacted
+
+    def compacted(self) -> list[tuple[str, int]]:
+        """Names and numbers of queues of all such topics."""
+        return [
+            (config.topic_name, config.write_queue_nums)
+            for config in self._table.values()
+            if config.is_compacted
+        ]
+
+    def all(self) -> Collection[TopicConfig]:
+        """Every topic."""
+        return self._table.values()
+
+    def names(self) -> list[str]:
+        """Every topic's name."""
+        return list(self._table)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table or (self.has_light_topics and isinstance(name, str) and is_light(name))
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def is_system(self, name: str) -> bool:
+        """Whether the name is reserved, for every broker or for this one."""
+        return name in self._built_in or is_system_topic(name)
+
+    def put(self, *configs: TopicConfig) -> None:
+        """Create or replace topics as they are given; one change of the version, one write."""
+        if self.has_light_topics:
+            configs = tuple(config for config in configs if not is_light(config.topic_name))
+        for config in configs:
+            self._table[config.topic_name] = config
+        self._changed(configs)
+
+    def why_not(self, config: TopicConfig) -> str | None:
+        """Why a request may not create or change this topic, in the standard's words; None when it may.
+
+        `attributes` are changes, see `update`. Standard: `AdminBrokerProcessor.updateAndCreateTopic`.
+        """
+        name = config.topic_name
+        illegal = validate_topic(name)
+        if illegal is not None:
+            return illegal
+        if self._options.validate_system_topic_when_update_topic and self.is_system(name):
+            return f"The topic[{name}] is conflict with system topic."
+        mixed = config.attributes.get("+message.type") == "MIXED"
+        if mixed and not self._options.enable_mixed_message_type:
+            return "MIXED message type is not supported."
+        if config.topic_filter_type not in FILTER_TYPES:
+            return f"The topic[{name}] can not have the filter type {config.topic_filter_type[:100]}."
+        if min(config.read_queue_nums, config.write_queue_nums) < 0:
+            return f"The topic[{name}] can not have less than no queues."
+        queues = max(config.read_queue_nums, config.write_queue_nums)
+        if queues > self._options.max_queues_per_topic:
+            return f"The topic[{name}] may not have more than {self._options.max_queues_per_topic} queues."
+        return None
+
+    def update(self, *configs: TopicConfig) -> None:
+        """Create or change topics as a request asks: keys of `attributes` begin with `+` or `-`.
+
+        All or none: raises `AttributeRefused` before anything is changed. What is as asked already is left
+        alone. Standard: `TopicConfigManager.updateTopicConfigList`.
+        """
+        run(self.update_in_steps(configs))
+
+    def update_in_steps(self, configs: Sequence[TopicConfig]) -> Steps[None]:
+        """What `update` does, in steps; only an end of the process can leave a part of it done."""
+        changed: list[TopicConfig] = []
+        for part in in_parts(configs):
+            wanted = [self._altered(config) for config in part]
+            changed += [config for config in wanted if self._table.get(config.topic_name) != config]
+            yield
+        for part in in_parts(changed):
+            self.put(*part)
+            yield
+
+    def create_for_send(
+        self, topic: str, default_topic: str, queue_nums: int, sys_flag: int
+    ) -> TopicConfig | None:
+        """Make a topic after `default_topic`, which must exist and may be inherited from; None if it may not.
+
+        `queue_nums` is how many queues the client wishes for.
+        Standard: `TopicConfigManager.createTopicInSendMessageMethod`.
+        """
+        known = self._table.get(topic)
+        if known is not None:
+            return known
+        model = self._table.get(default_topic)
+        if model is None:
+            return None
+        if default_topic == DEFAULT_TOPIC and not self._options.auto_create_topic_enable:
+            return None
+        if not model.perm & PERM_INHERIT or not self._has_room(topic):
+            return None
+        queues = max(0, min(queue_nums, model.write_queue_nums))
+        perm = model.perm & ~PERM_INHERIT
+        config = TopicConfig(topic, queues, queues, perm, model.topic_filter_type, sys_flag)
+        log.info("topic %s made after %s for a send, %d queues", topic, default_topic, queues)
+        self.put(config)
+        return config
+
+    def create_for_send_back(
+        self, topic: str, queue_nums: int, perm: int, sys_flag: int, order: bool = False
+    ) -> TopicConfig | None:
+        """The topic of this name, made if there is none: retry and dead letter topics. None when it is full.
+
+        Standard: `TopicConfigManager.createTopicInSendMessageBackMethod`.
+        """
+        known = self._table.get(topic)
+        if known is not None and known.order == order:
+            return known
+        if known is not None:
+            config = replace(known, order=order)
+        elif not self._has_room(topic):
+            return None
+        else:
+            queues = max(0, min(queue_nums, self._options.max_queues_per_topic))
+            config = TopicConfig(topic, queues, queues, perm, topic_sys_flag=sys_flag, order=order)
+        self.put(config)
+        return config
+
+    def set_ordered(self, names: Collection[str]) -> None:
+        """Make exactly these topics ordered. Standard: `TopicConfigManager.updateOrderTopicConfig`."""
+        changed = [
+            replace(config, order=not config.order)
+            for config in self._table.values()
+            if config.order != (config.topic_name in names)
+        ]
+        if changed:
+            self.put(*changed)
+
+    def delete(self, name: str) -> bool:
+        """Remove a topic; false when there is none."""
+        if self._table.pop(name, None) is None:
+            return False
+        self._texts.forget(name)
+        self._others_of.pop(name, None)
+        self._changed((), gone=name)
+        return True
+
+    def adopt(self, told: Mapping[str, Any]) -> bool:
+        """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.
+
+        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncTopicConfig`.
+        """
+        version = DataVersion.from_json(told.get("dataVersion"))
+        if version == self.data_version:
+            return False
+        table = json_members.read(told, "topicConfigTable", dict[str, Any]())
+        configs = [TopicConfig.from_json(value) for value in table.values()]
+        self._table = {config.topic_name: config for config in configs}
+        self._others_of.clear()
+        self.data_version = version
+        self._file.save(self._pieces)
+        return True
+
+    def to_json(self) -> dict[str, Any]:
+        """The table and its version, as brokers tell name servers, slaves and tools."""
+        return {
+            "dataVersion": self.data_version.to_json(),
+            "topicConfigTable": {name: config.to_json() for name, config in self._table.items()},
+        }
+
+    def retry(self) -> None:
+        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        self._file.retry(self._pieces)
+
+    def close(self) -> None:
+        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        self._file.close(self._pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        known = {"dataVersion": self.data_version.to_json(), "topicConfigTable": self._texts.of(self._table)}
+        return in_pieces(self._others | known)
+
+    def _shape(self, name: str, config: TopicConfig) -> dict[str, Any]:
+        return self._others_of.get(name, {}) | config.to_json()
+
+    def _altered(self, config: TopicConfig) -> TopicConfig:
+        known = self._table.get(config.topic_name)
+        attributes = altered(TOPIC_ATTRIBUTES, known.attributes if known else None, config.attributes)
+        if len(attributes) > self._options.max_attributes_per_topic:
+            raise AttributeRefused(f"more than {self._options.max_attributes_per_topic} attributes")
+        return replace(config, attributes=attributes)
+
+    def _has_room(self, topic: str) -> bool:
+        if len(self._table) < self._options.max_topics:
+            return True
+        log.warning("topic %s is not made: there are %d already (maxTopics)", topic, len(self._table))
+        return False
+
+    def _changed(self, configs: Sequence[TopicConfig], gone: str | None = None) -> None:
+        self.data_version.next(self._clock.millis())
+        change: Change = [(["dataVersion"], self.data_version.to_json())]
+        for config in configs:
+            name = config.topic_name
+            change.append((["topicConfigTable", name], self._shape(name, config)))
+        if gone is not None:
+            change.append((["topicConfigTable", gone], None))
+        self._file.note(change, self._pieces)
+        if self.on_change is not None:
+            self.on_change(configs)
+
+
+def built_in_topics(options: "BrokerOptions") -> list[TopicConfig]:
+    """The topics a broker of 5.5 has from its start. Standard: `TopicConfigManager.init`."""
+    cluster, broker = options.broker_cluster_name, options.broker_name
+    read_write = PERM_READ | PERM_WRITE
+    of_cluster = PERM_INHERIT | (read_write if options.cluster_topic_enable else 0)
+    of_broker = PERM_INHERIT | (read_write if options.broker_topic_enable else 0)
+    shapes = [
+        (SELF_TEST_TOPIC, 1, read_write),
+        (BENCHMARK_TOPIC, BENCHMARK_QUEUES, read_write),
+        (cluster, 16, of_cluster),
+        (broker, 1, of_broker),
+        (OFFSET_MOVED_EVENT, 1, read_write),
+        (SCHEDULE_TOPIC, SCHEDULE_QUEUES, read_write),
+        (f"{cluster}_REPLY_TOPIC", 1, read_write),
+        (f"rmq_sys_REVIVE_LOG_{cluster}", REVIVE_QUEUES, read_write),
+        (f"rmq_sys_SYNC_BROKER_MEMBER_{broker}", 1, PERM_INHERIT),
+        (TRANS_HALF_TOPIC, 1, read_write),
+        (TRANS_OP_HALF_TOPIC, 1, read_write),
+        (ROCKSDB_TRANS_HALF_TOPIC, 1, read_write),
+        (ROCKSDB_TRANS_OP_HALF_TOPIC, 1, read_write),
+        (TIMER_TOPIC, 1, read_write),
+    ]
+    if options.auto_create_topic_enable:
+        shapes.append((DEFAULT_TOPIC, options.default_topic_queue_nums, read_write | PERM_INHERIT))
+    if options.trace_topic_enable:
+        shapes.append((options.msg_trace_topic_name, 1, read_write))
+    return [TopicConfig(name, queues, queues, perm) for name, queues, perm in shapes if name]

@@ -1,0 +1,550 @@
+"""Open transactions: taking half messages, ending them, asking about those that are not ended.
+
+The half queue is walked once a round (`transactionCheckInterval`), from the first half message that is not
+done with. For each that is due, a copy with one question more is put at the end of the queue, and the
+producer's group is asked about that copy. What is done with is listed in op messages (what producers end is
+collected for up to `transactionOpBatchInterval`), so a start knows it again; how far everything is done
+without a gap is kept in consumerOffset.json, as consumed by CID_RMQ_SYS_TRANS. On disk all is the standard's:
+either broker goes on where the other one ended.
+
+Order of writes, so that a crash at any step leaves a half message that is asked about again, never none:
+
+    commit      the message itself, then the op message
+    question    the copy, then the op message, then the question
+    giving up   the message in TRANS_CHECK_MAX_TIME_TOPIC, then the op message
+    progress    only once the log is durable up to what the progress relies on
+
+A commit therefore reaches consumers at least once. Between its two writes a crash may come: a start looks for
+commits behind the last op message (`unlisted`), so consumers get it once, unless the log lost it. In these
+the standard's rules are bettered: a group of which nobody is connected is not asked, and no question counts,
+until somebody is or the message is older than `fileReservedTime`; a producer's wish for more time costs no
+questions; a commit of a half message that was copied meanwhile settles the copy too; a half message is young
+by our clock, not by its producer's.
+
+Standard: `TransactionalMessageServiceImpl`, `TransactionalOpBatchService`.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.counting import UNCOUNTED, Counting
+from mqgateway.engine.message import (
+    PROPERTY_UNIQ_KEY,
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+    Message,
+    StoredMessage,
+    UniqueKeys,
+)
+from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicTable
+from mqgateway.engine.transactions.counts import TransactionCounts
+from mqgateway.engine.transactions.half import (
+    HALF_QUEUE,
+    Due,
+    HalfMessage,
+    as_given_up,
+    as_half,
+    as_resumed,
+    question_record,
+    renewed,
+)
+from mqgateway.engine.transactions.ops import first_body, listed, op_message, size_of
+from mqgateway.engine.transactions.settled import Recent, Settled
+from mqgateway.engine.transactions.unlisted import GROWTH_MAX, unlisted_commits
+
+log = logging.getLogger(__name__)
+
+GROUP = "CID_RMQ_SYS_TRANS"
+HOUR_MILLIS = 3_600_000
+RENEWAL_MILLIS = HOUR_MILLIS
+"""A half message that waits is put back after this time, so that its log file may be deleted."""
+SPREAD_MAX = 100_000
+"""How far behind the end of the half queue one may wait before it is put back: a start reads so many."""
+STEPS_A_TICK = 20_000
+REPEATED_MAX = 10_000
+"""Of how many answers that came before any question a repetition is known as such."""
+ATTEMPTS_MAX = 3
+"""In how many rounds an unreadable half message is tried before it is left out."""
+
+IsReachable = Callable[[str], bool]
+"""Whether anybody of a producer group is connected."""
+
+
+class CheckBack(NamedTuple):
+    """A question for one producer of a group. `number` grows by one with each, to take producers in turn."""
+
+    number: int
+    group: str
+    queue_offset: int
+    physical_offset: int
+    unique_key: str | None
+    message_id: str
+    record: bytes
+    """The half message as its consumers would see it, stored where the copy is."""
+
+
+class _Held(NamedTuple):
+    """Until when (ms) a half message is not looked at; with a group, only while nobody of it is reachable."""
+
+    until: int
+    group: str | None
+
+
+class _Round:
+    """One walk along the half queue."""
+
+    __slots__ = ("cursor", "end")
+
+    def __init__(self, cursor: int, end: int) -> None:
+        self.cursor = cursor
+        self.end = end
+
+
+class TransactionLog:
+    """The transactions of a broker. `load` once the store has started, `tick` with every beat, `close` at the
+    end while the store still takes writes. `stats` is told of half messages looked at or put back with a
+    question, and of op messages.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        topics: TopicTable,
+        offsets: ConsumerOffsets,
+        counts: TransactionCounts,
+        options: BrokerOptions,
+        store_options: StoreOptions,
+        clock: Clock,
+        unique_keys: UniqueKeys,
+        store_host: bytes,
+        stats: Counting = UNCOUNTED,
+    ) -> None:
+        self._store = store
+        self._stats = stats
+        self._offsets = offsets
+        self.counts = counts
+        self._options = options
+        self._store_options = store_options
+        self._clock = clock
+        self._unique_keys = unique_keys
+        self._store_host = store_host
+        self._topics = topics
+        self._is_flushed_at_once = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._begin(0, 0)
+
+    def _begin(self, progress: int, op_progress: int) -> None:
+        self._settled = Settled(progress, op_progress)
+        self._saved = (progress, op_progress)
+        self._unsaved: tuple[int, int, int] | None = None
+        # By the offset of the producer's own message: the copy that stands for it, and the last answers.
+        self._newest: dict[int, int] = {}
+        self._answered = Recent(self._options.max_waiting_transactions)
+        self._answered_unasked = Recent(REPEATED_MAX)
+        self._held: dict[int, _Held] = {}
+        self._unreadable: dict[int, int] = {}
+        self._pending: list[int] = []
+        self._pending_size = 0
+        self._pending_since = 0.0
+        self._pending_from = 0
+        self._round: _Round | None = None
+        self._questions = 0
+        self._rested_since = self._clock.monotonic()
+
+    def load(self) -> None:
+        """Go on where the offsets say, once they and the store are loaded; reads op messages from there, and
+        the log's end for what they lack.
+        """
+        self._begin(self._start_of(TRANS_HALF_TOPIC), self._start_of(TRANS_OP_HALF_TOPIC))
+        self._read_ops()
+        self._settled.advance()
+        self._read_copies()
+        self.counts.load()
+        # After an orderly stop too: on a full disk it could not write the last op message.
+        self._read_commits()
+
+    def _read_ops(self) -> None:
+        """Learn what is done with beyond the progress."""
+        store, settled = self._store, self._settled
+        offset, end = settled.op_progress, store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE)
+        while offset < end:
+            units = store.consume_queue_units(TRANS_OP_HALF_TOPIC, HALF_QUEUE, offset, 64)
+            if not units:
+                break
+            for physical_offset, size, _ in units:
+                ended = listed(store.look_up(physical_offset))
+                for half_offset in ended:
+                    settled.add(half_offset)
+                settled.listed(offset, ended)
+                self._stats.got(GROUP, TRANS_OP_HALF_TOPIC, 1, size)
+                offset += 1
+
+    def _read_copies(self) -> None:
+        """Learn which copies are open: their producers may still name what they are copies of."""
+        room = self._options.max_waiting_transactions
+        end = self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
+        for offset in range(self._settled.progress, end):
+            if offset in self._settled:
+                continue
+            if room == 0:
+                break
+            room -= 1
+            stored = self._half_at(offset)[0]
+            if stored is not None and (half := HalfMessage(stored)).is_copy:
+                self._note_copy(half, offset)
+
+    def _read_commits(self) -> None:
+        """Learn what was committed and not listed."""
+        settled, count = self._settled, 0
+        if settled.progress >= self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
+            return
+        file_size = self._store_options.mapped_file_size_commit_log
+        for stored in unlisted_commits(self._store, settled.progress, file_size):
+            half = self.find(stored.prepared_transaction_offset)
+            if half is None or half.stored.properties.get(PROPERTY_UNIQ_KEY) != stored.properties.get(
+                PROPERTY_UNIQ_KEY
+            ):
+                continue
+            is_open = half.stored.queue_offset not in settled or half.origin in self._newest
+            if is_open and not self._is_answered(half):
+                self._take_answer(half)
+                self._pending_from = min(self._pending_from, stored.physical_offset)
+                count += 1
+        if count:
+            log.info("%d transactions were committed and not listed", count)
+
+    def _half_at(self, offset: int) -> tuple[StoredMessage | None, bool]:
+        """A message of the half queue; None where it cannot be read, and whether that is for good."""
+        units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, offset, 1)
+        if not units:
+            return None, True
+        return self._store.look_up(units[0][0]), units[0][0] < self._store.min_physical_offset
+
+    def _start_of(self, topic: str) -> int:
+        """Where a queue goes on; a crash may have taken its end, retention its beginning."""
+        low, high = self._store.min_offset(topic, HALF_QUEUE), self._store.max_offset(topic, HALF_QUEUE)
+        offset = self._offsets.query(GROUP, topic, HALF_QUEUE)
+        if offset == UNKNOWN:
+            return low
+        if not low <= offset <= high:
+            log.warning("%s goes on at %d, not %d", topic, min(max(offset, low), high), offset)
+        return min(max(offset, low), high)
+
+    # What requests do.
+
+    def prepare(self, message: Message) -> None:
+        """Turn what a producer sends into a half message; `prepared` when it is stored."""
+        as_half(message)
+
+    def prepared(self, topic: str) -> None:
+        """Note that a half message for a topic was stored."""
+        self.counts.add(topic, 1)
+
+    def find(self, physical_offset: int) -> HalfMessage | None:
+        """The half message at a log offset."""
+        stored = self._store.look_up(physical_offset)
+        return None if stored is None or stored.topic != TRANS_HALF_TOPIC else HalfMessage(stored)
+
+    def commit(self, half: HalfMessage, message: Message) -> PutResult | None:
+        """Put what the half message becomes and settle it; None where its producer has settled it already."""
+        if self._is_answered(half):
+            return None
+        result = self._put(message)
+        if result.status is PutStatus.PUT_OK:
+            self._take_answer(half)
+        return result
+
+    def roll_back(self, half: HalfMessage) -> bool:
+        """Settle a half message without a trace; false where its producer has settled it already."""
+        if self._is_answered(half):
+            return False
+        self._take_answer(half)
+        return True
+
+    def resume(self, given_up: StoredMessage) -> bool:
+        """Take a message that was given up back as a half message; false if that fails."""
+        message = as_resumed(given_up)
+        if message is None or self._put(message).status is not PutStatus.PUT_OK:
+            return False
+        self.prepared(HalfMessage(given_up).topic)
+        return True
+
+    def now_for(self, half: HalfMessage) -> int:
+        """The time (ms) by the clock that the half message's own times are of, however it was set since."""
+        return self._store.steady.now() - self._ahead(half)
+
+    def _ahead(self, half: HalfMessage) -> int:
+        """How much steady time was ahead when it was sent; a copy has the times of what it copies."""
+        stored, position = half.stored, half.stored.physical_offset
+        if half.is_copy:
+            units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, half.origin, 1)
+            return self._store.steady.ahead_at(units[0][0] if units else position, stored.born_timestamp)
+        return self._store.steady.ahead_at(position, stored.store_timestamp)
+
+    def _put(self, message: Message) -> PutResult:
+        result = self._store.put(message)
+        if self._is_flushed_at_once and result.status is PutStatus.PUT_OK:
+            # Nobody waits for this one, but it is seen only when it is durable.
+            self._store.when_flushed(result.end_offset, lambda _: None)
+        return result
+
+    def _is_answered(self, half: HalfMessage) -> bool:
+        return half.origin in self._answered or half.origin in self._answered_unasked
+
+    def _take_answer(self, half: HalfMessage) -> None:
+        own, origin = half.stored.queue_offset, half.origin
+        is_replaced = half.is_copy or own in self._settled
+        (self._answered if is_replaced else self._answered_unasked).add(origin)
+        newest = self._newest.pop(origin, own)
+        self._settle(own)
+        if newest != own:
+            self._settle(newest)
+        self.counts.add(half.topic, -1)
+        if self._pending_size >= self._options.transaction_op_msg_max_size:
+            self._write_ops()
+
+    def _settle(self, offset: int) -> None:
+        self._settled.add(offset)
+        self._held.pop(offset, None)
+        self._unreadable.pop(offset, None)
+        if not self._pending:
+            self._pending_since = self._clock.monotonic()
+            self._pending_from = self._store.max_physical_offset
+        self._pending.append(offset)
+        self._pending_size += size_of(offset)
+
+    def topic_deleted(self, topic: str) -> None:
+        """A topic was deleted, with its offsets: all begins anew without the half topic, and without that of
+        op messages they are written again.
+        """
+        self.counts.forget(topic)
+        if topic == TRANS_HALF_TOPIC:
+            # Ends that were told are about half messages that are gone, and must not be read as others.
+            self._begin(self._start_of(topic), self._store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE))
+            self._commit(*self._saved)
+        elif topic == TRANS_OP_HALF_TOPIC:
+            self._pending = sorted({*self._pending, *self._settled.begin_ops(self._start_of(topic))})
+            self._pending_size = sum(map(size_of, self._pending))
+
+    # What the clock does.
+
+    def tick(self, now: int, is_reachable: IsReachable) -> list[CheckBack]:
+        """Do what is due at `now`, in steady time (ms); gives the questions to send."""
+        options = self._options
+        elapsed = self._clock.monotonic()
+        rested = (elapsed - self._rested_since) * 1000
+        if self._round is None and rested >= options.transaction_check_interval:
+            self._begin_round()
+        questions: list[CheckBack] = []
+        if self._round is not None:
+            before = len(self._pending)
+            try:
+                self._walk(self._round, now, is_reachable, questions)
+            except OSError as error:
+                log.error("half messages cannot be read: %s", error)
+                self._end_round()
+            if len(self._pending) > before:
+                self._write_ops()
+        pending = (elapsed - self._pending_since) * 1000
+        grown = self._store.max_physical_offset - self._pending_from
+        if self._pending and (pending >= options.transaction_op_batch_interval or grown >= GROWTH_MAX):
+            self._write_ops()
+        self._save_progress()
+        return questions
+
+    def close(self) -> None:
+        """Write what is not written yet, while the store still takes it."""
+        self._write_ops()
+        self._save_progress()
+        self.counts.persist(inline=True)
+
+    @property
+    def is_walking(self) -> bool:
+        """Whether a round is under way, which the next tick goes on with."""
+        return self._round is not None
+
+    def _begin_round(self) -> None:
+        store, settled = self._store, self._settled
+        low = store.min_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
+        if settled.progress < low:
+            log.error("half messages %d to %d are gone from the log", settled.progress, low - 1)
+            settled.skip_to(low)
+            self._held = {offset: held for offset, held in self._held.items() if offset >= low}
+        self._settled.advance()
+        self._round = _Round(settled.progress, store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE))
+
+    def _end_round(self) -> None:
+        self._round = None
+        self._rested_since = self._clock.monotonic()
+
+    def _walk(self, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]) -> None:
+        """Go on with a round, as far as one tick may."""
+        reads = self._options.max_transactions_checked_per_tick
+        cursor = max(walk.cursor, self._settled.progress)
+        last = min(walk.end, cursor + STEPS_A_TICK)
+        while cursor < last and reads > 0:
+            if cursor not in self._settled and not self._is_held(cursor, walk, now, is_reachable):
+                reads -= 1
+                if not self._look_at(cursor, walk, now, is_reachable, questions):
+                    self._end_round()
+                    return
+            cursor += 1
+        walk.cursor = cursor
+        if cursor >= walk.end:
+            self._end_round()
+
+    def _is_held(self, offset: int, walk: _Round, now: int, is_reachable: IsReachable) -> bool:
+        held = self._held.get(offset)
+        if held is None or now >= held.until or walk.end - offset > SPREAD_MAX:
+            return False
+        return held.group is None or not is_reachable(held.group)
+
+    def _look_at(
+        self, offset: int, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]
+    ) -> bool:
+        """Do what is due with one half message; false when the round ends here."""
+        stored, is_gone = self._half_at(offset)
+        if stored is None:
+            self._miss(offset, is_gone=is_gone)
+            return True
+        self._stats.got(GROUP, TRANS_HALF_TOPIC, 1, stored.size)
+        half = HalfMessage(stored)
+        if half.is_copy:
+            if half.origin in self._answered:
+                self._settle(offset)
+                return True
+            self._note_copy(half, offset)
+        options = self._options
+        reserved = self._store_options.file_reserved_time * HOUR_MILLIS
+        ahead = self._ahead(half)
+        due = half.due(now - ahead, options.transaction_time_out, options.transaction_check_max, reserved)
+        if due is Due.NOTHING_YET:
+            return False
+        if due is Due.GIVING_UP or half.queue_id is None:
+            return self._give_up(half)
+        too_old = stored.born_timestamp + ahead + reserved + 1
+        if due is Due.LATER:
+            patient_until = now + half.patience(options.transaction_time_out) - half.age(now - ahead) + 1
+            return self._hold(half, walk, now, _Held(min(patient_until, too_old), None))
+        if not is_reachable(half.group):
+            return self._hold(half, walk, now, _Held(too_old, half.group))
+        return self._ask(half, questions)
+
+    def _hold(self, half: HalfMessage, walk: _Round, now: int, held: _Held) -> bool:
+        """Leave a half message where it is, or put it back where it would keep too much from being done."""
+        offset = half.stored.queue_offset
+        stored = half.stored
+        ahead = self._store.steady.ahead_at(stored.physical_offset, stored.store_timestamp)
+        until = stored.store_timestamp + ahead + RENEWAL_MILLIS
+        has_room = len(self._held) < self._options.max_waiting_transactions or offset in self._held
+        if has_room and now < until and walk.end - offset <= SPREAD_MAX:
+            self._held[offset] = held._replace(until=min(held.until, until))
+            return True
+        return self._renew(half, renewed(half, asked=False)) is not None
+
+    def _ask(self, half: HalfMessage, questions: list[CheckBack]) -> bool:
+        copy = renewed(half, asked=True)
+        result = self._renew(half, copy)
+        if result is None:
+            return False
+        self._stats.put(TRANS_HALF_TOPIC, 1, result.end_offset - result.physical_offset)
+        self._questions += 1
+        questions.append(
+            CheckBack(
+                self._questions,
+                half.group,
+                result.queue_offset,
+                result.physical_offset,
+                copy.properties.get(PROPERTY_UNIQ_KEY),
+                result.message_id,
+                question_record(half, copy, result),
+            )
+        )
+        return True
+
+    def _renew(self, half: HalfMessage, copy: Message) -> PutResult | None:
+        offset = half.stored.queue_offset
+        result = self._put(copy)
+        if result.status is not PutStatus.PUT_OK:
+            log.warning("half message %d cannot be put back: %s", offset, result.remark or result.status.name)
+            return None
+        self._note_copy(half, result.queue_offset)
+        self._settle(offset)
+        return result
+
+    def _note_copy(self, half: HalfMessage, offset: int) -> None:
+        if half.origin in self._newest or len(self._newest) < self._options.max_waiting_transactions:
+            self._newest[half.origin] = offset
+
+    def _give_up(self, half: HalfMessage) -> bool:
+        stored = half.stored
+        self._topics.create_for_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1, PERM_READ | PERM_WRITE, 0)
+        result = self._put(as_given_up(half))
+        if result.status is not PutStatus.PUT_OK:
+            log.error("half message %d cannot be given up: %s", stored.queue_offset, result.remark)
+            return False
+        log.warning(
+            "transaction %s of group %s for topic %s is given up after %d questions: it is now in %s at %d",
+            stored.properties.get(PROPERTY_UNIQ_KEY),
+            half.group,
+            half.topic,
+            half.check_times,
+            TRANS_CHECK_MAX_TIME_TOPIC,
+            result.queue_offset,
+        )
+        self._settle(stored.queue_offset)
+        self._newest.pop(half.origin, None)
+        self.counts.add(half.topic, -1)
+        return True
+
+    def _miss(self, offset: int, *, is_gone: bool) -> None:
+        """A half message cannot be read."""
+        attempts = self._unreadable[offset] = self._unreadable.get(offset, 0) + 1
+        if is_gone or attempts >= ATTEMPTS_MAX:
+            log.error("half message %d cannot be read and is left out", offset)
+            self._settle(offset)
+
+    # What is written.
+
+    def _write_ops(self) -> None:
+        """Write op messages about everything settled since; what cannot be written is tried again."""
+        while self._pending:
+            count, body = first_body(self._pending, self._options.transaction_op_msg_max_size)
+            written = self._pending[:count]
+            now = self._clock.millis()
+            result = self._put(op_message(body, self._unique_keys.next(now), now, self._store_host))
+            if result.status is not PutStatus.PUT_OK:
+                log.warning("ends of transactions cannot be written: %s", result.remark or result.status.name)
+                self._pending_since = self._clock.monotonic()
+                return
+            self._settled.listed(result.queue_offset, written)
+            size = result.end_offset - result.physical_offset
+            self._stats.put(TRANS_OP_HALF_TOPIC, 1, size)
+            # What it says is known here already; the standard's broker reads it to learn that.
+            self._stats.got(GROUP, TRANS_OP_HALF_TOPIC, 1, size)
+            del self._pending[:count]
+            self._pending_size -= len(body)
+        self._settled.advance()
+
+    def _save_progress(self) -> None:
+        """Tell the offsets how far all is done, as far as the log is durable that this relies on."""
+        if self._unsaved is None:
+            progress = (self._settled.progress, self._settled.op_progress)
+            if progress == self._saved:
+                return
+            self._unsaved = (self._store.max_physical_offset, *progress)
+        relied_on, half, op = self._unsaved
+        if self._store.flushed_offset < relied_on:
+            return
+        self._commit(half, op)
+        self._saved = (half, op)
+        self._unsaved = None
+
+    def _commit(self, half: int, op: int) -> None:
+        self._offsets.commit(GROUP, TRANS_HALF_TOPIC, HALF_QUEUE, half)
+        self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op)

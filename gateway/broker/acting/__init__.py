@@ -1,0 +1,1 @@
+"""What a slave does that acts for its master."""

@@ -1,0 +1,1 @@
+"""What tools ask and change, a file a subject."""

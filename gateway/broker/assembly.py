@@ -1,0 +1,288 @@
+"""Makes the parts of a broker out of its options: store, tables, schedule, and the object that holds them.
+
+Nothing is read or written yet: the store is started and the tables are loaded by the service.
+Standard: `BrokerController.initialize`.
+"""
+
+import os
+import random
+import socket
+from collections.abc import Callable
+from typing import NamedTuple
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.cold_reads import ColdReads
+from mqgateway.engine.compaction import Compaction
+from mqgateway.engine.configuration import Configuration
+from mqgateway.engine.delays import DelayLevels, DelaySchedule
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.filters import ConsumerFilters
+from mqgateway.engine.message import UniqueKeys, pack_host
+from mqgateway.engine.options import BrokerOptions, BrokerRole, OptionSet, StoreOptions
+from mqgateway.engine.slow_consumers import Laggards
+from mqgateway.engine.static_topics.mappings import Mappings
+from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.tables.assignment import RequestModes
+from mqgateway.engine.tables.broadcasts import BroadcastOffsets
+from mqgateway.engine.tables.groups import GroupTable
+from mqgateway.engine.tables.offsets import ConsumerOffsets
+from mqgateway.engine.tables.topics import PERM_WRITE, TopicTable
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.transactions import TransactionCounts, TransactionLog
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.locks import QueueLocks
+from mqgateway.gateway.broker.clients.table import ClientTable
+from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+from mqgateway.gateway.broker.cluster.route_cache import Ask, TopicQueues
+from mqgateway.gateway.broker.consume.long_polling import PullHolds, resume_all
+from mqgateway.gateway.broker.flow_control import FlowControl
+from mqgateway.gateway.broker.lite.state import Lites
+from mqgateway.gateway.broker.pop.state import Pops
+from mqgateway.gateway.broker.produce.durability import Durability
+from mqgateway.gateway.broker.replication.slave_store import SlaveStore
+from mqgateway.gateway.broker.stats import BrokerStats
+
+
+def build_broker(
+    options: BrokerOptions,
+    store_options: StoreOptions,
+    settings: OptionSet,
+    *,
+    disk: Disk,
+    clock: Clock,
+    worker: Worker,
+    aside: Worker | None = None,
+    port: int,
+    ask: Ask,
+    register_soon: Callable[[], None],
+    when_registered: Callable[[], Deferred[None]],
+) -> Broker:
+    """A broker that clients reach on `port` and that asks other servers with `ask`.
+
+    Raises `OSError` when the name in `brokerIP1` has no address.
+    """
+    folder = os.path.join(store_options.store_path_root_dir, "config")
+    host = _store_host(options.broker_ip1, port)
+    ground = _Ground(options, store_options, disk, clock, worker, folder, host)
+    holds, locks = PullHolds(options), QueueLocks(options)
+    topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
+    store = _store(ground, topics, aside, lambda arrivals: _wake(holds, pops, lites, arrivals))
+    if store_options.enable_compaction:
+        store.compaction = _compaction(ground, topics, store, aside or worker)
+    topics.has_light_topics = store_options.enable_lmq
+    filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
+    stats = BrokerStats(options, clock.millis(), topics.is_system)
+    groups = GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker)
+    groups.has_light_groups = store_options.enable_lmq
+    offsets = _offsets(ground)
+    unique_keys = UniqueKeys(host[:-4], os.getpid(), random.getrandbits(32), clock.millis())
+    levels = DelayLevels(store_options.message_delay_level)
+    timers = _timers(ground, store, stats)
+    pops = _pops(ground, store, timers, topics, groups, offsets, stats)
+    homes = TopicQueues(options, topics, ask, PERM_WRITE)
+    lites = Lites(options, store, topics, groups, offsets, disk, clock, homes)
+    return Broker(
+        options=options,
+        store_options=store_options,
+        clock=clock,
+        store=store,
+        topics=topics,
+        groups=groups,
+        offsets=offsets,
+        filters=filters,
+        clients=_clients(options, clock, filters, locks, stats),
+        locks=locks,
+        holds=holds,
+        pops=pops,
+        lites=lites,
+        mappings=Mappings(options, disk, f"{folder}/topicQueueMapping.json", clock, worker),
+        neighbours=Neighbours(options, clock, ask),
+        delays=_delays(ground, store, levels, stats),
+        delay_levels=levels,
+        timers=timers,
+        transactions=_transactions(ground, store, topics, offsets, unique_keys, stats),
+        durable=Durability(store, options, store_options, clock),
+        stats=stats,
+        flow_control=FlowControl(clock, stats),
+        broadcasts=BroadcastOffsets(options, clock),
+        cold_reads=ColdReads(options, store_options, clock),
+        laggards=Laggards(options),
+        request_modes=RequestModes(options, disk, f"{folder}/messageRequestMode.json", worker),
+        topic_queues=TopicQueues(options, topics, ask),
+        unique_keys=unique_keys,
+        store_host=host,
+        configuration=Configuration(settings, disk, clock, options.broker_config_path),
+        register_soon=register_soon,
+        when_registered=when_registered,
+    )
+
+
+class _Ground(NamedTuple):
+    """What all parts stand on; `folder` is for their tables."""
+
+    options: BrokerOptions
+    store_options: StoreOptions
+    disk: Disk
+    clock: Clock
+    worker: Worker
+    folder: str
+    store_host: bytes
+
+
+def _store(
+    ground: _Ground,
+    topics: TopicTable,
+    aside: Worker | None,
+    on_arrivals: Callable[[list[Arrival]], None],
+) -> MessageStore:
+    is_slave = ground.store_options.broker_role is BrokerRole.SLAVE
+    kind = SlaveStore if is_slave else MessageStore
+    return kind(
+        ground.store_options,
+        disk=ground.disk,
+        clock=ground.clock,
+        worker=ground.worker,
+        store_host=ground.store_host,
+        on_arrivals=on_arrivals,
+        is_batch_topic=topics.has_batch_queues,
+        aside=aside,
+    )
+
+
+def _compaction(ground: _Ground, topics: TopicTable, store: MessageStore, worker: Worker) -> Compaction:
+    """What keeps of each key the newest message, for topics that want it so."""
+    return Compaction(
+        ground.store_options,
+        disk=ground.disk,
+        clock=ground.clock,
+        worker=worker,
+        root=ground.store_options.store_path_root_dir,
+        source=store,
+        topics=topics.compacted,
+        is_compacted=topics.is_compacted,
+    )
+
+
+def _offsets(ground: _Ground) -> ConsumerOffsets:
+    """Where groups are; with light queues in a file of its own."""
+    plain = f"{ground.folder}/consumerOffset.json"
+    if not ground.store_options.enable_lmq:
+        return ConsumerOffsets(ground.options, ground.disk, plain, ground.clock, ground.worker)
+    path = f"{ground.folder}/lmqConsumerOffset.json"
+    return ConsumerOffsets(ground.options, ground.disk, path, ground.clock, ground.worker, plain_path=plain)
+
+
+def _wake(holds: PullHolds, pops: Pops, lites: Lites, arrivals: list[Arrival]) -> None:
+    """Let those read who wait for what arrived."""
+    resume_all(holds.arrived(arrivals))
+    pops.arrived(arrivals)
+    lites.arrived(arrivals)
+
+
+def _clients(
+    options: BrokerOptions, clock: Clock, filters: ConsumerFilters, locks: QueueLocks, stats: BrokerStats
+) -> ClientTable:
+    """Who is connected, and who hears of it when somebody goes or groups disagree."""
+    return ClientTable(
+        options,
+        clock,
+        on_group_gone=filters.unregister,
+        on_member_lost=locks.orphan,
+        on_disagreement=stats.inconsistent,
+    )
+
+
+def _pops(
+    ground: _Ground,
+    store: MessageStore,
+    timers: Timers,
+    topics: TopicTable,
+    groups: GroupTable,
+    offsets: ConsumerOffsets,
+    stats: BrokerStats,
+) -> Pops:
+    """What gives messages out one by one."""
+    return Pops(
+        ground.options,
+        store,
+        timers,
+        topics,
+        groups,
+        offsets,
+        ground.disk,
+        f"{ground.folder}/consumerOrderInfo.json",
+        ground.clock,
+        ground.worker,
+        ground.store_host,
+        stats,
+    )
+
+
+def _delays(ground: _Ground, store: MessageStore, levels: DelayLevels, stats: BrokerStats) -> DelaySchedule:
+    """What delivers messages with a delay level."""
+
+    def delivered(topic: str, size: int) -> None:
+        if ground.store_options.enable_schedule_message_stats:
+            stats.delivered(topic, size)
+
+    return DelaySchedule(
+        store,
+        levels,
+        ground.disk,
+        f"{ground.folder}/delayOffset.json",
+        ground.clock,
+        ground.worker,
+        max_per_tick=ground.store_options.max_delayed_per_tick,
+        version_step=ground.options.delay_offset_update_version_step,
+        file_size=ground.store_options.mapped_file_size_commit_log,
+        on_delivered=delivered,
+    )
+
+
+def _timers(ground: _Ground, store: MessageStore, stats: BrokerStats) -> Timers:
+    """What delivers messages with a timer, each of which counts as put into its topic."""
+    return Timers(
+        store,
+        ground.store_options,
+        ground.disk,
+        ground.clock,
+        ground.worker,
+        on_delivered=lambda topic, size: stats.put(topic, 1, size),
+    )
+
+
+def _transactions(
+    ground: _Ground,
+    store: MessageStore,
+    topics: TopicTable,
+    offsets: ConsumerOffsets,
+    unique_keys: UniqueKeys,
+    stats: BrokerStats,
+) -> TransactionLog:
+    """What keeps half messages until their transactions end."""
+    counts = TransactionCounts(
+        ground.disk, f"{ground.folder}/transactionMetrics", ground.clock, ground.worker
+    )
+    return TransactionLog(
+        store,
+        topics,
+        offsets,
+        counts,
+        ground.options,
+        ground.store_options,
+        ground.clock,
+        unique_keys,
+        ground.store_host,
+        stats,
+    )
+
+
+def _store_host(host: str, port: int) -> bytes:
+    """Where messages lie, as records hold it: an address, which a configured name is looked up for."""
+    try:
+        return pack_host(host, port)
+    except OSError:
+        return pack_host(socket.gethostbyname(host), port)

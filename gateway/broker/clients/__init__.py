@@ -1,0 +1,1 @@
+"""Who is connected: heartbeats, tables of clients, locks of queues, assignments."""

@@ -1,0 +1,111 @@
+"""Other brokers, by name: where their masters are, and what they answer.
+
+An address is looked up with a name server when it is first needed, and again when it has grown old; one that
+is old is still better than none. Standard: `BrokerOuterAPI.refreshMetadata`, `RpcClientImpl`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from typing import Any, NoReturn
+
+from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.ha.member_group import MASTER_ID
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.codec.bodies import ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import RequestError
+
+log = logging.getLogger(__name__)
+
+FRESH_SECONDS = 30.0
+"""How long an address is used before it is looked up again."""
+LOOKUP_SECONDS = 3.0
+
+Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
+"""Asks an address something within so many seconds."""
+
+
+class Neighbours:
+    """The brokers of the cluster; as many as the name servers know."""
+
+    def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask) -> None:
+        self._options = options
+        self._clock = clock
+        self._ask = ask
+        self._addresses: dict[str, str] = {}
+        self._looked_up: float | None = None
+        self._waiting: list[Deferred[None]] = []
+
+    def ask(self, name: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        """Ask the master of a broker group. Fails with `RequestError` when there is no answer in time."""
+
+        def asked(_: None) -> Deferred[RemotingCommand]:
+            address = self._addresses.get(name)
+            if address is None:
+                raise _failed(f"cannot find addr for broker {name}")
+            return maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
+
+        def explained(failure: Failure) -> NoReturn:
+            if isinstance(failure.value, RequestError):
+                raise failure.value
+            raise _failed(f"broker {name} does not answer: {failure.value}")
+
+        return self._fresh().addCallback(asked).addErrback(explained)
+
+    @inlineCallbacks
+    def ask_name_server(self, command: RemotingCommand) -> Generator[Deferred[Any], Any, RemotingCommand]:
+        """Ask one name server after the other, until one answers with success; fails when none does."""
+        why: Exception = _failed("there is no name server (namesrvAddr)")
+        for address in (part.strip() for part in self._options.namesrv_addr.split(";") if part.strip()):
+            try:
+                answer: RemotingCommand = yield maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
+            except Exception as error:  # of any kind: the next one may answer
+                why = error
+                continue
+            if answer.code == ResponseCode.SUCCESS:
+                return answer
+            why = _failed(f"the name server answers {answer.code}, {answer.remark}")
+        raise why
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def _fresh(self) -> Deferred[None]:
+        """Fires, never with a failure, when the addresses are as fresh as they get."""
+        now = self._clock.monotonic()
+        if self._looked_up is not None and now - self._looked_up < FRESH_SECONDS:
+            return succeed(None)
+        ready: Deferred[None] = Deferred()
+        self._waiting.append(ready)
+        if len(self._waiting) == 1:
+            command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            self.ask_name_server(command).addCallback(self._take).addErrback(_unknown).addBoth(self._tell)
+        return ready
+
+    def _take(self, answer: RemotingCommand) -> None:
+        table = ClusterInfo.decode(answer.body).broker_addr_table
+        self._addresses = {
+            name: data.broker_addrs[MASTER_ID]
+            for name, data in table.items()
+            if MASTER_ID in data.broker_addrs
+        }
+        self._looked_up = self._clock.monotonic()
+
+    def _tell(self, _: object) -> None:
+        waiting, self._waiting = self._waiting, []
+        for ready in waiting:
+            ready.callback(None)
+
+
+def _unknown(failure: Failure) -> None:
+    log.warning("the brokers of the cluster cannot be looked up: %s", failure.value)
+
+
+def _failed(why: str) -> RequestError:
+    return RequestError(ResponseCode.SYSTEM_ERROR, why)

@@ -1,0 +1,138 @@
+"""The queues of a topic on all brokers that have it, as the name servers know them.
+
+Looked up when somebody first asks for a topic, and again now and then (`refresh`) as long as somebody does;
+whoever asks meanwhile gets what was found last. A broker that has no name servers knows its own queues.
+Standard: `TopicRouteInfoManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.python.failure import Failure
+
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.tables.topics import PERM_READ, TopicTable
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
+from mqgateway.gateway.remoting.exchange import RemotingError
+
+log = logging.getLogger(__name__)
+
+LOOKUP_SECONDS = 3.0
+"""How long a name server may take to answer. Standard: `TopicRouteInfoManager.GET_TOPIC_ROUTE_TIMEOUT`."""
+
+Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
+"""Asks an address something within so many seconds."""
+
+Found = Sequence[MessageQueue] | None
+"""The queues, by broker and number; None for a topic that nobody has."""
+
+
+class TopicQueues:
+    """What is known of the topics that were asked for lately; with `perm` 2 of queues that are written to."""
+
+    def __init__(self, options: BrokerOptions, topics: TopicTable, ask: Ask, perm: int = PERM_READ) -> None:
+        self._options = options
+        self._topics = topics
+        self._ask = ask
+        self._perm = perm
+        self._known: dict[str, Sequence[MessageQueue]] = {}
+        self._wanted: set[str] = set()
+        self._waiting: dict[str, list[Deferred[Found]]] = {}
+        self._due: list[str] = []
+
+    def of(self, topic: str) -> Deferred[Found]:
+        """The queues of a topic; never fails."""
+        known = self._known.get(topic)
+        if not known:
+            return self._look_up(topic)
+        self._wanted.add(topic)
+        return succeed(known)
+
+    def refresh(self) -> None:
+        """Look up anew, one after another, what was asked for since the last time; forget the rest."""
+        self._known = {topic: queues for topic, queues in self._known.items() if topic in self._wanted}
+        is_idle = not self._due
+        self._due = list(self._known)
+        self._wanted.clear()
+        if is_idle:
+            self._refresh_next(None)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def _refresh_next(self, _: object) -> None:
+        if self._due:
+            self._look_up(self._due.pop()).addCallback(self._refresh_next)
+
+    def _look_up(self, topic: str) -> Deferred[Found]:
+        addresses = [part.strip() for part in self._options.namesrv_addr.split(";") if part.strip()]
+        if not addresses:
+            return succeed(self._own(topic))
+        answer: Deferred[Found] = Deferred()
+        waiting = self._waiting.setdefault(topic, [])
+        waiting.append(answer)
+        if len(waiting) == 1:
+            self._ask_one_of(addresses, topic)
+        return answer
+
+    def _own(self, topic: str) -> Found:
+        config = self._topics.get(topic)
+        if config is None:
+            return None
+        nums = config.read_queue_nums if self._perm == PERM_READ else config.write_queue_nums
+        count = nums if config.perm & self._perm else 0
+        return [MessageQueue(topic, self._options.broker_name, queue_id) for queue_id in range(count)]
+
+    def _ask_one_of(self, addresses: Sequence[str], topic: str) -> None:
+        address, *others = addresses
+        header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+        command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+
+        def failed(failure: Failure) -> None:
+            if others:
+                self._ask_one_of(others, topic)
+                return
+            log.warning("the queues of topic %s cannot be looked up: %s", topic, failure.value)
+            self._tell(topic, self._known.get(topic))
+
+        asked = maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
+        asked.addCallback(_queues, topic, self._perm).addCallbacks(
+            lambda found: self._take(topic, found), failed
+        )
+
+    def _take(self, topic: str, found: Found) -> None:
+        if found:
+            self._known[topic] = found
+            self._wanted.add(topic)
+        elif not topic.startswith(RETRY_PREFIX):
+            self._known.pop(topic, None)
+        self._tell(topic, self._known.get(topic, found))
+
+    def _tell(self, topic: str, found: Found) -> None:
+        for answer in self._waiting.pop(topic):
+            answer.callback(found)
+
+
+def _queues(answer: RemotingCommand, topic: str, perm: int) -> Found:
+    """What a name server's answer says. Raises `RemotingError`, and `BodyError`, when it says nothing.
+
+    Standard: `MQClientInstance.topicRouteData2TopicSubscribeInfo`.
+    """
+    if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+        return None
+    if answer.code != ResponseCode.SUCCESS:
+        raise RemotingError(f"the name server answers {answer.code}, {answer.remark}")
+    brokers = sorted(TopicRouteData.decode(answer.body).queue_datas, key=lambda data: data.broker_name)
+    return [
+        MessageQueue(topic, data.broker_name, queue_id)
+        for data in brokers
+        if data.perm & perm
+        for queue_id in range(data.read_queue_nums if perm == PERM_READ else data.write_queue_nums)
+    ]

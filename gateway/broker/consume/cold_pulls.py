@@ -1,0 +1,55 @@
+"""Pulls of old data: counted, and slowed down where a group reads too much of it.
+
+A push consumer is refused, so that it comes again later; one that pulls by itself waits, and is then given
+one message at a time. Standard: `PullMessageProcessor.processRequest`, `ColdDataPullRequestHoldService`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqgateway.engine.store.message_store import GetResult
+from mqgateway.gateway.broker.clients.table import CONSUME_PASSIVELY
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.broker import Broker
+
+HOLD_MILLIS = 3000
+"""How long a pull of old data is put off."""
+COLD = "cold data"
+"""The cause under which such refusals are counted."""
+
+
+def must_wait(broker: Broker, header: PullMessageRequestHeader, *, is_first: bool) -> bool:
+    """Whether a pull has to be put off; the second time it gets one message instead.
+
+    Raises `RequestError` for one that comes again by itself.
+    """
+    cold_reads, group = broker.cold_reads, header.consumer_group
+    if not cold_reads.is_too_much(group) or not _is_cold(broker, header):
+        return False
+    members = broker.clients.consumer_group(group)
+    if members is not None and members.consume_type == CONSUME_PASSIVELY:
+        raise broker.flow_control.refusal(
+            COLD, "This consumer group is reading cold data. It has been flow control", group
+        )
+    if not is_first:
+        header.max_msg_nums = 1
+    return is_first
+
+
+def count_cold(broker: Broker, group: str, result: GetResult, was_brought: bool) -> None:
+    """Count what a pull has found, if it is cold.
+
+    With `coldDataScanEnable` only what had to be brought from the disk counts.
+    """
+    if broker.cold_reads.is_cold(result.behind) and (
+        was_brought or not broker.store_options.cold_data_scan_enable
+    ):
+        broker.cold_reads.read(group, result.size)
+
+
+def _is_cold(broker: Broker, header: PullMessageRequestHeader) -> bool:
+    units = broker.store.consume_queue_units(header.topic, header.queue_id, header.queue_offset, 1)
+    return bool(units) and broker.cold_reads.is_cold(broker.store.max_physical_offset - units[0][0])

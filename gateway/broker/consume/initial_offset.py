@@ -1,0 +1,82 @@
+"""Where consumers begin that have no offset of their own, and what is watched of broadcasting ones.
+
+Shared by the requests that read. Standard: `DefaultMessageStore.checkInMemByConsumeOffset`,
+`PullMessageProcessor.queryBroadcastPullInitOffset` and `updateBroadcastPulledOffset`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mqgateway.engine.disk import total_memory
+from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey, broadcast_group
+from mqgateway.gateway.broker.clients.table import BROADCASTING, CONSUME_PASSIVELY
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.gateway.remoting.call import Peer
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.broker import Broker
+
+PROXY_FOR_BROADCAST = 1
+"""Who sends a pull: a proxy for one of its broadcasting clients. Standard: `RequestSource`."""
+
+
+def begins_fresh(broker: Broker, topic: str, queue_id: int) -> bool:
+    """Whether offset 0 is there, and so near the log's end that it is taken to be in memory."""
+    units = broker.store.consume_queue_units(topic, queue_id, 0, 1)
+    if not units:
+        return False
+    fresh = total_memory() * broker.store_options.access_message_in_memory_max_ratio // 100
+    return broker.store.max_physical_offset - units[0][0] <= fresh
+
+
+def broadcast_reader(broker: Broker, peer: Peer, header: PullMessageRequestHeader) -> ClientKey | None:
+    """Whose pull it is, if it comes from a broadcasting client whose offsets are watched."""
+    if not broker.options.enable_broadcast_offset_store:
+        return None
+    group = header.consumer_group
+    if header.request_source == PROXY_FOR_BROADCAST:
+        client_id = header.proxy_froward_client_id
+    else:
+        members = broker.clients.consumer_groups.get(group)
+        if (
+            members is None
+            or members.message_model != BROADCASTING
+            or members.consume_type != CONSUME_PASSIVELY
+        ):
+            return None
+        client = members.clients.get(peer)
+        client_id = None if client is None else client.client_id
+    if client_id is None or len(client_id) > broker.options.max_name_length:
+        return None
+    return header.topic, group, client_id
+
+
+def broadcast_beginning(broker: Broker, reader: ClientKey, header: PullMessageRequestHeader) -> int:
+    """The offset a broadcasting client is sent to instead of what it asked for; below 0 for none."""
+    return broker.broadcasts.first_offset(
+        reader,
+        header.queue_id,
+        header.queue_offset,
+        header.request_source == PROXY_FOR_BROADCAST,
+        partial(_common_beginning, broker, reader[0], reader[1], header.queue_id),
+    )
+
+
+def note_broadcast(
+    broker: Broker, reader: ClientKey, header: PullMessageRequestHeader, code: int, next_offset: int
+) -> None:
+    """Note how far a broadcasting client is, after its pull was answered with a code."""
+    offset = next_offset if code == ResponseCode.PULL_OFFSET_MOVED else header.queue_offset
+    from_proxy = header.request_source == PROXY_FOR_BROADCAST
+    broker.broadcasts.pulled(reader, header.queue_id, offset, from_proxy)
+
+
+def _common_beginning(broker: Broker, topic: str, group: str, queue_id: int) -> int:
+    """Where the slowest of the group's clients was last, or else a place that is cheap to read from."""
+    offset = broker.offsets.query(broadcast_group(group), topic, queue_id)
+    if offset > UNKNOWN:
+        return offset
+    return 0 if begins_fresh(broker, topic, queue_id) else broker.store.max_offset(topic, queue_id)

@@ -1,0 +1,47 @@
+"""Why an operation of the broker was not done: errors that know no protocol.
+
+A door turns the reason into what its protocol says, and shows the sentence as it is.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+"""What the standard appends to some sentences. Standard: `FAQUrl.suggestTodo`."""
+
+
+class Reason(Enum):
+    """What a caller can tell refusals apart by; the names are those of the standard's answers."""
+
+    SYSTEM_ERROR = auto()
+    SYSTEM_BUSY = auto()
+    SERVICE_NOT_AVAILABLE = auto()
+    NO_PERMISSION = auto()
+    INVALID_PARAMETER = auto()
+    ILLEGAL_OPERATION = auto()
+    MESSAGE_ILLEGAL = auto()
+    TOPIC_NOT_EXIST = auto()
+    SUBSCRIPTION_GROUP_NOT_EXIST = auto()
+    SUBSCRIPTION_NOT_EXIST = auto()
+    SUBSCRIPTION_NOT_LATEST = auto()
+    SUBSCRIPTION_PARSE_FAILED = auto()
+    FILTER_DATA_NOT_EXIST = auto()
+    FILTER_DATA_NOT_LATEST = auto()
+    QUERY_NOT_FOUND = auto()
+    NO_MESSAGE = auto()
+    POLLING_TIMEOUT = auto()
+    CONSUMER_NOT_ONLINE = auto()
+    CONSUME_MSG_TIMEOUT = auto()
+    NOT_LEADER_FOR_QUEUE = auto()
+    LMQ_QUOTA_EXCEEDED = auto()
+    LITE_SUBSCRIPTION_QUOTA_EXCEEDED = auto()
+
+
+class OperationError(Exception):
+    """An operation that is refused; nothing was changed, unless the operation says otherwise."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message

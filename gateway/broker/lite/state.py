@@ -1,0 +1,183 @@
+"""What a broker has of lite topics: subscriptions, who is told of messages, what is out, who waits.
+
+`BrokerService` moves its time; the requests are in `pop_lite`, `lite_subscriptions`, `lite_acks` and
+`admin_lite`. What was popped of a lite topic and not acknowledged holds it back for the group; this is in
+memory only.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Iterable
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.lite.events import Events
+from mqgateway.engine.lite.lifetimes import Lifetimes
+from mqgateway.engine.lite.names import LITE_PREFIX, home, split_name
+from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.subscriptions import Start, Subscriber, Subscriptions
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop import OrderKey, Orders
+from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.tables.groups import GroupTable
+from mqgateway.engine.tables.offsets import ConsumerOffsets
+from mqgateway.engine.tables.topics import TopicTable
+from mqgateway.gateway.broker.cluster.route_cache import Found, TopicQueues
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, PopHolds
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import NotifyUnsubscribeLiteRequestHeader
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.exchange import RemotingError
+
+log = logging.getLogger(__name__)
+
+QUEUE_ID = 0
+"""A light queue has one queue."""
+
+
+class Lites:
+    """`homes` knows the queues of parents on all brokers that are written to."""
+
+    def __init__(
+        self,
+        options: BrokerOptions,
+        store: MessageStore,
+        topics: TopicTable,
+        groups: GroupTable,
+        offsets: ConsumerOffsets,
+        disk: Disk,
+        clock: Clock,
+        homes: TopicQueues,
+    ) -> None:
+        self._options = options
+        self._store = store
+        self._offsets = offsets
+        self._clock = clock
+        self._peers: dict[str, Peer] = {}
+        elapsed = elapsed_millis(clock)
+        self._next_check = self._next_scan = elapsed
+        self._next_end = elapsed + options.min_lite_t_tl
+        self.homes = homes
+        self.rules = Rules(options, topics, groups)
+        self.orders = Orders(options, disk, "")
+        self.lifetimes = Lifetimes(options, store, self.rules)
+        self.subscriptions = Subscriptions(options, self.rules, self._restart)
+        self.subscriptions.on_excluded = self._tell_excluded
+        self.events = Events(
+            options,
+            clock,
+            self.rules,
+            self.subscriptions,
+            offsets,
+            max_offset=self.max_offset,
+            queues_of=self.lifetimes.queues_of,
+            wake=self._wake,
+            chance=random.randrange,
+        )
+        self.holds = PopHolds(
+            lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=False
+        )
+
+    def max_offset(self, queue: str) -> int:
+        """The end of a light queue; 0 where it is not there."""
+        return self._store.max_offset(queue, QUEUE_ID)
+
+    def heard(self, client_id: str, peer: Peer) -> None:
+        """Note by which connection a client that subscribes is told what it lost."""
+        if self.subscriptions.of(client_id) is not None:
+            self._peers[client_id] = peer
+
+    def arrived(self, arrivals: Iterable[Arrival]) -> None:
+        """Tell clients of messages in the lite topics they subscribe to."""
+        if not self.subscriptions:
+            return
+        for arrival in arrivals:
+            if arrival.topic.startswith(LITE_PREFIX):
+                self.events.offer(arrival.topic)
+
+    def offer(self, group: str, queue: str) -> None:
+        """Tell a client of a group that a queue may be popped, if there is more."""
+        if self.max_offset(queue) > self._offsets.query(group, queue, QUEUE_ID):
+            self.events.offer(queue, group)
+
+    def is_home(self, queue: str, found: Found) -> bool:
+        """Whether this broker has the lite topic of a queue; `found` are the queues of the parent."""
+        names = split_name(queue)
+        own = self._options.broker_name
+        brokers = [each.broker_name for each in found or ()]
+        return names is None or home(names[1], brokers, own) == own
+
+    def tick(self, now: int, elapsed: int) -> None:
+        """Do what is due at `now` (steady time, ms); `elapsed` is the monotonic clock's, in ms."""
+        for key in self.orders.freed(now):
+            self.offer(key.group, key.topic)
+        if self.holds:
+            self.holds.due(elapsed)
+        if elapsed >= self._next_scan:
+            self._next_scan = elapsed + self._options.lite_event_check_interval
+            self.events.tick(elapsed)
+        if elapsed >= self._next_check:
+            self._next_check = elapsed + self._options.lite_subscription_check_interval
+            self.subscriptions.expire(elapsed)
+            known = self.subscriptions
+            self._peers = {each: peer for each, peer in self._peers.items() if known.of(each) is not None}
+            self.orders.clean(now, lambda key: self.max_offset(key.topic) > 0)
+        if elapsed >= self._next_end:
+            self._next_end = elapsed + self._options.lite_ttl_check_interval
+            self.delete(self.lifetimes.expired(now))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is due soon."""
+        return bool(self.holds) and self.orders.is_waiting
+
+    def delete(self, queues: list[str]) -> None:
+        """End lite topics, with all that is known of them; nobody is told. Standard: `deleteLmq`."""
+        for queue in queues:
+            names = split_name(queue)
+            for group in () if names is None else self.rules.groups_of(names[0]):
+                self._offsets.remove(group, queue)
+                self.orders.forget(OrderKey(queue, group, QUEUE_ID))
+            self.subscriptions.remove_queue(queue)
+        if queues:
+            log.info("%d lite topics end", len(queues))
+            self._store.delete_topics(queues)
+
+    def delete_parent(self, topic: str) -> None:
+        """End all lite topics of a parent that is deleted. Standard: `cleanByParentTopic`."""
+        if self.rules.is_parent(topic):
+            self.delete(self.lifetimes.queues_of(topic))
+
+    def _restart(self, group: str, queue: str, start: Start) -> None:
+        """Let a group go on elsewhere. Standard: `LiteSubscriptionRegistryImpl.resetOffset`."""
+        current = self._offsets.query(group, queue, QUEUE_ID)
+        target: int | None = None
+        if start.kind == "POLICY":
+            target = {1: 0, 2: self.max_offset(queue)}.get(start.value)
+        elif start.kind == "OFFSET":
+            target = start.value
+        elif start.kind == "TAIL_N" and current >= 0:
+            target = max(0, current - start.value)
+        if target is not None and target != current:
+            self._offsets.assign_reset(group, queue, QUEUE_ID, target)
+            self.orders.forget(OrderKey(queue, group, QUEUE_ID))
+
+    def _wake(self, subscriber: Subscriber) -> None:
+        self.holds.wake((subscriber.client_id, subscriber.group, ANY_QUEUE))
+
+    def _tell_excluded(self, subscriber: Subscriber, queue: str) -> None:
+        """200073 NOTIFY_UNSUBSCRIBE_LITE: another client of the group has the lite topic now."""
+        peer, names = self._peers.get(subscriber.client_id), split_name(queue)
+        if peer is None or names is None:
+            return
+        header = NotifyUnsubscribeLiteRequestHeader(
+            lite_topic=names[1], consumer_group=subscriber.group, client_id=subscriber.client_id
+        )
+        command = RemotingCommand.request(RequestCode.NOTIFY_UNSUBSCRIBE_LITE, header, oneway=True)
+        try:
+            peer.send_oneway(command)
+        except RemotingError as error:
+            log.info("%s could not be told that it lost %s: %s", subscriber.client_id, queue, error)

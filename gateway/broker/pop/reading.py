@@ -1,0 +1,189 @@
+"""Which messages a pop gets: from which queues, in which order, from where on.
+
+Reading changes nothing but where a group begins; so it may end with `ColdRead`, and be done again once the
+messages are in memory. Standard: `PopMessageProcessor.popMsgFromTopic`, `popMsgFromQueue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mqgateway.engine.message import PROPERTY_POP_CK, RETRY_PREFIX, format_properties
+from mqgateway.engine.pop import OrderKey, Receipt, kind_of, retry_topic
+from mqgateway.engine.store.message_store import GetResult, GetStatus
+from mqgateway.engine.store.record import decode, encode, record_size, sys_flag_for, topic_field
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.offsets import UNKNOWN
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.consume.initial_offset import begins_fresh
+from mqgateway.gateway.broker.consume.long_polling import Wanted
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers import PopMessageRequestHeader
+from mqgateway.gateway.remoting.call import RequestError
+
+MIN_MODE = 0
+"""A new group begins at the oldest message. Standard: `ConsumeInitMode`."""
+PRIORITY = "PRIORITY"
+PRIORITY_FACTOR = "priority.factor"
+MESSAGE_TYPE = "message.type"
+MISPLACED = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY, GetStatus.OFFSET_FOUND_NULL)
+
+
+class Place(NamedTuple):
+    """A queue to look into."""
+
+    topic: str
+    queue_id: int
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether messages come again there."""
+        return self.topic.startswith(RETRY_PREFIX)
+
+
+class Found(NamedTuple):
+    """What one queue has from an offset on."""
+
+    place: Place
+    offset: int
+    result: GetResult
+
+
+def places(
+    broker: Broker, header: PopMessageRequestHeader, topic: TopicConfig, group: SubscriptionGroupConfig
+) -> Iterator[Place]:
+    """The queues in the order in which they are looked into: chance decides where to begin."""
+    options, chance = broker.options, broker.pops.chance()
+    by_priority = (
+        topic.attributes.get(MESSAGE_TYPE) == PRIORITY
+        and not header.order
+        and chance < _priority_factor(group)
+    )
+    likely = options.pop_from_retry_probability
+    if by_priority:
+        likely = options.pop_from_retry_probability_for_priority
+    start = 0 if by_priority else chance
+    retries: list[Place] = []
+    if not header.order:
+        is_v2 = options.enable_retry_topic_v2
+        if is_v2 and options.retrieve_message_from_pop_retry_topic_v1 and chance % 2 == 0:
+            is_v2 = False
+        config = broker.topics.get(retry_topic(header.topic, header.consumer_group, is_v2))
+        retries = [] if config is None else list(_queues(broker, config, start))
+    if chance < likely:
+        yield from retries
+    if header.queue_id >= 0:
+        yield Place(header.topic, header.queue_id)
+    else:
+        yield from _queues(broker, topic, start)
+    if chance >= likely:
+        yield from retries
+
+
+def _priority_factor(group: SubscriptionGroupConfig) -> int:
+    """In how many of a hundred pops the queues with high numbers come first."""
+    text = group.attributes.get(PRIORITY_FACTOR, "")
+    return int(text) if text.isdecimal() else 100
+
+
+def _queues(broker: Broker, config: TopicConfig, start: int) -> Iterator[Place]:
+    count = config.read_queue_nums
+    for i in range(count):
+        index = count - 1 - i if broker.options.priority_order_asc else i
+        yield Place(config.topic_name, (index + start) % count)
+
+
+def read(
+    broker: Broker, header: PopMessageRequestHeader, where: list[Place], wanted: Wanted, *, may_wait: bool
+) -> tuple[list[Found], int]:
+    """What the queues have, and how many messages they have beyond that. Raises `ColdRead`."""
+    pops, store, group = broker.pops, broker.store, header.consumer_group
+    now = broker.store.steady.now()
+    found: list[Found] = []
+    count = rest = 0
+    for place in where:
+        topic, queue_id = place
+        key = OrderKey(topic, group, queue_id)
+        if _is_held_back(broker, key):
+            rest += store.max_offset(topic, queue_id) - pops.first_offset(group, topic, queue_id)
+            continue
+        offset = _start(broker, header, place)
+        if header.order and pops.orders.is_blocked(key, header.attempt_id, now):
+            continue
+        if count >= header.max_msg_nums or (header.order and not pops.orders.has_room(key, len(found))):
+            rest += store.max_offset(topic, queue_id) - offset
+            continue
+        most = header.max_msg_nums - count
+        result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
+        if result.status in MISPLACED:
+            broker.offsets.commit(group, topic, queue_id, result.next_offset)
+            offset = result.next_offset
+            result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
+        found.append(Found(place, offset, result))
+        count += len(result.queue_offsets)
+    return found, rest
+
+
+def _is_held_back(broker: Broker, key: OrderKey) -> bool:
+    """Whether the group has popped too much that it did not acknowledge."""
+    options = broker.options
+    return (
+        options.enable_pop_message_threshold
+        and broker.pops.log.in_flight.count(key) > options.pop_inflight_message_threshold
+    )
+
+
+def _start(broker: Broker, header: PopMessageRequestHeader, place: Place) -> int:
+    """Where the group goes on, or begins. Standard: `getPopOffset`, `getInitOffset`."""
+    group, (topic, queue_id) = header.consumer_group, place
+    pops, store = broker.pops, broker.store
+    offset = broker.offsets.query(group, topic, queue_id)
+    if offset == UNKNOWN:
+        if header.init_mode == MIN_MODE or place.is_retry:
+            offset = store.min_offset(topic, queue_id)
+        elif broker.options.init_pop_offset_by_check_msg_in_mem and begins_fresh(broker, topic, queue_id):
+            offset = 0
+        else:
+            offset = max(0, store.max_offset(topic, queue_id) - 1)
+        if not broker.offsets.commit(group, topic, queue_id, offset):
+            most = broker.options.max_offsets
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR, f"{most} offsets are kept, no more are allowed (maxOffsets)"
+            )
+    reset = pops.take_reset(group, topic, queue_id)
+    return offset if reset is None else reset
+
+
+def as_given_out(body: bytes, topic: str, receipt: Receipt) -> bytes:
+    """Records of a retry topic as clients get them: under the topic itself, with their receipts.
+
+    Standard: the end of `popMsgFromQueue`.
+    """
+    records = []
+    at = 0
+    while at < len(body):
+        stored = decode(body, at)
+        at += stored.size
+        own = receipt._replace(kind=kind_of(stored.topic))
+        stored.properties.setdefault(PROPERTY_POP_CK, own.of_message(stored.queue_id, stored.queue_offset))
+        properties = format_properties(stored.properties).encode()
+        name = topic_field(topic, True)
+        sys_flag = sys_flag_for(stored)
+        size = record_size(sys_flag, len(stored.body), len(name[1]), len(properties))
+        records.append(
+            encode(
+                stored,
+                stored.body,
+                properties,
+                name,
+                size,
+                sys_flag,
+                stored.flag,
+                stored.queue_offset,
+                stored.physical_offset,
+                stored.store_timestamp,
+            )
+        )
+    return b"".join(records)

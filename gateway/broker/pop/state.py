@@ -1,0 +1,192 @@
+"""What a broker has of POP: its log, the table of what was popped in order, and who waits.
+
+`BrokerService` loads it, moves its time and closes it; the requests are in `pop`, `pop_acks` and
+`pop_questions`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.counting import UNCOUNTED, Counting
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders
+from mqgateway.engine.pop.pop_log import PopLog
+from mqgateway.engine.steps import Steps, run
+from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
+from mqgateway.engine.tables.groups import GroupTable
+from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.tables.topics import TopicTable
+from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.pop.away import PopsAway
+from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, PopHolds
+
+CLEAN_MILLIS = 60_000
+
+
+class Pops:
+    """`chance` gives a number from 0 to 99."""
+
+    def __init__(
+        self,
+        options: BrokerOptions,
+        store: MessageStore,
+        timers: Timers,
+        topics: TopicTable,
+        groups: GroupTable,
+        offsets: ConsumerOffsets,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        worker: Worker,
+        store_host: bytes,
+        counts: Counting = UNCOUNTED,
+    ) -> None:
+        self._options = options
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._clock = clock
+        self._next_clean = 0
+        self.log = PopLog(
+            store,
+            timers,
+            topics,
+            offsets,
+            options,
+            clock,
+            store_host,
+            has_group=groups.__contains__,
+            make_group=lambda name: groups.find(name) is not None,
+            counts=counts,
+        )
+        self.orders = Orders(options, disk, path, worker)
+        self.holds = PopHolds(
+            lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=False
+        )
+        self.notices = PopHolds(
+            lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=True
+        )
+        self.clocks = ClientClocks()
+        self.chance: Callable[[], int] = lambda: random.randrange(100)
+        self.away: PopsAway | None = None
+        """Where check points and acknowledgements go while this is a slave that acts for its master."""
+
+    def load(self) -> None:
+        """Once store, offsets and timers are loaded. Raises `ConfigError`."""
+        run(self.loading())
+
+    def loading(self) -> Steps[None]:
+        """What `load` does, in steps."""
+        self.orders.load(self._store.steady.now())
+        yield from self.log.loading()
+
+    def persist(self) -> None:
+        """Write the offsets, and what is out in order."""
+        self.log.persist_offsets()
+        self.orders.persist()
+
+    def tick(self, now: int, elapsed: int) -> None:
+        """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
+        self.log.tick(now)
+        for key in self.orders.freed(now):
+            if self._options.enable_notify_after_pop_order_lock_release:
+                self.offer(key)
+        if self.holds:
+            self.holds.due(elapsed)
+        if self.notices:
+            self.notices.due(elapsed)
+        if now >= self._next_clean:
+            self._next_clean = now + CLEAN_MILLIS
+            self.orders.clean(now, self._has_queue)
+
+    def acknowledge(
+        self, acks: Sequence[Ack], queue_id: int, revive_time: int
+    ) -> PutResult | Deferred[PutResult]:
+        """Store acknowledgements of messages that are visible again at a time (ms): what became of the last
+        one that was tried."""
+        if self.away is not None:
+            return self.away.acknowledge(acks, queue_id, revive_time)
+        put = PutResult(PutStatus.UNKNOWN_ERROR)
+        for ack in acks:
+            put = self.log.acknowledge(ack, queue_id, revive_time)
+            if put.status is not PutStatus.PUT_OK:
+                break
+        return put
+
+    def change(
+        self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int
+    ) -> PutResult | Deferred[PutResult]:
+        """Store the check point that a message has from now on, and end the one it had."""
+        store = self.log if self.away is None else self.away
+        return store.change(point, ack, queue_id, revive_time)
+
+    def wait_no_longer(self, elapsed: int) -> None:
+        """Answer who has waited until `elapsed` (ms), where nothing else is done here."""
+        self.holds.due(elapsed)
+        self.notices.due(elapsed)
+
+    def arrived(self, arrivals: Sequence[Arrival]) -> None:
+        """Wake who waits for these messages."""
+        self.holds.arrived(arrivals)
+        self.notices.arrived(arrivals)
+
+    def sent_elsewhere(self, group: str, topic: str, queue_id: int) -> None:
+        """An administrator sent the group to another offset, where who waits may find something."""
+        self.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
+        self.offer(OrderKey(topic, group, queue_id))
+
+    def forget_topic(self, topic: str) -> None:
+        """The topic is gone."""
+        self.log.in_flight.forget(lambda key: key[0] == topic)
+
+    def forget_group(self, group: str) -> None:
+        """The group is gone."""
+        self.log.in_flight.forget(lambda key: key[1] == group)
+
+    def offer(self, key: OrderKey) -> None:
+        """Wake one who waits for a queue, if there is something in it. Standard:
+        `notifyLongPollingRequestIfNeed`.
+        """
+        offset = self._offsets.query(key.group, key.topic, key.queue_id)
+        if self._store.max_offset(key.topic, key.queue_id) > offset:
+            places = [(key.topic, key.group, queue_id) for queue_id in (ANY_QUEUE, key.queue_id)]
+            self.holds.wake(*places)
+            self.notices.wake(*places)
+
+    def first_offset(self, group: str, topic: str, queue_id: int) -> int:
+        """Where the group goes on with a queue; at the oldest message where it never was."""
+        offset = self._offsets.query(group, topic, queue_id)
+        return self._store.min_offset(topic, queue_id) if offset == UNKNOWN else offset
+
+    def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """Where an administrator sent the group, which goes on there from now on; None without that."""
+        reset = self._offsets.take_reset(group, topic, queue_id)
+        if reset is not None:
+            self.orders.forget(OrderKey(topic, group, queue_id))
+            self.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
+            self._offsets.commit(group, topic, queue_id, reset)
+            self.log.begin_anew()
+        return reset
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more is to be done at once."""
+        return self.log.is_behind
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is due soon."""
+        return self.log.is_waiting or bool((self.holds or self.notices) and self.orders.is_waiting)
+
+    def _has_queue(self, key: OrderKey) -> bool:
+        config = self._topics.get(key.topic)
+        return config is not None and key.queue_id < config.read_queue_nums and key.group in self._groups

@@ -1,0 +1,1 @@
+"""What producers send: messages, batches, replies, what comes back, timers and their recall."""

@@ -1,0 +1,350 @@
+"""A member of a group whose slaves act for their master: what name servers say, and what they are told.
+
+With `enableSlaveActingMaster` a broker asks name servers every second who is in its group, shows them as
+often that it is alive, and is told by them when the smallest id changes (905). With `totalReplicas` above 1
+it does not register before it is online (`engine.ha.online`): until then it serves nobody and delivers
+nothing. 906 is how master and slaves find one another's logs. Without the setting a broker is online at once,
+and its role is all that counts. Standard: `BrokerController.syncBrokerMemberGroup`, `sendHeartbeat`,
+`BrokerPreOnlineService`, `AdminBrokerProcessor.updateBrokerHaInfo`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from typing import Any
+
+from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
+from twisted.python.failure import Failure
+
+from mqgateway.engine import lenient_json
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.adoption import taken_back
+from mqgateway.engine.ha.member_group import MASTER_ID, Change, MemberGroup
+from mqgateway.engine.ha.online import ComingOnline, Step, Task
+from mqgateway.gateway.broker.acting.services import SpecialServices
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.replication.slave_tables import places
+from mqgateway.gateway.codec.bodies import GetBrokerMemberGroupResponseBody, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
+    BrokerHeartbeatRequestHeader,
+    ExchangeHAInfoRequestHeader,
+    ExchangeHAInfoResponseHeader,
+    GetBrokerMemberGroupRequestHeader,
+    GetRouteInfoRequestHeader,
+)
+from mqgateway.gateway.remoting.exchange import RemotingError
+
+log = logging.getLogger(__name__)
+
+MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
+"""The route of this and the broker's name is the members of its group, for old name servers."""
+
+Ask = Callable[[str, RemotingCommand], Deferred[RemotingCommand]]
+Tell = Callable[[str, RemotingCommand], None]
+
+
+class Membership:
+    """`begin` registers with the name servers; `address` is where clients reach this broker, `ha_address`
+    where its slaves do. `following` says how many logs follow ours, or on a slave whether ours follows its
+    master's, `follow` is told where that one's is, and `on_master` that it is there again."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        services: SpecialServices,
+        ask: Ask,
+        tell: Tell,
+        *,
+        address: str,
+        ha_address: str,
+        begin: Callable[[], Deferred[None]],
+        heartbeat: Callable[[], RemotingCommand],
+        follow: Callable[[str, str], None],
+        following: Callable[[], int],
+        on_master: Callable[[], None],
+    ) -> None:
+        options = broker.options
+        self._broker = broker
+        self._services = services
+        self._ask = ask
+        self._tell = tell
+        self._address = address
+        self._ha_address = ha_address
+        self._begin = begin
+        self._heartbeat = heartbeat
+        self._follow = follow
+        self._following = following
+        self._on_master = on_master
+        self.group = MemberGroup(options.broker_id)
+        self.is_enabled = options.enable_slave_acting_master
+        self.coming: ComingOnline | None = None
+        if self.is_enabled and broker.store_options.total_replicas > 1 and not options.skip_pre_online:
+            self.coming = ComingOnline(options.broker_id)
+        self._init_end = 0
+        self._is_asking = False
+        self._is_stopped = False
+        self._next_question = self._next_heartbeat = 0
+
+    @property
+    def is_online(self) -> bool:
+        """Whether name servers may hear of this broker."""
+        return self.coming is None or self.coming.is_online
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker does what a master does of its own accord."""
+        return self._services.is_on
+
+    def start(self) -> Deferred[None]:
+        """Once the store has started: register, or first come online. Fires when each name server has
+        answered, or has not; at once where it is not told yet."""
+        self._init_end = self._broker.store.raw.position
+        self._next_question = self._next_heartbeat = self._now() + 1000
+        if self.coming is None:
+            return self._begin()
+        self._services.turn(False)
+        return succeed(None)
+
+    def stop(self) -> None:
+        """Tell name servers nothing more."""
+        self._is_stopped = True
+
+    def _now(self) -> int:
+        return elapsed_millis(self._broker.clock)
+
+    def tick(self) -> None:
+        """Do what is due; called with every beat."""
+        if not self.is_enabled or self._is_stopped:
+            return
+        now, options = self._now(), self._broker.options
+        if self.coming is not None and not self.coming.is_online:
+            step = self.coming.next(now, self._following())
+            if step is not None:
+                self._take(step, self.coming)
+            return
+        if now >= self._next_heartbeat:
+            self._next_heartbeat = now + options.broker_heartbeat_interval
+            for name_server in self._name_servers():
+                self._tell(name_server, self._lives())
+        if now >= self._next_question and not self._is_asking:
+            self._next_question = now + options.sync_broker_member_group_period
+            self._is_asking = True
+            self._members().addCallback(self._told).addErrback(_unknown).addBoth(
+                lambda _: setattr(self, "_is_asking", False)
+            )
+        self._turn()
+
+    def _turn(self) -> None:
+        """Let the services be done by whom they are to be done."""
+        if self.group.own_id == MASTER_ID:
+            return
+        may_deliver = self._broker.options.enable_remote_escape
+        follows = self._following() > 0
+        self._services.turn(may_deliver and self.group.serves(self._now(), follows=follows))
+
+    # What name servers say.
+
+    def _told(self, members: dict[int, str]) -> None:
+        """A name server says who is there."""
+        change = self.group.told(members)
+        if members:
+            self._broker.durable.replicas.alive = self.group.alive
+        self._changed(change)
+
+    def noticed(self, min_id: int, address: str, ha_address: str) -> None:
+        """905: a name server says who has the smallest id."""
+        if self.is_enabled and self.is_online:
+            self._changed(self.group.noticed(min_id, address, ha_address))
+            self._turn()
+
+    def _changed(self, change: Change | None) -> None:
+        if change is None:
+            return
+        group = self.group
+        log.warning("the member with the smallest id is now %d at %s", group.min_id, group.min_address)
+        if not change.master:
+            return
+        self._on_master()
+        if change.ha_address:
+            self._follow(change.master, change.ha_address)
+            return
+        self._ask_master(change.master).addErrback(
+            lambda failure: log.info("the master does not say where its log is: %s", failure.value)
+        )
+
+    def _name_servers(self) -> list[str]:
+        return [part.strip() for part in self._broker.options.namesrv_addr.split(";") if part.strip()]
+
+    def _members(self) -> Deferred[dict[int, str]]:
+        """Who is there, by id."""
+        options = self._broker.options
+        if not options.compatible_with_old_name_srv:
+            header = GetBrokerMemberGroupRequestHeader(
+                cluster_name=options.broker_cluster_name, broker_name=options.broker_name
+            )
+            command = RemotingCommand.request(RequestCode.GET_BROKER_MEMBER_GROUP, header)
+            return self._ask_name_servers(command).addCallback(_of_group)
+        route = GetRouteInfoRequestHeader(
+            topic=MEMBER_TOPIC_PREFIX + options.broker_name, accept_standard_json_only=True
+        )
+        command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, route)
+        return self._ask_name_servers(command).addCallback(_of_route, options.broker_name)
+
+    @inlineCallbacks
+    def _ask_name_servers(
+        self, command: RemotingCommand
+    ) -> Generator[Deferred[RemotingCommand], RemotingCommand, RemotingCommand]:
+        """What the first name server answers that knows; fails when none does."""
+        why = RemotingError("there is no name server (namesrvAddr)")
+        for address in self._name_servers():
+            try:
+                answer = yield self._ask(address, command)
+            except RemotingError as error:
+                why = error
+                continue
+            if answer.code in (ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST):
+                return answer
+            why = RemotingError(f"name server {address} answers {answer.code}, {answer.remark}")
+        raise why
+
+    def _lives(self) -> RemotingCommand:
+        """The light heartbeat."""
+        options = self._broker.options
+        if options.compatible_with_old_name_srv:
+            return self._heartbeat()
+        header = BrokerHeartbeatRequestHeader(
+            cluster_name=options.broker_cluster_name,
+            broker_addr=self._address,
+            broker_name=options.broker_name,
+        )
+        return RemotingCommand.request(RequestCode.BROKER_HEARTBEAT, header, oneway=True)
+
+    # Coming online.
+
+    def _take(self, step: Step, coming: ComingOnline) -> None:
+        def failed(failure: Failure) -> None:
+            log.info("not online yet, %s %s: %s", step.task.name, step.address, failure.getErrorMessage())
+            coming.failed(self._now())
+            if step.address in coming.left_out:
+                log.error("the member at %s is left out: it cannot be reached, or followed", step.address)
+
+        tasks: dict[Task, Callable[[], Any]] = {
+            Task.ASK_MEMBERS: lambda: self._members().addCallback(coming.members_are),
+            Task.ANNOUNCE: lambda: self._announce(step.address),
+            Task.ASK_MASTER: lambda: self._ask_master(step.address),
+            Task.TAKE_BACK: lambda: self._take_back(step.address),
+            Task.REGISTER: self._register,
+        }
+        asked = maybeDeferred(tasks[step.task])
+        if step.task is not Task.ASK_MEMBERS:
+            asked.addCallback(lambda _: coming.done())
+        asked.addErrback(failed)
+
+    def _announce(self, address: str) -> Deferred[None]:
+        header = ExchangeHAInfoRequestHeader(
+            master_ha_address=self._ha_address,
+            master_flush_offset=self._init_end,
+            master_address=self._address,
+        )
+        command = RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, header)
+        return self._ask(address, command).addCallback(_checked).addCallback(lambda _: None)
+
+    def _ask_master(self, address: str) -> Deferred[None]:
+        """Ask the master where its log is, and follow it."""
+
+        def told(answer: RemotingCommand) -> None:
+            header = ExchangeHAInfoResponseHeader.decode(_checked(answer).ext_fields)
+            if header.master_ha_address:
+                self._follow(header.master_address or address, header.master_ha_address)
+
+        header = ExchangeHAInfoRequestHeader()
+        return self._ask(
+            address, RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, header)
+        ).addCallback(told)
+
+    def _take_back(self, address: str) -> Deferred[None]:
+        """Take over what a slave knows better, as it acted for us; in this order, as groups go on behind
+        what was delivered to them."""
+        broker = self._broker
+
+        def ask(code: RequestCode, take: Callable[[bytes], None]) -> Deferred[None]:
+            def taken(answer: RemotingCommand) -> None:
+                # A member without timers has nothing to say about them.
+                if answer.code == ResponseCode.SUCCESS or code != RequestCode.GET_TIMER_CHECK_POINT:
+                    take(_checked(answer).body)
+
+            return self._ask(address, RemotingCommand.request(code)).addCallback(taken)
+
+        asked = ask(
+            RequestCode.GET_ALL_DELAY_OFFSET, lambda body: broker.delays.take_back(lenient_json.loads(body))
+        )
+        asked.addCallback(lambda _: ask(RequestCode.GET_ALL_CONSUMER_OFFSET, self._take_offsets))
+        if broker.timers.is_enabled:
+            asked.addCallback(lambda _: ask(RequestCode.GET_TIMER_CHECK_POINT, broker.timers.take_back))
+        return asked
+
+    def _take_offsets(self, body: bytes) -> None:
+        broker = self._broker
+        told = places(lenient_json.loads(body))
+        changes = list(taken_back(told, broker.store.max_offset, broker.offsets.query))
+        for (group, topic, queue_id), offset in changes:
+            broker.offsets.commit(group, topic, queue_id, offset)
+        if changes:
+            broker.transactions.load()
+            broker.pops.load()
+
+    def _register(self) -> Deferred[None]:
+        if self._is_stopped:
+            return succeed(None)
+        log.info("online: name servers are told")
+        self._begin().addErrback(lambda failure: log.error("not registered: %s", failure.value))
+        self._services.turn(self.group.own_id == MASTER_ID)
+        self._next_question = self._next_heartbeat = self._now() + 1000
+        return succeed(None)
+
+    # What members ask one another.
+
+    def announced(self, address: str, ha_address: str) -> None:
+        """906 from a master that comes back: follow it, and leave to it what it does of its own accord."""
+        self.group.announced(self._now())
+        self._turn()
+        self._follow(address, ha_address)
+
+    def whereabouts(self) -> ExchangeHAInfoResponseHeader:
+        """What 906 is answered with by a master; by others nothing."""
+        if self._broker.options.broker_id != MASTER_ID:
+            return ExchangeHAInfoResponseHeader()
+        return ExchangeHAInfoResponseHeader(
+            master_ha_address=self._ha_address,
+            master_flush_offset=self._init_end,
+            master_address=self._address,
+        )
+
+
+def _checked(answer: RemotingCommand) -> RemotingCommand:
+    if answer.code != ResponseCode.SUCCESS:
+        raise RemotingError(f"it answers {answer.code}, {answer.remark}")
+    return answer
+
+
+def _of_group(answer: RemotingCommand) -> dict[int, str]:
+    group = GetBrokerMemberGroupResponseBody.decode(answer.body).broker_member_group
+    return {} if group is None else group.broker_addrs
+
+
+def _of_route(answer: RemotingCommand, name: str) -> dict[int, str]:
+    if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+        return {}
+    for data in TopicRouteData.decode(answer.body).broker_datas:
+        if data.broker_name == name:
+            return data.broker_addrs
+    return {}
+
+
+def _unknown(failure: Failure) -> None:
+    if not isinstance(failure.value, ConfigError | RemotingError | ValueError):
+        log.error("the members of the group: %s", failure.getErrorMessage())

@@ -1,0 +1,158 @@
+"""The broker in its group: a master with its slaves, or a slave with its master.
+
+Every broker listens for slaves, as a slave may have slaves of its own. Only a slave follows a master, and
+takes over its tables. `runtime_info` answers for both. Standard: `DefaultHAService`, `HARuntimeInfo`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
+
+from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.consume.long_polling import resume_all
+from mqgateway.gateway.broker.replication.master import SlaveServer
+from mqgateway.gateway.broker.replication.slave import Ask, MasterClient
+from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
+from mqgateway.gateway.codec.bodies import HARuntimeInfo
+from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
+from mqgateway.gateway.remoting.loop import Reactor
+
+log = logging.getLogger(__name__)
+
+FOREVER = 2**62
+
+
+class Replication:
+    """Both sides of a broker. `address` is the broker's own, as clients reach it."""
+
+    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, address: str) -> None:
+        self._broker = broker
+        options = broker.store_options
+        self.server = SlaveServer(options, broker.store, broker.durable.replicas, broker.clock, reactor)
+        self.client: MasterClient | None = None
+        self.tables: SlaveTables | None = None
+        if options.broker_role is BrokerRole.SLAVE:
+            self.client = MasterClient(
+                options, broker.store, broker.clock, reactor, ask, self.release_readers
+            )
+            self.tables = SlaveTables(broker, ask, address)
+
+    @property
+    def follows(self) -> bool:
+        """Whether this is a slave that is connected to its master."""
+        return self.client is not None and self.client.connection is not None
+
+    @property
+    def following(self) -> int:
+        """How many slaves' logs follow ours; on a slave 1 while its own follows its master's."""
+        if self.client is not None:
+            return int(self.follows)
+        return sum(feed.next_offset >= 0 for feed in self.server.replicas.feeds)
+
+    def follow(self, main_address: str, ha_address: str) -> None:
+        """A member of the group says that it is the master."""
+        self.told(main_address, ha_address)
+        if self.client is not None:
+            self.client.try_soon()
+
+    @property
+    def after_read(self) -> Callable[[], None]:
+        """What follows the requests of one read: where sends wait for slaves, these are told at once of what
+        wakes nobody else, such as half messages. Other brokers do not know of it."""
+        store, server = self._broker.store, self.server
+        if self._broker.store_options.broker_role is not BrokerRole.SYNC_MASTER:
+            return store.dispatch
+
+        def dispatch_and_send() -> None:
+            store.dispatch()
+            server.pump()
+
+        return dispatch_and_send
+
+    def settle(self) -> Deferred[None]:
+        """Fires when the slaves have everything, or after some seconds; nothing is put any more."""
+        return self.server.settle()
+
+    def listen(self, host: str, port: int) -> None:
+        """Take slaves. A port that is not free is an error only where somebody has named it, or waits for
+        slaves. Raises `twisted.internet.error.CannotListenError`."""
+        options = self._broker.store_options
+        try:
+            self.server.listen(host, port)
+        except CannotListenError:
+            if options.ha_listen_port or options.broker_role is not BrokerRole.ASYNC_MASTER:
+                raise
+            log.warning("port %d is taken: no slave can connect", port)
+
+    def stop(self) -> Deferred[None]:
+        """Follow nobody, serve no slave; fires when the port is closed."""
+        if self.client is not None:
+            self.client.stop()
+        return self.server.stop()
+
+    def tick(self) -> None:
+        """Do what is due; called with every beat."""
+        self.server.tick()
+        if self.client is not None:
+            self.client.tick()
+
+    def sync_tables(self) -> None:
+        """Take over the master's tables, if this is a slave.
+
+        One that acts knows better, until its master has taken back what it did and is registered again.
+        """
+        membership = self._broker.membership
+        if self.tables is not None and not (membership is not None and membership.group.acts):
+            self.tables.tick()
+
+    def told(self, main_address: str | None, ha_address: str | None) -> None:
+        """A name server has said who the master is. Standard: `handleRegisterBrokerResult`."""
+        if self.client is not None and self.tables is not None:
+            self.client.told(main_address, ha_address)
+            if main_address:
+                self.tables.master_address = main_address
+
+    def release_readers(self) -> None:
+        """The master is there again: who waits here is sent to it. Standard: `notifyMasterOnline`."""
+        broker = self._broker
+        resume_all(broker.holds.due(FOREVER, broker.store.max_offset))
+
+    def runtime_info(self) -> HARuntimeInfo:
+        """What 907 is answered with. Standard: `DefaultHAService.getRuntimeInfo`."""
+        raw = self._broker.store.raw
+        if self.client is not None:
+            return HARuntimeInfo(ha_client_runtime_info=self._of_slave(self.client))
+        now = self.server.now()
+        connections = [
+            HAConnectionRuntimeInfo(
+                addr=feed.address,
+                slave_ack_offset=feed.ack_offset,
+                diff=raw.position - feed.ack_offset,
+                in_sync=feed.is_in_sync(),
+                transferred_byte_in_second=feed.flow.per_second(now),
+                transfer_from_where=feed.next_offset,
+            )
+            for feed in self.server.replicas.feeds
+        ]
+        return HARuntimeInfo(
+            master=True,
+            master_commit_log_max_offset=raw.position,
+            in_sync_slave_nums=sum(connection.in_sync for connection in connections),
+            ha_connection_info=connections,
+        )
+
+    def _of_slave(self, client: MasterClient) -> HAClientRuntimeInfo:
+        info = HAClientRuntimeInfo(
+            master_addr=client.ha_address or None, max_offset=self._broker.store.raw.position
+        )
+        if client.connection is not None:
+            follow, now, wall = client.connection.follow, client.now(), self._broker.clock.millis()
+            info.transferred_byte_in_second = follow.flow.per_second(now)
+            info.last_read_timestamp = wall - (now - follow.last_read)
+            info.last_write_timestamp = wall - (now - follow.last_write)
+        return info

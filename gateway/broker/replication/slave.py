@@ -1,0 +1,275 @@
+"""A slave's connection to its master: made, given up, made again, and between that the log that comes.
+
+Before it follows, the slave asks the master whether their logs are one (`engine.ha.log_prefix`), on the
+master's port for clients, if that is known. A log that parted from the master's stays as it is: the reason is
+logged once and shown among the broker's figures, and the question is asked again every few seconds. What is
+to be done with what comes is decided by `engine.ha.follow`. Standard: `DefaultHAClient`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.errors import StoreError
+from mqgateway.engine.ha.follow import Follow
+from mqgateway.engine.ha.frames import StreamBroken
+from mqgateway.engine.ha.log_prefix import Masters, Own, where_to_begin, why_not
+from mqgateway.engine.options import FlushDiskType, StoreOptions
+from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import ViewMessageRequestHeader
+from mqgateway.gateway.remoting.link import endpoint_for
+from mqgateway.gateway.remoting.loop import Reactor, Transport
+
+log = logging.getLogger(__name__)
+
+RETRY_MILLIS = 5000
+"""How long after a connection was lost, or could not be made, the next is tried."""
+CONNECT_SECONDS = 3.0
+
+Ask = Callable[[str, RemotingCommand], Deferred[RemotingCommand]]
+
+
+class MasterConnection(Protocol):
+    """One connection to the master."""
+
+    transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
+
+    def __init__(self, client: MasterClient, follow: Follow) -> None:
+        self.follow = follow
+        self._client = client
+
+    def connectionMade(self) -> None:
+        self.transport.setTcpNoDelay(True)
+        self._client.connected(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        self._client.received(self, data)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._client.lost(self, reason.getErrorMessage())
+
+    def send(self, data: bytes) -> None:
+        """Send a report, if there is one."""
+        if data:
+            self.transport.write(data)
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.transport.abortConnection()
+
+
+class MasterClient:
+    """Follows the master at `ha_address`, whose port for clients is `main_address`; empty while unknown.
+
+    `ask` sends a request to an address, `on_following` is told when the master is there again. `problem` says
+    why this slave does not follow; empty while it does.
+    """
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        store: MessageStore,
+        clock: Clock,
+        reactor: Reactor,
+        ask: Ask,
+        on_following: Callable[[], None],
+    ) -> None:
+        self._options = options
+        self._store = store
+        self._clock = clock
+        self._reactor = reactor
+        self._ask = ask
+        self._on_following = on_following
+        self.ha_address = options.ha_master_address
+        self.main_address = ""
+        self.problem = ""
+        self.connection: MasterConnection | None = None
+        self._is_trying = False
+        self._is_stopped = False
+        self._next_try = 0
+        self._waits_for_disk = False
+        self._waits_for_every_byte = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+
+    def now(self) -> int:
+        """Ms of a clock that never goes back."""
+        return elapsed_millis(self._clock)
+
+    def told(self, main_address: str | None, ha_address: str | None) -> None:
+        """A name server has said where the master is; what is configured counts more."""
+        if main_address:
+            self.main_address = main_address
+        if ha_address and not self._options.ha_master_address and ha_address != self.ha_address:
+            log.info("the master takes slaves at %s", ha_address)
+            self.ha_address = ha_address
+            self._next_try = 0
+            if self.connection is not None:
+                self.connection.abort()
+
+    def try_soon(self) -> None:
+        """The master is there: do not wait until it is time to try again."""
+        self._next_try = 0
+
+    def tick(self) -> None:
+        """Do what is due: connect, report, give up a master that fell silent."""
+        now = self.now()
+        connection = self.connection
+        if connection is None:
+            if self.ha_address and not self._is_trying and not self._is_stopped and now >= self._next_try:
+                self._try()
+        elif connection.follow.is_expired(now):
+            self._give_up(connection, "the master was silent for too long")
+        else:
+            self._report(connection)
+
+    def stop(self) -> None:
+        """Follow no more."""
+        self._is_stopped = True
+        if self.connection is not None:
+            self.connection.abort()
+
+    # Connecting
+
+    def _try(self) -> None:
+        self._is_trying = True
+        maybeDeferred(self._check_place).addCallback(self._connect).addErrback(self._failed)
+
+    def _check_place(self) -> Deferred[int]:
+        """What to ask for if the log is empty, once it is clear that it is the beginning of the master's."""
+        raw = self._store.raw
+        raw.drop_partial()
+        last = raw.last_record()
+        if not self.main_address:
+            return succeed(0)
+        if last is None:
+            if not self._options.ha_copy_whole_log:
+                return succeed(0)
+            return self._ends().addCallback(lambda ends: where_to_begin(ends[0], ends[1], raw.file_size))
+        own = Own(last.start, last.record, raw.position)
+        header = ViewMessageRequestHeader(offset=last.start)
+        command = RemotingCommand.request(RequestCode.VIEW_MESSAGE_BY_ID, header)
+        return self._ask(self.main_address, command).addCallback(self._compare, own)
+
+    def _compare(self, answer: RemotingCommand, own: Own) -> int | Deferred[int]:
+        record = answer.body if answer.code == ResponseCode.SUCCESS else None
+        if record == own.record:
+            return 0
+
+        def judge(ends: tuple[int, int]) -> int:
+            refusal = why_not(own, Masters(record, *ends))
+            raise StreamBroken(refusal)
+
+        return self._ends().addCallback(judge)
+
+    def _ends(self) -> Deferred[tuple[int, int]]:
+        """Where the master's log begins and ends, by its figures."""
+        command = RemotingCommand.request(RequestCode.GET_BROKER_RUNTIME_INFO)
+
+        def ends(answer: RemotingCommand) -> tuple[int, int]:
+            table = KVTable.decode(answer.body).table if answer.body else {}
+            try:
+                return int(table["commitLogMinOffset"]), int(table["commitLogMaxOffset"])
+            except (KeyError, ValueError):
+                raise StreamBroken("the master does not say where its log begins and ends") from None
+
+        return self._ask(self.main_address, command).addCallback(ends)
+
+    def _connect(self, begin: int) -> Deferred[Any]:
+        if self._is_stopped:
+            raise StreamBroken("the broker stops")
+        follow = Follow(self._options, self._store.raw, self.now(), begin)
+        endpoint = endpoint_for(self._reactor, self.ha_address, CONNECT_SECONDS)
+        made: Deferred[Any] = endpoint.connect(_Connections(self, follow))
+        return made
+
+    def _failed(self, failure: Failure) -> None:
+        self._is_trying = False
+        self._next_try = self.now() + RETRY_MILLIS
+        if not self._is_stopped:
+            self._complain(f"{self.ha_address} cannot be followed: {failure.getErrorMessage()}")
+
+    # Called by the connection
+
+    def connected(self, connection: MasterConnection) -> None:
+        """The connection is there."""
+        self._is_trying = False
+        if self._is_stopped:
+            connection.abort()
+            return
+        self.connection = connection
+        log.info("following the master at %s from %d on", self.ha_address, self._store.raw.position)
+        self._report(connection)
+        self._on_following()
+
+    def received(self, connection: MasterConnection, data: bytes) -> None:
+        """Bytes of the master's log have come."""
+        if connection is not self.connection:
+            return
+        try:
+            size = connection.follow.receive(data, self.now())
+        except (StreamBroken, StoreError, OSError) as error:
+            self._store.dispatch()
+            self._give_up(connection, str(error))
+            return
+        self.problem = ""
+        if size:
+            self._store.dispatch()
+        self._report(connection)
+
+    def lost(self, connection: MasterConnection, reason: str) -> None:
+        """The connection has ended."""
+        if connection is not self.connection:
+            return
+        self.connection = None
+        self._next_try = max(self._next_try, self.now() + RETRY_MILLIS)
+        if not self._is_stopped:
+            log.warning("the connection to the master at %s is lost: %s", self.ha_address, reason)
+
+    def _report(self, connection: MasterConnection) -> None:
+        """Acknowledge what is written, or with SYNC_FLUSH what is on disk."""
+        store = self._store
+        if not self._waits_for_every_byte:
+            connection.send(connection.follow.report(store.raw.position, self.now()))
+            return
+        if store.flushed_offset < store.raw.position and not self._waits_for_disk:
+            self._waits_for_disk = True
+            store.when_flushed(store.raw.position, self._flushed)
+            store.dispatch()
+        connection.send(connection.follow.report(store.flushed_offset, self.now()))
+
+    def _flushed(self, status: PutStatus) -> None:
+        self._waits_for_disk = False
+        if self.connection is not None and status is PutStatus.PUT_OK:
+            self._report(self.connection)
+
+    def _give_up(self, connection: MasterConnection, reason: str) -> None:
+        self._complain(f"{self.ha_address} is not followed: {reason}")
+        connection.abort()
+        self.lost(connection, reason)
+
+    def _complain(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            log.error("the master at %s", problem)
+
+
+class _Connections(Factory):
+    """What an endpoint asks for a protocol."""
+
+    noisy = False
+
+    def __init__(self, client: MasterClient, follow: Follow) -> None:
+        self._client = client
+        self._follow = follow
+
+    def buildProtocol(self, addr: object) -> MasterConnection:
+        return MasterConnection(self._client, self._follow)

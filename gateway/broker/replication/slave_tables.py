@@ -1,0 +1,158 @@
+"""A slave takes over its master's tables.
+
+They are 21 topics, 201 groups, 43 consumer offsets, 45 delay offsets and 402 request modes.
+They are asked for one after the other, every `slaveSyncInterval`; one that cannot be had or read is left out
+until the next round. What was popped is not asked for: whoever becomes master finds it in the log. A slave
+that may act for its master asks more often how far delayed messages are, and timers (60): the less of what
+the master did since it has to look for in the log. Standard: `SlaveSynchronize`, each 60 s, without
+controllers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred, inlineCallbacks
+
+from mqgateway.engine import json_members, lenient_json
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.adoption import OffsetAdoption, Place
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.offsets import SEPARATOR
+from mqgateway.engine.timers.checkpoint import Told
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import RemotingError
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 3.0
+"""How often it is looked whether a round is due; the first one is."""
+
+Ask = Callable[[str, RemotingCommand], Deferred[RemotingCommand]]
+
+
+Adopt = Callable[[bytes], None]
+
+
+def _of_json(adopt: Callable[[Mapping[str, Any]], None]) -> Adopt:
+    return lambda body: adopt(lenient_json.loads(body))
+
+
+def places(told: Mapping[str, Any]) -> dict[Place, int]:
+    """The offsets in an answer to 43. Raises `ConfigError`, `ValueError`, `TypeError`, `AttributeError`."""
+    table: dict[Place, int] = {}
+    for key, queues in json_members.read(told, "offsetTable", dict[str, Any]()).items():
+        topic, separator, group = key.partition(SEPARATOR)
+        if separator:
+            table |= {(group, topic, int(queue_id)): int(offset) for queue_id, offset in queues.items()}
+    return table
+
+
+class SlaveTables:
+    """Takes over the tables of who is at `master_address`, empty while unknown; `own_address` is ours."""
+
+    def __init__(self, broker: Broker, ask: Ask, own_address: str) -> None:
+        self._broker = broker
+        self._ask = ask
+        self._own_address = own_address
+        self.master_address = ""
+        self._offsets = OffsetAdoption()
+        self._is_busy = False
+        self._last_round: int | None = None
+        self._problem = ""
+        self.timers: Told | None = None
+        """How far the master's timers were when it was last asked."""
+        self.told_at = 0
+        """Where a record begins that our log had when it was last asked how far delayed messages are."""
+        self._asked_at = 0
+        self._adopt: dict[RequestCode, Adopt] = {
+            RequestCode.GET_ALL_TOPIC_CONFIG: _of_json(self._adopt_topics),
+            RequestCode.GET_ALL_CONSUMER_OFFSET: _of_json(self._adopt_offsets),
+            RequestCode.GET_ALL_DELAY_OFFSET: _of_json(self._adopt_delays),
+            RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: _of_json(self._adopt_groups),
+            RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: _of_json(broker.request_modes.adopt),
+        }
+        self._often: dict[RequestCode, Adopt] = {}
+        if broker.options.enable_slave_acting_master:
+            self._often[RequestCode.GET_ALL_DELAY_OFFSET] = _of_json(self._adopt_delays)
+            if broker.timers.is_enabled:
+                self._often[RequestCode.GET_TIMER_CHECK_POINT] = self.told_timers
+        self._adopt |= self._often
+
+    def tick(self) -> None:
+        """Begin a round if one is due."""
+        now = elapsed_millis(self._broker.clock)
+        if self._is_busy or self.master_address in ("", self._own_address):
+            return
+        interval = self._broker.store_options.slave_sync_interval
+        is_whole = self._last_round is None or now - self._last_round >= interval
+        if is_whole:
+            self._last_round = now
+        wanted = self._adopt if is_whole else self._often
+        if wanted:
+            self._is_busy = True
+            self._round(wanted).addErrback(lambda failure: self._complain(failure.getErrorMessage())).addBoth(
+                lambda _: setattr(self, "_is_busy", False)
+            )
+
+    @inlineCallbacks
+    def _round(
+        self, wanted: Mapping[RequestCode, Adopt]
+    ) -> Generator[Deferred[RemotingCommand], RemotingCommand, None]:
+        address = self.master_address
+        problem = ""
+        last = self._broker.store.raw.last_record()
+        self._asked_at = 0 if last is None else last.start
+        for code, adopt in wanted.items():
+            try:
+                answer = yield self._ask(address, RemotingCommand.request(code))
+                if address != self.master_address:
+                    return
+                if answer.code != ResponseCode.SUCCESS:
+                    raise ConfigError(f"{answer.code} {answer.remark}")
+                if answer.body:
+                    adopt(answer.body)
+            except RemotingError as error:
+                problem = str(error)
+                break
+            except (ConfigError, ValueError, TypeError, AttributeError) as error:
+                problem = f"{code.name}: {error}"
+        self._complain(problem)
+
+    def _complain(self, problem: str) -> None:
+        """Once, until it is another one."""
+        if problem and problem != self._problem:
+            log.warning("the tables of the master at %s: %s", self.master_address, problem)
+        elif self._problem and not problem:
+            log.info("the tables of the master at %s are taken over again", self.master_address)
+        self._problem = problem
+
+    def _adopt_topics(self, told: Mapping[str, Any]) -> None:
+        self._broker.mappings.adopt(told)
+        if self._broker.topics.adopt(told):
+            self._broker.register_soon()
+
+    def _adopt_delays(self, told: Mapping[str, Any]) -> None:
+        self._broker.delays.adopt(told, self._asked_at)
+        self.told_at = self._asked_at
+
+    def told_timers(self, data: bytes) -> None:
+        """Note how far timers are, by the master or by this slave when it acted. Raises `ConfigError`."""
+        told = Told.decode(data)
+        if self.timers is None or told.read_time > self.timers.read_time:
+            self.timers = told
+
+    def _adopt_groups(self, told: Mapping[str, Any]) -> None:
+        self._broker.groups.adopt(told)
+
+    def _adopt_offsets(self, told: Mapping[str, Any]) -> None:
+        broker = self._broker
+        changes = self._offsets.changes(places(told), broker.store.max_offset, broker.offsets.query)
+        for (group, topic, queue_id), offset in list(changes):
+            broker.offsets.commit(group, topic, queue_id, offset)
+        broker.offsets.data_version = DataVersion.from_json(told.get("dataVersion"))

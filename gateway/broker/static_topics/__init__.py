@@ -1,0 +1,1 @@
+"""Static topics: queues whose pieces lie on several brokers."""

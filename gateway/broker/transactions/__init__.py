@@ -1,0 +1,1 @@
+"""Transactions: their ends, and the questions to producers about those that are open."""

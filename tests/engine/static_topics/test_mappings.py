@@ -1,0 +1,152 @@
+"""The table of static topics, and its file."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.static_topics.mappings import Mappings, TopicMapping
+from mqgateway.engine.static_topics.pieces import MappingRefused, Piece
+from mqgateway.engine.tables.jsonfile import load_table
+from mqgateway.engine.testing.crash_disk import CrashDisk
+
+PATH = "/config/topicQueueMapping.json"
+MAPPING = TopicMapping(
+    "st",
+    "b0",
+    3,
+    5,
+    queues={0: [Piece(0, 0, "b0", 0)], 2: [Piece(0, 1, "b0", 0, 0, 9), Piece(1, 0, "b1", 10)]},
+)
+
+
+def table(disk: CrashDisk | None = None, **options: Any) -> Mappings:
+    made = Mappings(BrokerOptions(broker_name="b0", **options), disk or CrashDisk(), PATH, ManualClock())
+    made.load()
+    return made
+
+
+def test_a_mapping_is_kept_as_the_standard_keeps_it() -> None:
+    disk = CrashDisk()
+    made = table(disk)
+    made.put(MAPPING)
+    found = load_table(disk, PATH)
+    assert found is not None
+    shape = found["topicQueueMappingInfoMap"]["st"]
+    assert shape["currIdMap"] == {}
+    assert (shape["totalQueues"], shape["epoch"], shape["scope"]) == (3, 5, "__global__")
+    assert table(disk).table == {"st": MAPPING}
+    assert table(disk).data_version == made.data_version
+
+
+def test_name_servers_are_told_what_the_broker_leads() -> None:
+    info = MAPPING.info()
+    assert info["currIdMap"] == {0: 0}
+    assert "hostedQueues" not in info
+
+
+def test_a_mapping_follows_on_the_one_before() -> None:
+    made = table()
+    made.put(MAPPING)
+    made.put(replace(MAPPING, epoch=6, queues={1: [Piece(0, 7, "b0", 0)]}))
+    assert sorted(made.table["st"].queues) == [0, 1, 2]
+    for change, why in (
+        ({"epoch": 5}, "small epoch"),
+        ({"epoch": 6, "scope": "other"}, "unmatched scope"),
+        ({"epoch": 6, "queues": {}}, "equal epoch with null"),
+        ({"epoch": 7, "broker_name": "b1"}, "for broker b1"),
+        ({"epoch": 7, "queues": {0: []}}, "null or empty"),
+        ({"epoch": 7, "queues": {-1: []}}, "numbered from 0"),
+    ):
+        with pytest.raises(MappingRefused, match=why):
+            made.put(replace(MAPPING, **change))
+    made.put(replace(MAPPING, epoch=1, queues={0: [Piece(3, 3, "b0", 0)]}), force=True)
+    assert (made.table["st"].epoch, sorted(made.table["st"].queues)) == (1, [0, 1, 2])
+
+
+def test_a_topic_has_no_more_queues_than_others() -> None:
+    with pytest.raises(MappingRefused, match="maxQueuesPerTopic"):
+        table(max_queues_per_topic=1).put(MAPPING)
+
+
+def test_pieces_are_counted_and_bounded() -> None:
+    disk = CrashDisk()
+    made = table(disk, max_queue_pieces=4)
+    made.put(MAPPING)
+    assert made.piece_count == 3
+    other = replace(MAPPING, topic="other")
+    with pytest.raises(MappingRefused, match="maxQueuePieces"):
+        made.put(other)
+    made.put(replace(MAPPING, epoch=6, queues={1: [Piece(0, 2, "b0", 0)]}))
+    assert (made.piece_count, table(disk).piece_count) == (4, 4)
+    made.delete("st")
+    made.put(other)
+    assert made.piece_count == 3
+
+
+def test_what_is_left_of_queues_takes_their_place() -> None:
+    disk = CrashDisk()
+    made = table(disk)
+    made.put(MAPPING)
+    made.clean("st", {0: [], 2: MAPPING.queues[2][1:]})
+    assert made.table["st"].queues == {2: [Piece(1, 0, "b1", 10)]}
+    assert made.piece_count == 1
+    assert table(disk).table == made.table
+    made.put(replace(MAPPING, queues={2: MAPPING.queues[2]}))
+
+
+def test_a_file_that_could_not_be_written_is_written_later() -> None:
+    disk = CrashDisk()
+    made = table(disk)
+    made.retry()
+    assert not disk.exists(PATH)
+    disk.fail_next("write", PATH)
+    made.put(MAPPING)
+    assert not table(disk).table
+    made.retry()
+    assert table(disk).table == {"st": MAPPING}
+
+
+def test_a_slave_takes_over_what_its_master_knows() -> None:
+    master, disk = table(), CrashDisk()
+    for epoch in (4, MAPPING.epoch):
+        master.put(replace(MAPPING, epoch=epoch))
+    told = {
+        "mappingDataVersion": master.data_version.to_json(),
+        "topicQueueMappingDetailMap": {"st": MAPPING.to_json()},
+    }
+    slave = table(disk)
+    slave.put(replace(MAPPING, topic="old"))
+    assert slave.adopt(told)
+    assert (slave.table, slave.piece_count, slave.data_version) == ({"st": MAPPING}, 3, master.data_version)
+    assert table(disk).table == slave.table
+    assert not slave.adopt(told)
+    with pytest.raises(ConfigError):
+        slave.adopt({"mappingDataVersion": {"counter": 99}, "topicQueueMappingDetailMap": {"st": 1}})
+    assert slave.table == {"st": MAPPING}
+
+
+def test_a_deleted_mapping_is_gone() -> None:
+    disk = CrashDisk()
+    made = table(disk)
+    made.put(MAPPING)
+    made.delete("st")
+    made.delete("none")
+    assert not table(disk).table
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"bname": "b0"},
+        {"bname": "b0", "topic": "st", "hostedQueues": {"0": 1}},
+        {"bname": "b0", "topic": "st", "hostedQueues": {"x": []}},
+        {"bname": "b0", "topic": "st", "hostedQueues": {"0": [1]}},
+    ],
+)
+def test_what_is_no_mapping_is_refused(shape: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        TopicMapping.from_json(shape)

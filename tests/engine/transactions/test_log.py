@@ -1,0 +1,576 @@
+"""Transactions over time, on a store in memory: ends, questions, giving up, restarts, faults."""
+
+import errno
+import logging
+from collections import Counter
+
+import pytest
+
+from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.tables.jsonfile import load_table
+from mqgateway.engine.transactions import log as open_transactions
+from tests.support.engine.transactions.transactions import INTERVAL, Bench, question_of
+
+HOUR = 3_600_000
+FOREVER = 1 << 30
+
+
+def test_a_half_message_is_seen_by_nobody_until_it_is_committed() -> None:
+    bench = Bench()
+    at = bench.send(b"a")
+    assert bench.delivered == []
+    assert bench.commit(at)
+    assert bench.delivered == [b"a"]
+    bench.wait(10 * INTERVAL)
+    assert bench.questions == []
+    assert bench.ops == [b"0,"]
+    assert bench.progress == (1, 1)
+
+
+def test_a_rolled_back_message_leaves_nothing() -> None:
+    bench = Bench()
+    assert bench.roll_back(bench.send(b"a"))
+    bench.wait(10 * INTERVAL)
+    assert (bench.delivered, bench.questions, bench.ops) == ([], [], [b"0,"])
+
+
+def test_the_second_end_of_a_transaction_does_nothing() -> None:
+    bench = Bench()
+    at, other = bench.send(b"a"), bench.send(b"b")
+    assert bench.commit(other)
+    assert not bench.commit(other)
+    assert not bench.roll_back(other)
+    assert bench.roll_back(at)
+    assert bench.delivered == [b"b"]
+    assert bench.log.counts.table == {"T": 0}
+
+
+def test_ends_are_collected_for_the_batch_interval() -> None:
+    bench = Bench()
+    for at in [bench.send(b"a"), bench.send(b"b"), bench.send(b"c")]:
+        bench.commit(at)
+    bench.wait(2000)
+    assert bench.ops == []
+    bench.wait(2000)
+    assert bench.ops == [b"0,1,2,"]
+
+
+def test_many_ends_are_written_at_once() -> None:
+    bench = Bench(options={"transaction_op_msg_max_size": 10})
+    for at in [bench.send(b"%d" % number) for number in range(12)]:
+        bench.commit(at)
+    bench.store.dispatch()
+    assert bench.ops == [b"0,1,2,3,4,", b"5,6,7,8,9,"]
+    bench.wait(3000)
+    assert bench.ops[2:] == [b"10,11,"]
+
+
+def test_an_open_transaction_is_asked_about_every_interval_until_it_is_given_up() -> None:
+    bench = Bench(options={"transaction_check_max": 3})
+    bench.send(b"a")
+    asked = [bench.wait() for _ in range(5)]
+    assert [len(each) for each in asked] == [1, 1, 1, 0, 0]
+    assert bench.given_up == [b"a"]
+    assert bench.topics.get("TRANS_CHECK_MAX_TIME_TOPIC") is not None
+    assert bench.log.counts.table == {"T": 0}
+    times = [question_of(each[0]).properties["TRANSACTION_CHECK_TIMES"] for each in asked[:3]]
+    assert times == ["1", "2", "3"]
+    assert [each[0].queue_offset for each in asked[:3]] == [1, 2, 3], "each asks about a new copy"
+    assert [each[0].number for each in asked[:3]] == [1, 2, 3]
+
+
+def test_the_question_names_the_copy_that_lies_in_the_half_queue() -> None:
+    bench = Bench()
+    bench.send(b"a")
+    (question,) = bench.wait()
+    copy = bench.halves[1]
+    assert (question.queue_offset, question.physical_offset) == (copy.queue_offset, copy.physical_offset)
+    assert (question.group, question.unique_key, question.message_id) == ("PG", "Ka", copy.message_id)
+    message = question_of(question)
+    assert (message.topic, message.queue_id, message.body) == ("T", 1, b"a")
+
+
+def test_a_young_one_is_not_asked_about() -> None:
+    bench = Bench()
+    bench.wait(INTERVAL - 5000)
+    bench.send(b"a")
+    assert bench.wait(10_000) == []
+    assert len(bench.wait()) == 1
+
+
+def test_an_answer_about_a_copy_ends_the_transaction() -> None:
+    bench = Bench()
+    bench.send(b"a")
+    bench.wait()
+    (question,) = bench.wait()
+    assert bench.commit(question.physical_offset)
+    assert bench.wait(10 * INTERVAL) == []
+    assert bench.delivered == [b"a"]
+    assert bench.progress[0] == 3
+
+
+def test_a_late_end_of_the_first_copy_settles_the_newest() -> None:
+    """The producer was slow, was asked, and then ends what it began: nobody is asked again."""
+    bench = Bench()
+    at = bench.send(b"a")
+    bench.wait()
+    bench.wait()
+    assert bench.commit(at)
+    assert bench.wait(10 * INTERVAL) == []
+    assert not bench.commit(bench.questions[-1].physical_offset) or bench.progress[0] == 3
+    assert bench.delivered[:1] == [b"a"]
+
+
+def test_an_answer_to_both_copies_delivers_once() -> None:
+    bench = Bench()
+    first = bench.send(b"first")
+    at = bench.send(b"a", CHECK_IMMUNITY_TIME_IN_SECONDS="1000")
+    bench.wait()
+    (question,) = bench.questions
+    assert bench.commit(question.physical_offset)
+    assert not bench.commit(first)
+    assert bench.commit(at)
+    assert sorted(bench.delivered) == [b"a", b"first"]
+
+
+def test_a_late_end_after_a_restart_settles_the_copy_too() -> None:
+    bench = Bench()
+    at = bench.send(b"a")
+    bench.wait()
+    bench = bench.restart()
+    assert bench.commit(at)
+    assert bench.wait(10 * INTERVAL) == []
+    assert bench.delivered == [b"a"]
+    assert bench.progress[0] == 2
+
+
+def test_a_producer_that_asks_for_time_is_left_alone_and_others_are_not_kept_waiting() -> None:
+    bench = Bench()
+    slow = bench.send(b"slow", CHECK_IMMUNITY_TIME_IN_SECONDS="100")
+    bench.send(b"a")
+    assert [question_of(each).body for each in bench.wait(90_000)] == [b"a", b"a", b"a"]
+    assert [question_of(each).body for each in bench.wait()] == [b"slow", b"a"]
+    assert bench.commit(slow)
+    assert [question_of(each).body for each in bench.wait()] == [b"a"]
+
+
+def test_time_that_was_asked_for_costs_no_questions() -> None:
+    """A half message may be kept for hours, between two checkpoints of its producer, and is open then."""
+    bench = Bench()
+    at = bench.send(b"a", CHECK_IMMUNITY_TIME_IN_SECONDS="36000")
+    assert bench.wait(9 * HOUR, step=10_000) == []
+    assert bench.given_up == []
+    assert len(bench.halves) < 12, "it is put back now and then, not in every round"
+    bench = bench.restart()
+    assert bench.wait(HOUR - 60_000, step=10_000) == []
+    assert bench.commit(at)
+    assert bench.wait(HOUR, step=10_000) == []
+    assert bench.delivered == [b"a"]
+
+
+def test_while_nobody_of_the_group_is_there_nothing_is_counted() -> None:
+    bench = Bench()
+    bench.reachable.clear()
+    bench.send(b"a")
+    bench.send(b"b", group="PG2")
+    assert bench.wait(40 * INTERVAL) == []
+    assert len(bench.halves) == 2
+    bench.reachable.add("PG")
+    (question,) = bench.wait()
+    assert question_of(question).properties["TRANSACTION_CHECK_TIMES"] == "1"
+    assert bench.commit(question.physical_offset)
+    bench.reachable.add("PG2")
+    (question,) = bench.wait()
+    assert question.group == "PG2"
+
+
+def test_what_nobody_settles_for_days_is_given_up() -> None:
+    bench = Bench()
+    bench.reachable.clear()
+    bench.send(b"a")
+    bench.wait(72 * HOUR, step=10 * INTERVAL)
+    assert bench.given_up == []
+    bench.wait(HOUR, step=INTERVAL)
+    assert bench.given_up == [b"a"]
+    assert bench.log.counts.count("T") == 0
+
+
+def test_what_waits_is_put_back_after_an_hour() -> None:
+    bench = Bench()
+    bench.reachable.clear()
+    bench.send(b"a")
+    bench.wait(HOUR - INTERVAL, step=INTERVAL)
+    assert len(bench.halves) == 1
+    bench.wait(2 * INTERVAL)
+    _, copy = bench.halves
+    assert "TRANSACTION_CHECK_TIMES" not in copy.properties
+    assert copy.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "0"
+    assert bench.progress[0] == 1
+
+
+def test_what_waits_far_behind_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_transactions, "SPREAD_MAX", 5)
+    bench = Bench()
+    bench.send(b"a", group="gone")
+    for at in [bench.send(b"%d" % number) for number in range(5)]:
+        bench.commit(at)
+    bench.wait(INTERVAL + 15_000)
+    assert bench.progress[0] == 6
+    assert [each.body for each in bench.halves][6:] == [b"a"]
+
+
+def test_only_so_many_are_kept_in_mind() -> None:
+    bench = Bench(options={"max_waiting_transactions": 2})
+    bench.reachable.clear()
+    for number in range(4):
+        bench.send(b"%d" % number)
+    bench.wait()
+    assert [each.body for each in bench.halves] == [b"0", b"1", b"2", b"3", b"2", b"3"]
+
+
+def test_an_end_of_what_was_given_up_still_counts() -> None:
+    """A producer with its own memory of transactions, such as a sink between checkpoints, comes late."""
+    bench = Bench(options={"transaction_check_max": 1})
+    at = bench.send(b"a")
+    bench.wait(3 * INTERVAL)
+    assert bench.given_up == [b"a"]
+    assert bench.commit(at)
+    assert bench.delivered == [b"a"]
+
+
+def test_a_resumed_one_is_asked_about_anew() -> None:
+    bench = Bench(options={"transaction_check_max": 1})
+    bench.send(b"a")
+    bench.wait(3 * INTERVAL)
+    (kept,) = bench.stored("TRANS_CHECK_MAX_TIME_TOPIC")
+    assert bench.log.resume(kept)
+    assert bench.log.counts.count("T") == 1
+    (question,) = bench.wait(2 * INTERVAL)
+    assert question_of(question).properties["TRANSACTION_CHECK_TIMES"] == "1"
+    assert bench.commit(question.physical_offset)
+    assert bench.delivered == [b"a"]
+
+
+def test_a_message_that_never_was_one_is_not_resumed() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    (delivered,) = bench.stored("T", 1)
+    del delivered.properties["REAL_TOPIC"]
+    assert not bench.log.resume(delivered)
+
+
+def test_only_half_messages_are_found() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    (delivered,) = bench.stored("T", 1)
+    assert bench.log.find(delivered.physical_offset) is None
+    assert bench.log.find(1) is None
+    assert bench.log.find(1 << 40) is None
+
+
+def test_one_that_belongs_nowhere_is_given_up() -> None:
+    bench = Bench()
+    at = bench.send(b"a")
+    half = bench.half(at)
+    half.stored.properties["REAL_QID"] = "?"
+    bench.store.put(half.stored)
+    bench.store.dispatch()
+    assert [question_of(each).body for each in bench.wait()] == [b"a"]
+    assert bench.given_up == [b"a"]
+
+
+def test_a_clean_restart_asks_nothing_twice_and_loses_nothing() -> None:
+    bench = Bench()
+    ended, open_one = bench.send(b"a"), bench.send(b"b")
+    bench.wait()
+    bench.commit(ended)
+    bench = bench.restart()
+    assert bench.ops[-1] == b"0,2," or bench.ops[-1] == b"2,0,"
+    (question,) = bench.wait()
+    assert question_of(question).properties["TRANSACTION_CHECK_TIMES"] == "2"
+    assert bench.commit(open_one)
+    assert bench.wait(5 * INTERVAL) == []
+    assert sorted(bench.delivered) == [b"a", b"b"]
+
+
+def test_counts_outlive_a_restart() -> None:
+    bench = Bench()
+    bench.send(b"a")
+    bench = bench.restart()
+    assert bench.log.counts.table == {"T": 1}
+
+
+def test_a_killed_broker_knows_its_commits_and_asks_again_about_what_was_rolled_back() -> None:
+    """The op message was not written yet: the log has the commit itself, but nothing of the other."""
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.roll_back(bench.send(b"b"))
+    bench = bench.kill()
+    (question,) = bench.wait()
+    assert question_of(question).body == b"b"
+    assert bench.delivered == [b"a"]
+    assert bench.wait(INTERVAL) != []
+
+
+def test_a_loop_of_kills_delivers_nothing_twice() -> None:
+    bench = Bench()
+    first = [bench.send(b"a%d" % number) for number in range(8)]
+    asked = bench.wait(INTERVAL + 7000)
+    for number, offset in enumerate(first):
+        bench.commit(offset if number % 2 else asked[number].physical_offset)
+        bench.commit(bench.send(b"b%d" % number))
+        bench = bench.kill()
+        bench.wait(200, step=100)
+        bench = bench.kill()
+    assert bench.wait(2 * INTERVAL) == []
+    assert Counter(bench.delivered) == {b"%c%d" % (kind, number): 1 for kind in b"ab" for number in range(8)}
+
+
+def test_kills_before_the_first_op_message_deliver_nothing_twice_however_long_it_takes() -> None:
+    """What the first start found is listed nowhere when the second looks, and not recent either."""
+    bench = Bench()
+    offset = bench.send(b"a")
+    bench.commit(offset)
+    for number in range(4):
+        bench = bench.kill()
+        bench.clock.advance(INTERVAL)
+        bench.send(b"open%d" % number)
+    bench = bench.kill()
+    assert b"a" not in {question_of(question).body for question in bench.wait(2 * INTERVAL)}
+    assert not bench.commit(offset)
+    assert bench.delivered == [b"a"]
+
+
+def test_an_orderly_stop_that_cannot_list_its_commits_delivers_nothing_twice() -> None:
+    """As on a full disk: the log takes no op message, but the store stops in good order."""
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.offsets.persist()
+    bench.store.stop()
+    assert not bench.disk.exists("/store/abort"), "which says that the stop was in order"
+    bench = Bench(bench.disk, bench.clock)
+    assert bench.wait(2 * INTERVAL) == []
+    assert bench.delivered == [b"a"]
+
+
+def test_op_messages_are_written_early_when_the_log_grows() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.wait(100, step=100)
+    assert bench.ops == []
+    for _ in range(170):
+        bench.send(b"x" * 100_000, UNIQ_KEY="x")
+    bench.wait(100, step=100)
+    assert bench.ops == [b"0,"]
+
+
+def test_after_a_power_cut_only_what_the_log_lost_is_asked_about() -> None:
+    for seed in range(20):
+        bench = Bench()
+        offsets = [bench.send(b"%d" % number) for number in range(4)]
+        for offset in offsets[:2]:
+            bench.commit(offset)
+        bench.store.when_flushed(bench.store.max_physical_offset, lambda _: None)
+        bench.store.dispatch()
+        for offset in offsets[2:]:
+            bench.commit(offset)
+        bench = bench.crash(seed)
+        asked = {question_of(question).body for question in bench.wait()}
+        assert sorted([*bench.delivered, *asked]) == [b"0", b"1", b"2", b"3"], seed
+
+
+def test_a_killed_broker_keeps_what_it_noted() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.send(b"b")
+    bench.wait()
+    bench = bench.kill()
+    (question,) = bench.wait()
+    assert question_of(question).body == b"b"
+    assert question_of(question).properties["TRANSACTION_CHECK_TIMES"] == "2"
+
+
+def test_progress_does_not_run_ahead_of_what_is_durable() -> None:
+    """The copy is in the page cache only: offsets that say it replaced the first would lose both."""
+    bench = Bench(store_options={"flush_commit_log_thorough_interval": 10**9})
+    bench.send(b"a")
+    bench.wait(INTERVAL - 1000)
+    bench.store.when_flushed(bench.store.max_physical_offset, lambda _: None)
+    bench.store.dispatch()
+    bench.wait(2000)
+    assert len(bench.halves) == 2
+    assert bench.progress[0] == -1
+    bench.store.when_flushed(bench.store.max_physical_offset, lambda _: None)
+    bench.store.dispatch()
+    bench.wait(1000)
+    assert bench.progress == (1, 1)
+
+
+def test_the_offsets_are_written_as_those_of_the_standards_group() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.wait()
+    bench.offsets.persist()
+    table = load_table(bench.disk, "/store/config/consumerOffset.json")
+    assert table is not None
+    assert table["offsetTable"] == {
+        "RMQ_SYS_TRANS_HALF_TOPIC@CID_RMQ_SYS_TRANS": {0: 1},
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC@CID_RMQ_SYS_TRANS": {0: 1},
+    }
+
+
+def test_offsets_beyond_the_queues_are_corrected(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    bench.send(b"a")
+    bench.offsets.commit("CID_RMQ_SYS_TRANS", "RMQ_SYS_TRANS_HALF_TOPIC", 0, 50)
+    bench.offsets.commit("CID_RMQ_SYS_TRANS", "RMQ_SYS_TRANS_OP_HALF_TOPIC", 0, 60)
+    bench = bench.restart()
+    assert "goes on at 1, not 50" in caplog.text
+    bench.send(b"b")
+    assert [question_of(each).body for each in bench.wait()] == [b"b"]
+
+
+def test_op_messages_of_version_4_list_one_offset_each() -> None:
+    bench = Bench()
+    bench.send(b"a")
+    bench.send(b"b")
+    message = bench.half(0).stored
+    message.topic, message.body = "RMQ_SYS_TRANS_OP_HALF_TOPIC", b"1"
+    message.properties = {"TAGS": "d"}
+    bench.store.put(message)
+    message.properties, message.body = {"TAGS": "other"}, b"0"
+    bench.store.put(message)
+    message.properties, message.body = {"TAGS": "d"}, b"x,,-1,\xff,"
+    bench.store.put(message)
+    bench = bench.restart()
+    assert [question_of(each).body for each in bench.wait()] == [b"a"]
+
+
+def test_a_full_disk_delays_and_loses_nothing() -> None:
+    bench = Bench(options={"transaction_check_max": 1})
+    at = bench.send(b"a")
+    bench.send(b"b")
+    bench.send(b"c", group="gone", CHECK_IMMUNITY_TIME_IN_SECONDS="1000")
+    bench.commit(at)
+    bench.disk.fail_next("write", "/commitlog/", errno.ENOSPC, times=FOREVER)
+    assert bench.wait(2 * INTERVAL) == []
+    bench.disk.heal()
+    (question,) = bench.wait()
+    assert question_of(question).body == b"b"
+    bench.disk.fail_next("write", "/commitlog/", errno.ENOSPC, times=FOREVER)
+    bench.wait(2 * INTERVAL)
+    assert bench.given_up == []
+    bench.disk.heal()
+    bench.wait()
+    assert bench.given_up == [b"b"]
+    assert bench.delivered == [b"a"]
+
+
+def test_a_commit_that_cannot_be_stored_can_be_repeated() -> None:
+    bench = Bench()
+    at = bench.send(b"a")
+    bench.disk.fail_next("write", "/commitlog/", errno.ENOSPC, times=FOREVER)
+    bench.commit(at)
+    bench.disk.heal()
+    assert bench.delivered == []
+    assert bench.commit(at)
+    assert bench.delivered == [b"a"]
+
+
+def test_half_messages_that_left_with_the_log_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    bench.reachable.clear()
+    bench.send(b"a")
+    bench.wait()
+    low = bench.store.min_offset
+    bench.store.min_offset = lambda topic, queue_id: 1 if "HALF" in topic else low(topic, queue_id)  # type: ignore[method-assign]
+    bench.send(b"b")
+    with caplog.at_level(logging.ERROR):
+        bench.wait()
+    assert "half messages 0 to 0 are gone" in caplog.text
+    assert bench.log._settled.progress == 1
+
+
+def test_a_half_topic_that_was_deleted_begins_again() -> None:
+    bench = Bench()
+    bench.commit(bench.send(b"a"))
+    bench.send(b"open", group="gone")
+    bench.commit(bench.send(b"b"))
+    bench.wait(INTERVAL + 15_000)
+    assert bench.progress == (1, 0), "the op message is still needed"
+    bench.offsets.remove_topic("RMQ_SYS_TRANS_HALF_TOPIC")
+    bench.store.delete_topics(["RMQ_SYS_TRANS_HALF_TOPIC"])
+    bench.log.topic_deleted("RMQ_SYS_TRANS_HALF_TOPIC")
+    for body in (b"c", b"d", b"e"):
+        bench.send(body)
+    bench = bench.restart()
+    assert {question_of(each).body for each in bench.wait()} == {b"c", b"d", b"e"}
+
+
+def test_ends_are_told_again_when_their_topic_was_deleted() -> None:
+    bench = Bench()
+    bench.send(b"open", group="gone")
+    bench.commit(bench.send(b"a"))
+    bench.wait(INTERVAL + 15_000)
+    bench.offsets.remove_topic("RMQ_SYS_TRANS_OP_HALF_TOPIC")
+    bench.store.delete_topics(["RMQ_SYS_TRANS_OP_HALF_TOPIC"])
+    bench.log.topic_deleted("RMQ_SYS_TRANS_OP_HALF_TOPIC")
+    bench = bench.restart()
+    assert bench.ops == [b"1,"]
+    assert bench.wait() == []
+
+
+def test_an_unreadable_one_is_left_out_after_some_rounds(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    bench.send(b"a")
+    at = bench.send(b"b")
+    look_up = bench.store.look_up
+    bench.store.look_up = lambda offset: None if offset == 0 else look_up(offset)  # type: ignore[method-assign]
+    assert [len(bench.wait()) for _ in range(3)] == [1, 1, 1]
+    assert "half message 0 cannot be read" in caplog.text
+    assert bench.commit(at)
+    bench.wait()
+    assert bench.progress[0] == 5
+
+
+def test_a_round_goes_on_in_the_next_tick() -> None:
+    bench = Bench(options={"max_transactions_checked_per_tick": 2})
+    for number in range(5):
+        bench.send(b"%d" % number)
+    bench.wait(INTERVAL - 1000)
+    asked = [len(bench.wait(100, step=100)) for _ in range(20)]
+    assert [count for count in asked if count] == [2, 2, 1]
+
+
+def test_with_synchronous_flushes_a_commit_is_seen_at_once() -> None:
+    bench = Bench(store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH})
+    at = bench.send(b"a")
+    bench.store.when_flushed(bench.store.max_physical_offset, lambda _: None)
+    bench.store.dispatch()
+    assert bench.commit(at)
+    assert bench.delivered == [b"a"]
+
+
+def test_questions_and_ends_are_counted_as_the_group_of_transactions() -> None:
+    """One half message is looked at and put back with a question; then its producer ends it."""
+    bench = Bench()
+    bench.send(b"a")
+    ((question,),) = [bench.wait()]
+    bench.commit(question.physical_offset)
+    bench.wait(10 * INTERVAL)
+    assert len(bench.ops) == 2, "one for the question's copy, one for the end"
+    half, op = (f"{topic}@CID_RMQ_SYS_TRANS" for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC))
+    assert bench.counted.puts == {TRANS_HALF_TOPIC: 1, TRANS_OP_HALF_TOPIC: 2}
+    assert bench.counted.gots == {half: 1, op: 2}
+    assert bench.counted.bytes[TRANS_HALF_TOPIC] == bench.halves[1].size
+    assert bench.counted.bytes[half] == bench.halves[0].size
+    assert bench.counted.bytes[op] == sum(each.size for each in bench.stored(TRANS_OP_HALF_TOPIC))
+
+
+def test_op_messages_that_a_start_reads_are_counted() -> None:
+    bench = Bench()
+    bench.send(b"a")
+    bench.roll_back(bench.send(b"b"))
+    bench = bench.restart()
+    assert bench.counted.gots == {f"{TRANS_OP_HALF_TOPIC}@CID_RMQ_SYS_TRANS": 1}

@@ -1,0 +1,136 @@
+"""Queue locks: one owner at a time, for sixty seconds from the last renewal."""
+
+import pytest
+
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.clients.locks import LOCK_LIFE_MILLIS, ORPHAN_LIFE_MILLIS, QueueLocks
+from mqgateway.gateway.codec.bodies.assignment import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    UnlockBatchRequestBody,
+)
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from tests.support.gateway.broker.helpers import MemoryBroker
+
+NOW = 1_000_000
+Q0, Q1 = MessageQueue("T", "b", 0), MessageQueue("T", "b", 1)
+
+
+@pytest.fixture
+def locks() -> QueueLocks:
+    return QueueLocks(BrokerOptions())
+
+
+def test_a_free_queue_is_locked(locks: QueueLocks) -> None:
+    assert locks.lock("G", "one", [Q0, Q1], NOW) == [Q0, Q1]
+
+
+def test_another_client_is_kept_out(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.lock("G", "two", [Q0, Q1], NOW + 1) == [Q1]
+
+
+def test_groups_do_not_meet(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.lock("H", "two", [Q0], NOW) == [Q0]
+
+
+def test_a_lock_lives_sixty_seconds_from_its_renewal(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.lock("G", "one", [Q0], NOW + LOCK_LIFE_MILLIS)
+    assert locks.lock("G", "two", [Q0], NOW + 2 * LOCK_LIFE_MILLIS) == []
+    assert locks.lock("G", "two", [Q0], NOW + 2 * LOCK_LIFE_MILLIS + 1) == [Q0]
+
+
+def test_only_the_owner_unlocks(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.unlock("G", "two", [Q0])
+    assert locks.lock("G", "two", [Q0], NOW) == []
+    locks.unlock("G", "one", [Q0, Q0, Q1])
+    assert locks.lock("G", "two", [Q0], NOW) == [Q0]
+
+
+def test_a_client_that_leaves_lets_go(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0, Q1], NOW)
+    locks.release_client("G", "one")
+    assert locks.lock("G", "two", [Q0, Q1], NOW) == [Q0, Q1]
+
+
+def test_a_client_whose_connection_broke_is_waited_for_as_long_as_it_may_work(locks: QueueLocks) -> None:
+    """Its own certainty ends thirty seconds after it renewed the lock; what others hold is left alone."""
+    locks.lock("G", "one", [Q0], NOW)
+    locks.lock("G", "two", [Q1], NOW)
+    locks.orphan("G", "one")
+    locks.orphan("H", "one")
+    assert locks.lock("G", "three", [Q0, Q1], NOW + ORPHAN_LIFE_MILLIS) == []
+    assert locks.lock("G", "three", [Q0, Q1], NOW + ORPHAN_LIFE_MILLIS + 1) == [Q0]
+
+
+def test_a_client_that_comes_back_keeps_its_lock(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.orphan("G", "one")
+    assert locks.lock("G", "one", [Q0], NOW + 20_000) == [Q0]
+    assert locks.lock("G", "two", [Q0], NOW + 20_000 + LOCK_LIFE_MILLIS) == []
+
+
+def test_a_group_consumes_in_order_while_a_lock_lives(locks: QueueLocks) -> None:
+    assert not locks.any_live("G", NOW)
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.any_live("G", NOW + LOCK_LIFE_MILLIS)
+    assert not locks.any_live("G", NOW + LOCK_LIFE_MILLIS + 1)
+
+
+def test_dead_locks_cost_no_memory(locks: QueueLocks) -> None:
+    locks.lock("G", "one", [Q0], NOW)
+    locks.lock("G", "two", [Q1], NOW + 10_000)
+    locks.expire(NOW + LOCK_LIFE_MILLIS + 1)
+    assert list(locks._groups["G"]) == [Q1]
+    locks.expire(NOW + 2 * LOCK_LIFE_MILLIS)
+    assert locks._groups == {}
+
+
+def test_a_group_may_lock_so_many_queues_only() -> None:
+    locks = QueueLocks(BrokerOptions(max_queue_locks_per_group=1))
+    assert locks.lock("G", "one", [Q0, Q1], NOW) == [Q0]
+
+
+def test_so_many_groups_may_lock_only() -> None:
+    locks = QueueLocks(BrokerOptions(max_groups_online=1))
+    locks.lock("G", "one", [Q0], NOW)
+    assert locks.lock("H", "one", [Q0], NOW) == []
+
+
+def ask(memory: MemoryBroker, code: int, body: Body) -> RemotingCommand:
+    return memory.ask(code, body=body.encode(), peer=memory.consumer).arrived
+
+
+def test_locks_over_the_wire() -> None:
+    """41 tells which queues the client holds now, 42 lets go and always succeeds."""
+    memory = MemoryBroker()
+    wanted = {Q0, Q1}
+    first = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "one", wanted))
+    assert first.code == 0
+    assert LockBatchResponseBody.decode(first.body).lock_ok_mq_set == wanted
+    second = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "two", {Q0}))
+    assert second.body == b'{"lockOKMQSet":[]}'
+    assert ask(memory, RequestCode.UNLOCK_BATCH_MQ, UnlockBatchRequestBody("G", "two", wanted)).code == 0
+    assert ask(memory, RequestCode.UNLOCK_BATCH_MQ, UnlockBatchRequestBody("G", "one", {Q0})).code == 0
+    third = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "two", wanted))
+    assert LockBatchResponseBody.decode(third.body).lock_ok_mq_set == {Q0}
+
+
+def test_names_that_are_locked_have_a_sane_length() -> None:
+    memory = MemoryBroker(options={"max_name_length": 20})
+    for body in (LockBatchRequestBody("G" * 21, "one", {Q0}), LockBatchRequestBody("G", "o" * 21, {Q0})):
+        assert ask(memory, RequestCode.LOCK_BATCH_MQ, body).code == 1
+    queues = {Q0, MessageQueue("T" * 21, "b", 0)}
+    answer = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "one", queues))
+    assert LockBatchResponseBody.decode(answer.body).lock_ok_mq_set == {Q0}
+
+
+def test_a_body_that_is_no_json_is_refused() -> None:
+    memory = MemoryBroker()
+    assert memory.ask(RequestCode.LOCK_BATCH_MQ, body=b"not json").code == 1

@@ -1,0 +1,131 @@
+"""Asking other brokers by their names."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.remoting.exchange import PeerGone
+
+QUESTION = RequestCode.GET_MAX_OFFSET
+TABLE = ClusterInfo(
+    {"b": BrokerData("c", "b", {0: "b:1", 1: "b:2"}), "slaves": BrokerData("c", "slaves", {1: "s:1"})}
+)
+
+
+class World:
+    """Servers that answer by hand; `found` are the outcomes of what was asked."""
+
+    def __init__(self, servers: str = "n1:1;n2:1") -> None:
+        self.clock = ManualClock()
+        self.waiting: list[tuple[str, int, Deferred[RemotingCommand]]] = []
+        options = BrokerOptions(namesrv_addr=servers, forward_timeout=1500)
+        self.neighbours = Neighbours(options, self.clock, self._ask)
+        self.timeouts: list[float] = []
+        self.found: list[RemotingCommand] = []
+        self.failed: list[str] = []
+
+    def _ask(self, address: str, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
+        answer: Deferred[RemotingCommand] = Deferred()
+        self.waiting.append((address, command.code, answer))
+        self.timeouts.append(timeout)
+        return answer
+
+    def ask(self, name: str) -> None:
+        def failed(failure: Failure) -> None:
+            assert isinstance(failure.value, RequestError) and failure.value.code == 1
+            self.failed.append(failure.value.remark)
+
+        command = RemotingCommand.request(QUESTION)
+        self.neighbours.ask(name, command).addCallbacks(self.found.append, failed)
+
+    def answer(self, *expected: tuple[str, int], code: int = 0) -> None:
+        """Answer what was asked; it must have been this."""
+        waiting, self.waiting = self.waiting, []
+        assert [(address, asked) for address, asked, _ in waiting] == list(expected)
+        for _, asked, answer in waiting:
+            body = TABLE.encode() if asked == RequestCode.GET_BROKER_CLUSTER_INFO else b""
+            answer.callback(RemotingCommand.response(code, body=body))
+
+    def refuse(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for _, _, answer in waiting:
+            answer.errback(PeerGone("refused"))
+
+
+LOOK_UP = ("n1:1", int(RequestCode.GET_BROKER_CLUSTER_INFO))
+AGAIN = ("n2:1", int(RequestCode.GET_BROKER_CLUSTER_INFO))
+ASK = ("b:1", int(QUESTION))
+
+
+def test_the_master_of_a_broker_is_looked_up_once_for_all_who_ask() -> None:
+    world = World()
+    for _ in range(3):
+        world.ask("b")
+    world.answer(LOOK_UP)
+    world.answer(ASK, ASK, ASK)
+    world.ask("b")
+    world.answer(ASK)
+    assert len(world.found) == 4
+    assert len(world.neighbours) == 1
+    assert set(world.timeouts) == {3.0, 1.5}
+
+
+def test_an_address_grows_old() -> None:
+    world = World()
+    world.ask("b")
+    world.answer(LOOK_UP)
+    world.answer(ASK)
+    world.clock.advance(30_000)
+    world.ask("b")
+    world.answer(LOOK_UP)
+    world.answer(ASK)
+
+
+def test_an_old_address_is_better_than_none() -> None:
+    world = World()
+    world.ask("b")
+    world.answer(LOOK_UP)
+    world.answer(ASK)
+    world.clock.advance(30_000)
+    world.ask("b")
+    world.refuse()
+    world.answer(AGAIN, code=1)
+    world.answer(ASK)
+    assert len(world.found) == 2
+
+
+def test_a_name_server_that_is_down_is_passed_over() -> None:
+    world = World()
+    world.ask("b")
+    world.refuse()
+    world.answer(AGAIN)
+    world.answer(ASK)
+    assert len(world.found) == 1
+
+
+def test_who_cannot_be_asked_is_named() -> None:
+    world = World()
+    world.ask("nobody")
+    world.answer(LOOK_UP)
+    world.ask("slaves")
+    world.ask("b")
+    world.refuse()
+    assert world.failed == [
+        "cannot find addr for broker nobody",
+        "cannot find addr for broker slaves",
+        "broker b does not answer: refused",
+    ]
+
+
+def test_without_name_servers_nobody_is_known() -> None:
+    world = World("")
+    world.ask("b")
+    assert world.failed == ["cannot find addr for broker b"]

@@ -1,0 +1,178 @@
+"""The queues of topics in the whole cluster: looked up once, kept for a while, asked of who answers."""
+
+from __future__ import annotations
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig, TopicTable
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.broker.cluster.route_cache import Found, TopicQueues
+from mqgateway.gateway.codec.bodies import MessageQueue, QueueData, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone
+
+ONE, TWO = "ns1:9876", "ns2:9876"
+ROUTE = TopicRouteData(
+    queue_datas=[
+        QueueData("a", read_queue_nums=2, write_queue_nums=4, perm=6),
+        QueueData("b", read_queue_nums=1, write_queue_nums=1, perm=4),
+        QueueData("c", read_queue_nums=8, write_queue_nums=8, perm=2),
+    ]
+)
+QUEUES = [MessageQueue("T", "a", 0), MessageQueue("T", "a", 1), MessageQueue("T", "b", 0)]
+
+
+class Cluster:
+    """Name servers that answer by hand."""
+
+    def __init__(self, servers: str = ONE) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._answers: list[Deferred[RemotingCommand]] = []
+        options = BrokerOptions(broker_name="own", namesrv_addr=servers)
+        self.topics = TopicTable(options, CrashDisk(), "/topics.json", ManualClock())
+        self.queues = TopicQueues(options, self.topics, self._ask)
+
+    def _ask(self, address: str, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
+        assert command.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
+        assert timeout == 3.0
+        self.asked.append((address, command.ext_fields["topic"]))
+        self._answers.append(Deferred())
+        return self._answers[-1]
+
+    def of(self, topic: str) -> list[Found]:
+        """What somebody who asks is told, once that is known."""
+        told: list[Found] = []
+        self.queues.of(topic).addCallback(told.append)
+        return told
+
+    def answer(self, route: TopicRouteData | None = ROUTE, code: int = 0) -> None:
+        """The oldest question is answered."""
+        body = b"" if route is None else route.encode_standard()
+        self._answers.pop(0).callback(RemotingCommand.response(code, body=body))
+
+    def fail(self) -> None:
+        """The oldest question gets no answer."""
+        self._answers.pop(0).errback(PeerGone("away"))
+
+
+def test_readable_queues_of_all_brokers_are_found() -> None:
+    cluster = Cluster()
+    told = cluster.of("T")
+    assert told == []
+    cluster.answer()
+    assert told == [QUEUES]
+
+
+def test_who_asks_at_the_same_time_shares_one_question() -> None:
+    cluster = Cluster()
+    first, second = cluster.of("T"), cluster.of("T")
+    cluster.answer()
+    assert first == second == cluster.of("T") == [QUEUES]
+    assert cluster.asked == [(ONE, "T")]
+
+
+def test_an_unknown_topic_is_asked_for_again_each_time() -> None:
+    cluster = Cluster()
+    told = cluster.of("T")
+    cluster.answer(None, ResponseCode.TOPIC_NOT_EXIST)
+    assert told == [None]
+    assert len(cluster.queues) == 0
+    again = cluster.of("T")
+    cluster.answer()
+    assert again == [QUEUES]
+
+
+def test_the_next_name_server_is_asked_when_one_fails() -> None:
+    cluster = Cluster(f"{ONE};{TWO}")
+    told = cluster.of("T")
+    cluster.fail()
+    cluster.answer()
+    assert told == [QUEUES]
+    assert cluster.asked == [(ONE, "T"), (TWO, "T")]
+
+
+@pytest.mark.parametrize("code", [ResponseCode.SYSTEM_ERROR, ResponseCode.SUCCESS])
+def test_an_answer_that_says_nothing_counts_as_none(code: int) -> None:
+    """A refusal, or a body that is no route."""
+    cluster = Cluster()
+    told = cluster.of("T")
+    cluster.answer(None, code)
+    assert told == [None]
+
+
+def test_what_is_asked_for_is_kept_up_to_date() -> None:
+    cluster = Cluster()
+    cluster.of("T")
+    cluster.answer()
+    cluster.queues.refresh()
+    cluster.answer(TopicRouteData(queue_datas=[QueueData("a", 1, 1, 6)]))
+    assert cluster.of("T") == [QUEUES[:1]]
+    assert len(cluster.asked) == 2
+
+
+def test_the_last_known_queues_count_while_nobody_answers() -> None:
+    cluster = Cluster()
+    cluster.of("T")
+    cluster.answer()
+    cluster.queues.refresh()
+    told = cluster.of("T")
+    assert told == [QUEUES], "without waiting"
+    cluster.fail()
+    assert cluster.of("T") == [QUEUES]
+
+
+def test_a_topic_that_is_gone_is_forgotten_but_a_retry_topic_is_not() -> None:
+    cluster = Cluster()
+    for topic in ("T", "%RETRY%G"):
+        cluster.of(topic)
+        cluster.answer()
+    cluster.queues.refresh()
+    for _ in range(2):
+        cluster.answer(None, ResponseCode.TOPIC_NOT_EXIST)
+    assert len(cluster.queues) == 1
+    assert cluster.of("%RETRY%G")[0]
+
+
+def test_what_nobody_asks_for_any_more_is_forgotten() -> None:
+    """The first refresh still finds the question that brought it in."""
+    cluster = Cluster()
+    cluster.of("T")
+    cluster.answer()
+    cluster.queues.refresh()
+    cluster.fail()
+    cluster.queues.refresh()
+    assert len(cluster.queues) == 0
+
+
+def test_topics_are_refreshed_one_after_another() -> None:
+    cluster = Cluster()
+    for topic in ("T", "U"):
+        cluster.of(topic)
+        cluster.answer()
+    cluster.queues.refresh()
+    assert len(cluster.asked) == 3
+    cluster.answer()
+    assert len(cluster.asked) == 4
+    cluster.answer()
+
+
+def test_a_broker_without_name_servers_knows_its_own_queues() -> None:
+    cluster = Cluster("")
+    cluster.topics.put(TopicConfig("T", 2, 3), TopicConfig("W", 1, 1, 2))
+    assert cluster.of("T") == [[MessageQueue("T", "own", 0), MessageQueue("T", "own", 1)]]
+    assert cluster.of("W") == [[]]
+    assert cluster.of("U") == [None]
+
+
+def test_queues_that_are_written_to_are_counted_apart() -> None:
+    cluster = Cluster("")
+    cluster.topics.put(TopicConfig("T", 3, 1))
+    writable = TopicQueues(BrokerOptions(), cluster.topics, cluster._ask, PERM_WRITE)
+    found: list[Found] = []
+    for queues in (cluster.queues, writable):
+        queues.of("T").addCallback(found.append)
+    assert [len(each or ()) for each in found] == [3, 1]

@@ -1,0 +1,159 @@
+"""Popping lite topics: each in order, by the client that was told of it."""
+
+from typing import Any
+
+import pytest
+
+from mqgateway.gateway.broker.errors import FAQ
+from tests.support.gateway.broker.liting import LiteBroker, queue
+
+
+def subscribed(*names: str, **given: Any) -> LiteBroker:
+    """A broker with client c1 of group G that reads these lite topics."""
+    broker = LiteBroker(**given)
+    assert broker.control("PARTIAL_ADD", *names).code == 0
+    return broker
+
+
+def test_messages_come_in_order_and_hold_their_lite_topic_back() -> None:
+    broker = subscribed("a", "b")
+    broker.post("a", b"1", b"2", b"3")
+    broker.post("b", b"x")
+    answer = broker.ask_pop(max_msg_num=2)
+    assert [message.body for message in answer.messages] == [b"1", b"2"]
+    assert [message.topic for message in answer.messages] == ["chat", "chat"]
+    assert (answer.ext["reviveQid"], answer.ext["orderCountInfo"], answer.remark) == ("999", "0;0", "FOUND")
+    assert broker.pop() == [b"x"]
+    empty = broker.ask_pop()
+    assert (empty.code, empty.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+    assert broker.ack(answer, answer.messages[0]).code == 0
+    assert broker.pop() == []
+    assert broker.ack(answer, answer.messages[1]).code == 0
+    assert broker.pop() == [b"3"]
+
+
+def test_what_is_not_acknowledged_comes_again_and_is_counted() -> None:
+    broker = subscribed("a")
+    broker.post("a", b"1", b"2")
+    broker.pop()
+    broker.wait(10_000)
+    answer = broker.ask_pop()
+    assert [message.body for message in answer.messages] == [b"1", b"2"]
+    assert answer.ext["orderCountInfo"] == "0 qo0%0 1;0 qo0%1 1"
+
+
+def test_an_attempt_that_is_made_again_gets_the_same() -> None:
+    broker = subscribed("a")
+    broker.post("a", b"1")
+    assert broker.pop(attempt_id="x") == [b"1"]
+    broker.broker.lites.events.offer(queue("a"))
+    assert broker.pop(attempt_id="x") == [b"1"]
+
+
+def test_a_client_waits_for_messages_of_what_it_reads() -> None:
+    broker = subscribed("a")
+    waiting = broker.ask_pop(poll_time=5_000)
+    broker.post("b", b"no")
+    assert waiting.waits
+    broker.post("a", b"yes")
+    assert [message.body for message in waiting.messages] == [b"yes"]
+
+
+def test_a_client_waits_no_longer_than_it_will() -> None:
+    broker = subscribed("a")
+    waiting = broker.ask_pop(poll_time=5_000)
+    broker.wait(4_900)
+    assert waiting.waits
+    broker.wait(100)
+    assert (waiting.code, waiting.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+
+
+def test_no_more_wait_than_there_is_room_for() -> None:
+    broker = subscribed("a", options={"pop_polling_size": 1})
+    assert broker.ask_pop(poll_time=5_000).waits
+    assert broker.ask_pop(poll_time=5_000).code == 209
+    assert broker.ask_pop("c2", poll_time=5_000).waits
+
+
+def test_one_client_of_a_group_gets_a_message() -> None:
+    broker = subscribed("a")
+    broker.control("PARTIAL_ADD", "a", client_id="c2")
+    broker.post("a", b"1")
+    assert sorted(broker.pop("c1") + broker.pop("c2")) == [b"1"]
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (("POLICY", 0), [b"3"]),
+        (("POLICY", 1), [b"1", b"2", b"3"]),
+        (("OFFSET", 1), [b"2", b"3"]),
+        (("TAIL_N", 1), [b"2", b"3"]),
+    ],
+)
+def test_a_subscription_says_where_to_begin(option: tuple[str, int], expected: list[bytes]) -> None:
+    broker = LiteBroker()
+    broker.post("a", b"1", b"2", b"3")
+    broker.broker.offsets.commit("G", queue("a"), 0, 2)
+    broker.control("PARTIAL_ADD", "a", option=option)
+    assert broker.pop() == expected
+
+
+def test_a_subscription_may_begin_with_what_comes() -> None:
+    broker = LiteBroker()
+    broker.post("a", b"1")
+    broker.control("PARTIAL_ADD", "a", option=("POLICY", 2))
+    assert broker.pop() == []
+    broker.post("a", b"2")
+    assert broker.pop() == [b"2"]
+
+
+def test_an_offset_that_is_not_there_is_put_right() -> None:
+    broker = LiteBroker()
+    broker.post("a", b"1")
+    broker.broker.offsets.commit("G", queue("a"), 0, 99)
+    broker.control("PARTIAL_ADD", "a")
+    broker.broker.lites.events.offer(queue("a"))
+    assert broker.pop() == []
+    assert broker.broker.offsets.query("G", queue("a"), 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "remark"),
+    [
+        ({"born_time": 1, "poll_time": 9}, 210, "the broker[127.0.0.1] pop message is timeout too much"),
+        ({"max_msg_num": 33}, 29, "the broker[127.0.0.1] pop message's num is greater than 32"),
+        ({"topic": "none"}, 17, f"topic [none] not exist, apply first please! {FAQ}"),
+        ({"topic": "hidden"}, 16, "the topic [hidden] peeking message is forbidden"),
+        ({"topic": "T"}, 29, "the topic [T] message type not match"),
+        ({"consumer_group": "x" * 121}, 26, f"subscription group [{'x' * 121}] not exist, {FAQ}"),
+        ({"consumer_group": "off"}, 16, "subscription group no permission, off"),
+        ({"consumer_group": "plain"}, 29, "subscription bind topic not match, plain"),
+    ],
+)
+def test_refusals(fields: dict[str, Any], code: int, remark: str) -> None:
+    broker = LiteBroker()
+    broker.add_topic("T")
+    broker.add_topic("hidden", perm=2)
+    broker.bind("off")
+    broker.broker.groups.disable_consume("off")
+    answer = broker.ask_pop(**fields)
+    assert (answer.code, answer.remark) == (code, remark)
+    assert answer.ext == {"popTime": "0", "invisibleTime": "0", "reviveQid": "0"}
+
+
+def test_a_broker_that_may_not_be_read_gives_nothing() -> None:
+    answer = LiteBroker(options={"broker_permission": 2}).ask_pop()
+    assert (answer.code, answer.remark) == (16, "the broker[127.0.0.1] pop message is forbidden")
+
+
+def test_a_killed_broker_gives_again_what_was_not_acknowledged() -> None:
+    broker = subscribed("a")
+    broker.post("a", b"1", b"2")
+    answer = broker.ask_pop()
+    broker.ack(answer, answer.messages[0])
+    broker.broker.offsets.persist()
+    again = LiteBroker(disk=broker.disk.kill(), clock=broker.clock)
+    again.broker.offsets.load()
+    again.control("COMPLETE_ADD", "a")
+    assert again.pop() == [b"2"]

@@ -1,0 +1,64 @@
+"""Lite topics over time: they end, their parents and groups are deleted."""
+
+from dataclasses import replace
+
+from mqgateway.engine.pop import OrderKey
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import DeleteSubscriptionGroupRequestHeader, DeleteTopicRequestHeader
+from tests.support.gateway.broker.liting import LiteBroker, queue
+
+
+def started() -> LiteBroker:
+    """Client c1 reads a, and was given its message."""
+    broker = LiteBroker()
+    broker.control("COMPLETE_ADD", "a")
+    broker.post("a", b"1")
+    assert broker.pop() == [b"1"]
+    return broker
+
+
+def is_known(broker: LiteBroker) -> list[bool]:
+    """Whether the queue, the offset, what is out, and the subscription are there."""
+    parts = broker.broker
+    return [
+        queue("a") in parts.store.queues(),
+        parts.offsets.query("G", queue("a"), 0) >= 0,
+        parts.lites.orders.is_blocked(OrderKey(queue("a"), "G", 0), None, 0),
+        bool(parts.lites.subscriptions.readers(queue("a"))),
+    ]
+
+
+def test_a_lite_topic_ends_with_all_that_is_known_of_it() -> None:
+    broker = started()
+    assert is_known(broker) == [True] * 4
+    broker.wait(900_000)
+    assert is_known(broker)[:2] == [True, True]
+    broker.control("COMPLETE_ADD", "a")
+    broker.wait(302_000)
+    assert is_known(broker) == [False] * 4
+    broker.control("COMPLETE_ADD", "a")
+    broker.post("a", b"2")
+    assert broker.pop() == [b"2"]
+
+
+def test_with_its_parent_a_lite_topic_is_deleted() -> None:
+    broker = started()
+    header = DeleteTopicRequestHeader(topic="chat")
+    assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, header).code == 0
+    assert is_known(broker) == [False] * 4
+
+
+def test_the_offsets_of_a_group_of_lite_topics_go_with_it() -> None:
+    broker = started()
+    header = DeleteSubscriptionGroupRequestHeader(group_name="G", clean_offset=False)
+    assert broker.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header).code == 0
+    assert broker.broker.offsets.query("G", queue("a"), 0) == -1
+
+
+def test_a_lite_topic_is_at_home_where_the_hash_says() -> None:
+    lites = LiteBroker().broker.lites
+    own = lites.homes._own("chat")
+    assert own is not None and len(own) == 4
+    assert lites.is_home(queue("a"), own) and lites.is_home(queue("a"), None)
+    others = [replace(one, broker_name="broker-b") for one in own]
+    assert not lites.is_home(queue("a"), others)

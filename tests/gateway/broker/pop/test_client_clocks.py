@@ -1,0 +1,53 @@
+"""Who is late, and whose clock is only behind."""
+
+from collections.abc import Callable
+from typing import cast
+
+from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
+from mqgateway.gateway.remoting.call import Peer
+
+ALLOWED = 15_500
+
+
+class Client:
+    def __init__(self) -> None:
+        self.lost: list[Callable[[Peer], None]] = []
+
+    def on_lost(self, callback: Callable[[Peer], None]) -> None:
+        self.lost.append(callback)
+
+
+def peer() -> Peer:
+    return cast("Peer", Client())
+
+
+def test_who_is_in_time_is_not_late() -> None:
+    clocks, client = ClientClocks(), peer()
+    assert not clocks.is_late(client, ALLOWED, ALLOWED)
+    assert not clocks.is_late(client, -60_000, ALLOWED)
+    assert clocks.behind(client) == 0
+
+
+def test_a_clock_that_is_behind_is_refused_once() -> None:
+    clocks, client = ClientClocks(), peer()
+    assert clocks.is_late(client, 111_000, ALLOWED)
+    assert [clocks.is_late(client, 111_000 + late, ALLOWED) for late in (0, 200, ALLOWED)] == [False] * 3
+    assert clocks.behind(client) == 111_000
+    assert clocks.is_late(client, 111_000 + ALLOWED + 1, ALLOWED)
+
+
+def test_the_difference_is_the_least_that_was_seen() -> None:
+    clocks, client = ClientClocks(), peer()
+    assert clocks.is_late(client, 20_000, ALLOWED)
+    assert not clocks.is_late(client, -5, ALLOWED)
+    assert clocks.behind(client) == 0
+    assert clocks.is_late(client, 20_000, ALLOWED)
+
+
+def test_each_client_has_a_clock_of_its_own_until_it_goes() -> None:
+    clocks, client, other = ClientClocks(), Client(), peer()
+    assert clocks.is_late(cast("Peer", client), 60_000, ALLOWED)
+    assert clocks.is_late(other, 60_000, ALLOWED)
+    client.lost[0](cast("Peer", client))
+    assert clocks.behind(cast("Peer", client)) == 0
+    assert clocks.behind(other) == 60_000

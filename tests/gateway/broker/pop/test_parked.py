@@ -1,0 +1,176 @@
+"""The table of who waits for a pop: who is woken by what, in which order, and how far it may grow."""
+
+import logging
+
+import pytest
+
+from mqgateway.engine.store.message_store import Arrival
+from mqgateway.gateway.broker.consume.long_polling import Wanted
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, HeldPop, PopHolds
+from tests.support.gateway.broker.helpers import FakePeer
+
+
+class Bench:
+    """A table, and what those said who were resumed; `answers` says whether one has an answer."""
+
+    def __init__(self, most: int = 100, most_at_place: int = 10, *, last_first: bool = False) -> None:
+        self.holds = PopHolds(lambda: most, lambda: most_at_place, last_first=last_first)
+        self.resumed: list[tuple[str, bool]] = []
+        self.answers = True
+
+    def hold(
+        self,
+        name: str,
+        queue_id: int = ANY_QUEUE,
+        *,
+        group: str = "G",
+        wanted: Wanted = None,
+        deadline: int = 10_000,
+        peer: FakePeer | None = None,
+    ) -> HeldPop | None:
+        def resume(is_last: bool) -> bool:
+            self.resumed.append((name, is_last))
+            return self.answers or is_last
+
+        held = HeldPop(peer or FakePeer(), ("T", group, queue_id), wanted, deadline, resume)
+        return held if self.holds.hold(held) else None
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.resumed]
+
+
+def arrival(topic: str = "T", queue_id: int = 0, code: int = 0, **properties: str) -> Arrival:
+    return Arrival(topic, queue_id, 1, code, 0, properties)
+
+
+def test_a_message_wakes_the_oldest_of_each_kind_and_group() -> None:
+    bench = Bench()
+    for name, queue_id, group in [
+        ("any", -1, "G"),
+        ("any too", -1, "G"),
+        ("0", 0, "G"),
+        ("1", 1, "G"),
+        ("H", -1, "H"),
+    ]:
+        bench.hold(name, queue_id, group=group)
+    bench.holds.arrived([arrival(queue_id=0)])
+    assert sorted(bench.names) == ["0", "H", "any"]
+    assert len(bench.holds) == 2
+
+
+def test_the_newest_may_come_first() -> None:
+    bench = Bench(last_first=True)
+    bench.hold("old")
+    bench.hold("new")
+    bench.holds.arrived([arrival()])
+    assert bench.names == ["new"]
+
+
+def test_tags_decide_who_is_woken() -> None:
+    bench = Bench()
+    bench.hold("x", wanted=frozenset({1}))
+    bench.hold("y", wanted=frozenset({2}))
+    bench.holds.arrived([arrival(code=3)])
+    assert bench.names == []
+    bench.holds.arrived([arrival(code=2)])
+    assert bench.names == ["y"]
+
+
+@pytest.mark.parametrize("kind", ["_", "+"])
+def test_what_comes_again_wakes_its_own_group(kind: str) -> None:
+    bench = Bench()
+    bench.hold("G", wanted=frozenset({1}))
+    bench.hold("H", group="H")
+    bench.holds.arrived([arrival(f"%RETRY%G{kind}T")])
+    assert bench.names == ["G"]
+    bench.holds.arrived([arrival(f"%RETRY%G{kind}T")])
+    assert bench.names == ["G"]
+
+
+def test_who_has_no_answer_waits_on() -> None:
+    bench = Bench()
+    bench.answers = False
+    bench.hold("a")
+    bench.holds.arrived([arrival()])
+    bench.holds.wake(("T", "G", ANY_QUEUE))
+    assert len(bench.holds) == 1
+    bench.holds.due(9_999)
+    assert bench.resumed == [("a", False)] * 2
+    bench.holds.due(10_000)
+    assert bench.resumed[-1] == ("a", True)
+    assert len(bench.holds) == 0
+
+
+def test_only_one_is_woken_at_the_first_place_where_somebody_waits() -> None:
+    bench = Bench()
+    bench.hold("1", 1)
+    bench.hold("2", 1)
+    bench.holds.wake(("T", "G", ANY_QUEUE), ("T", "G", 1))
+    assert bench.names == ["1"]
+    bench.holds.wake(("T", "G", 5))
+    assert bench.names == ["1"]
+
+
+def test_one_who_wakes_the_next_goes_first() -> None:
+    """However many wait, each is resumed in its turn and not within another's."""
+    bench = Bench(most_at_place=5000, most=5000)
+    depth = 0
+
+    def resume(is_last: bool) -> bool:
+        nonlocal depth
+        depth += 1
+        assert depth == 1
+        bench.resumed.append(("", is_last))
+        bench.holds.wake(("T", "G", ANY_QUEUE))
+        depth -= 1
+        return True
+
+    for _ in range(3000):
+        assert bench.holds.hold(HeldPop(FakePeer(), ("T", "G", ANY_QUEUE), None, 1, resume))
+    bench.holds.arrived([arrival()])
+    assert len(bench.resumed) == 3000
+
+
+def test_the_table_is_bounded() -> None:
+    bench = Bench(most=2, most_at_place=1)
+    assert bench.hold("a") is not None
+    assert bench.hold("b") is None
+    assert bench.hold("c", 0) is not None
+    assert bench.hold("d", 1) is None
+    assert bench.holds.count(("T", "G", 0)) == 1
+
+
+def test_a_lost_connection_is_forgotten() -> None:
+    bench = Bench()
+    peer = FakePeer()
+    bench.hold("a", peer=peer)
+    held = bench.hold("b")
+    assert held is not None
+    bench.holds.forget(held)
+    bench.holds.forget(held)
+    peer.lose()
+    assert len(bench.holds) == 0
+    assert not any(
+        (
+            bench.holds._places,
+            bench.holds._slots,
+            bench.holds._peers,
+            bench.holds._groups,
+            bench.holds._retried,
+        )
+    )
+
+
+def test_one_that_fails_does_not_keep_the_others_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+
+    def fail(is_last: bool) -> bool:
+        raise ValueError("no")
+
+    bench.holds.hold(HeldPop(FakePeer(), ("T", "G", ANY_QUEUE), None, 5, fail))
+    bench.hold("b", deadline=5)
+    with caplog.at_level(logging.ERROR):
+        bench.holds.due(5)
+    assert bench.names == ["b"]
+    assert "could not be answered" in caplog.text

@@ -1,0 +1,147 @@
+"""The parts of POP together: where groups go on, resets, what outlives a restart."""
+
+from mqgateway.engine.tables.offsets import UNKNOWN
+from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
+
+
+def send(broker: PopBroker, *bodies: bytes) -> None:
+    for body in bodies:
+        broker.send("T", body, properties={"UNIQ_KEY": body.decode()})
+
+
+def test_a_group_goes_on_where_it_popped_or_committed() -> None:
+    broker = PopBroker()
+    pops, offsets = broker.broker.pops, broker.broker.offsets
+    send(broker, b"a", b"b")
+    assert offsets.query("G", "T", 0) == UNKNOWN
+    assert pops.first_offset("G", "T", 0) == 0
+    broker.pop()
+    assert offsets.query("G", "T", 0) == pops.first_offset("G", "T", 0) == 2
+
+
+def test_a_reset_ends_what_was_out() -> None:
+    broker = PopBroker()
+    pops = broker.broker.pops
+    send(broker, b"a", b"b")
+    broker.pop()
+    assert pops.take_reset("G", "T", 0) is None
+    broker.broker.offsets.assign_reset("G", "T", 0, 1)
+    assert pops.take_reset("G", "T", 0) == 1
+    broker.pass_time(1000)
+    assert broker.broker.offsets.query("G", "T", 0) == 1
+
+
+def test_a_clean_restart_loses_and_repeats_nothing() -> None:
+    broker = PopBroker()
+    send(broker, b"a", b"b", b"c")
+    one, _ = broker.pop(max_msg_nums=2)
+    broker.ack(one)
+    broker = broker.restart()
+    assert [message.body for message in broker.pop()] == [b"c"]
+    broker.pass_time(INVISIBLE + GRACE)
+    assert [message.body for message in broker.pop()] == [b"b", b"c"]
+
+
+def test_a_kill_brings_back_what_was_not_acknowledged_and_nothing_else() -> None:
+    """Offsets on disk are five seconds old; the check points in the log tell what came after."""
+    broker = PopBroker()
+    send(broker, b"a", b"b", b"c")
+    broker.pop(max_msg_nums=1)
+    broker.pass_time(1000)
+    broker.persist()
+    one, two = broker.pop(max_msg_nums=2)
+    broker.ack(one)
+    broker = broker.kill()
+    assert broker.pop() == []
+    broker.pass_time(INVISIBLE + GRACE)
+    assert sorted(message.body for message in broker.pop()) == [b"a", two.body]
+
+
+def test_a_kill_in_the_midst_of_revival_repeats_nothing() -> None:
+    """The copies are in the log, that they are made is not noted yet."""
+    broker = PopBroker()
+    send(broker, b"a", b"b")
+    broker.pop()
+    broker.persist()
+    broker.pass_time(INVISIBLE + GRACE)
+    again = broker.pop(max_msg_nums=1)
+    assert broker.ack(again[0]).code == 0
+    broker = broker.kill()
+    broker.pass_time(1000)
+    assert len(broker.pop()) == 1
+    broker.pass_time(INVISIBLE + GRACE)
+    assert [message.stored.reconsume_times for message in broker.pop()] == [2]
+
+
+def test_in_order_a_restart_keeps_queues_blocked() -> None:
+    broker = PopBroker()
+    send(broker, b"a")
+    broker.pop(order=True)
+    broker = broker.restart()
+    assert broker.pop(order=True) == []
+    broker.pass_time(INVISIBLE)
+    assert [message.body for message in broker.pop(order=True)] == [b"a"]
+
+
+def test_ordered_queues_of_topics_that_are_gone_are_forgotten() -> None:
+    broker = PopBroker()
+    send(broker, b"a")
+    broker.pop(order=True)
+    broker.pass_time(60_000, step=1000)
+    assert len(broker.broker.pops.orders) == 1
+    broker.broker.topics.delete("T")
+    broker.pass_time(61_000, step=1000)
+    assert len(broker.broker.pops.orders) == 0
+
+
+def test_who_waits_for_an_ordered_queue_keeps_the_beat_quick() -> None:
+    broker = PopBroker()
+    assert not broker.broker.pops.is_busy
+    send(broker, b"a")
+    broker.pop(order=True)
+    assert not broker.broker.pops.is_busy
+    broker.ask_pop(order=True, poll_time=60_000)
+    assert broker.broker.pops.is_busy
+    broker.pass_time(INVISIBLE)
+    assert not broker.broker.pops.is_behind
+
+
+def test_messages_of_a_group_that_is_gone_do_not_come_again() -> None:
+    broker = PopBroker()
+    send(broker, b"a")
+    broker.pop()
+    broker.broker.groups.delete("G")
+    broker.pass_time(INVISIBLE + GRACE)
+    assert broker.broker.topics.get("%RETRY%G_T") is None
+
+
+def test_who_waits_is_told_of_a_reset() -> None:
+    broker = PopBroker()
+    send(broker, b"a")
+    broker.ack(broker.pop()[0])
+    waiting = broker.ask_pop(poll_time=60_000)
+    broker.broker.offsets.assign_reset("G", "T", 0, 0)
+    broker.broker.pops.sent_elsewhere("G", "T", 0)
+    assert [message.body for message in popped(waiting)] == [b"a"]
+
+
+def test_counts_go_with_their_topic_or_group() -> None:
+    broker = PopBroker()
+    counts = broker.broker.pops.log.in_flight
+    send(broker, b"a")
+    broker.pop()
+    broker.pop(consumer_group="H")
+    assert len(counts) == 2
+    broker.broker.pops.forget_group("H")
+    assert len(counts) == 1
+    broker.broker.pops.forget_topic("T")
+    assert len(counts) == 0
+
+
+def test_nobody_is_woken_by_a_lock_where_that_is_switched_off() -> None:
+    broker = PopBroker(options={"enable_notify_after_pop_order_lock_release": False})
+    send(broker, b"a")
+    broker.pop(order=True)
+    waiting = broker.ask_pop(order=True, poll_time=60_000)
+    broker.pass_time(INVISIBLE + 1000)
+    assert waiting.waits

@@ -1,0 +1,92 @@
+"""What an acknowledgement waits for."""
+
+import pytest
+
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.worker import MemoryWorker
+from tests.support.gateway.broker.helpers import MemoryBroker, batch_body
+
+
+class Flushing:
+    """A broker with SYNC_FLUSH whose syncs happen when a test says so."""
+
+    def __init__(self, **options: object) -> None:
+        self.worker = MemoryWorker()
+        self.memory = MemoryBroker(
+            worker=self.worker, options=options, store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH}
+        )
+        self.worker.perform_all()
+        self.memory.add_topic("T")
+        self.memory.subscribe("G", "T")
+
+
+@pytest.fixture
+def flushing() -> Flushing:
+    return Flushing()
+
+
+def test_with_async_flush_nothing_waits() -> None:
+    memory = MemoryBroker(worker=MemoryWorker())
+    memory.add_topic("T")
+    assert memory.send().code == 0
+
+
+def test_a_send_waits_for_the_disk(flushing: Flushing) -> None:
+    answer = flushing.memory.send()
+    assert answer.waits
+    flushing.worker.perform_all()
+    assert answer.code == 0
+    assert answer.ext["queueOffset"] == "0"
+
+
+def test_many_sends_wait_for_one_sync(flushing: Flushing) -> None:
+    first = flushing.memory.send()
+    assert flushing.worker.waiting == 1
+    others = [flushing.memory.send() for _ in range(10)]
+    assert flushing.worker.perform()
+    assert first.code == 0
+    assert all(answer.waits for answer in others)
+    assert flushing.worker.perform()
+    assert {answer.code for answer in others} == {0}
+
+
+def test_a_message_may_say_not_to_wait(flushing: Flushing) -> None:
+    assert flushing.memory.send(properties={"WAIT": "false"}).code == 0
+    assert flushing.memory.send(properties={"WAIT": "true"}).waits
+    assert flushing.memory.send(properties={}).waits
+
+
+def test_a_disk_that_takes_too_long(flushing: Flushing) -> None:
+    """The message is stored all the same, so the answer says where; its code says what is missing."""
+    answer = flushing.memory.send()
+    flushing.memory.wait(5000)
+    assert answer.code == 10
+    assert "msgId" in answer.ext
+
+
+def test_a_batch_waits_too(flushing: Flushing) -> None:
+    answer = flushing.memory.send(body=batch_body((b"a", {}), (b"b", {})), batch=True, properties={})
+    assert answer.waits
+    flushing.worker.perform_all()
+    assert answer.code == 0
+    assert answer.ext["msgId"].count(",") == 1
+
+
+def test_nobody_reads_what_is_not_durable(flushing: Flushing) -> None:
+    pull = flushing.memory.pull(sys_flag=2)
+    flushing.memory.send()
+    assert pull.waits
+    flushing.worker.perform_all()
+    flushing.memory.broker.store.dispatch()
+    assert pull.code == 0
+
+
+def test_so_many_may_wait_only() -> None:
+    flushing = Flushing(max_sends_waiting_for_flush=1)
+    first = flushing.memory.send()
+    refused = flushing.memory.send()
+    assert (refused.code, refused.remark) == (2, "[OVERLOAD]system busy, start flow control for a while")
+    assert flushing.memory.broker.flow_control.totals == {"waiting for the disk": 1}
+    flushing.worker.perform_all()
+    assert first.code == 0
+    assert flushing.memory.send().waits

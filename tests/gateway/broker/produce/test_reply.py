@@ -1,0 +1,129 @@
+"""Replies: who gets them, what they carry, what becomes of those nobody takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.message import parse_properties
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
+from mqgateway.gateway.remoting.exchange import RequestTimedOut
+from tests.support.gateway.broker.admin import AdminBroker, AnsweringPeer
+from tests.support.gateway.broker.helpers import Answer, FakePeer, send_header
+
+REQUESTER = "10.0.0.7:4007"
+TOPIC = "DefaultCluster_REPLY_TOPIC"
+PROPERTIES = {"CORRELATION_ID": "c1", "REPLY_TO_CLIENT": "asker@1", "TTL": "3000", "MSG_TYPE": "reply"}
+
+
+def world(says: RemotingCommand | Exception | None = None, **options: Any) -> tuple[AdminBroker, FakePeer]:
+    """A broker and the client that waits for replies; without `says` it never answers."""
+    broker = AdminBroker(options=options)
+    peer = FakePeer(REQUESTER) if says is None else AnsweringPeer(REQUESTER, says)
+    broker.heart_beat(peer, producers=("askers",), client_id="asker@1")
+    return broker, peer
+
+
+def taken() -> RemotingCommand:
+    return RemotingCommand.response(0)
+
+
+def reply(broker: AdminBroker, properties: dict[str, str] = PROPERTIES, **fields: Any) -> Answer:
+    header = send_header(TOPIC, properties, **fields)
+    return broker.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header, b"here", peer=broker.producer)
+
+
+def test_a_reply_is_brought_to_the_client_that_asked() -> None:
+    broker, peer = world(taken())
+    answer = reply(broker, flag=3, sys_flag=0x101, reconsume_times=2)
+    (pushed,) = peer.sent
+    header = ReplyMessageRequestHeader.decode(pushed.ext_fields)
+    assert (pushed.code, pushed.body) == (RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, b"here")
+    assert (header.topic, header.producer_group, header.queue_id) == (TOPIC, "PG", 0)
+    assert (header.flag, header.sys_flag, header.reconsume_times) == (3, 0x101, 2)
+    assert (header.born_host, header.store_host) == ("10.0.0.1:4001", "127.0.0.1:10911")
+    assert (header.born_timestamp, header.store_timestamp) == (1_699_999_999_000, broker.clock.millis())
+    assert header.properties is not None
+    assert parse_properties(header.properties) == PROPERTIES | {"PUSH_REPLY_TIME": str(broker.clock.millis())}
+    (stored,) = broker.stored(TOPIC)
+    assert (answer.code, answer.remark) == (0, None)
+    assert answer.ext == {
+        "msgId": stored.message_id,
+        "queueId": "0",
+        "queueOffset": "0",
+        "MSG_REGION": "DefaultRegion",
+        "TRACE_ON": "true",
+    }
+
+
+def test_the_long_spelling_is_the_same_request() -> None:
+    """324, as the Go client sends it."""
+    broker, peer = world(taken())
+    short = send_header(TOPIC, PROPERTIES)
+    header = SendMessageRequestHeader(
+        **{field.name: getattr(short, field.name) for field in short.__fields__}
+    )
+    assert broker.ask(RequestCode.SEND_REPLY_MESSAGE, header, b"here").code == 0
+    assert len(peer.sent) == 1
+
+
+def test_a_reply_is_stored_as_it_came_and_readable() -> None:
+    broker, _ = world(taken())
+    reply(broker, sys_flag=0x101 | 4, queue_id=-1)
+    (stored,) = broker.stored(TOPIC)
+    assert (stored.body, stored.properties, stored.sys_flag) == (b"here", PROPERTIES, 0x101)
+
+
+def test_storing_can_be_switched_off() -> None:
+    broker, peer = world(taken(), store_reply_message_enable=False)
+    answer = reply(broker)
+    assert broker.stored(TOPIC) == []
+    assert len(peer.sent) == 1
+    assert (answer.code, answer.ext["msgId"], answer.ext["queueOffset"]) == (0, "0", "0")
+
+
+def test_a_reply_waits_until_it_is_taken() -> None:
+    broker, peer = world()
+    answer = reply(broker)
+    assert answer.waits
+    assert len(peer.sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("says", "properties", "remark"),
+    [
+        (RemotingCommand.response(1), PROPERTIES, "push reply message to asker@1fail."),
+        (RequestTimedOut("too late"), PROPERTIES, "push reply message to asker@1fail."),
+        (
+            RemotingCommand.response(0),
+            PROPERTIES | {"REPLY_TO_CLIENT": "nobody"},
+            "push reply message fail, channel of <nobody> not found.",
+        ),
+        (RemotingCommand.response(0), {}, "reply message properties[REPLY_TO_CLIENT] is null"),
+    ],
+)
+def test_a_reply_that_is_not_taken_is_refused_but_stored(
+    says: RemotingCommand | Exception, properties: dict[str, str], remark: str
+) -> None:
+    broker, _ = world(says)
+    answer = reply(broker, properties)
+    assert (answer.code, answer.remark) == (1, remark)
+    assert answer.ext["msgId"] == broker.stored(TOPIC)[0].message_id
+
+
+def test_a_client_that_has_gone_is_not_found() -> None:
+    broker, peer = world(taken())
+    peer.lose()
+    assert reply(broker).remark == "push reply message fail, channel of <asker@1> not found."
+
+
+def test_a_reply_that_cannot_be_stored_is_brought_all_the_same() -> None:
+    broker, peer = world(taken())
+    broker.store_options.max_message_size = 1
+    answer = reply(broker)
+    assert (answer.code, answer.ext["msgId"]) == (0, "0")
+    assert len(peer.sent) == 1
+    assert broker.stored(TOPIC) == []

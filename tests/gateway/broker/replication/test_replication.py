@@ -1,0 +1,267 @@
+"""A master and its slaves, whole, from the name server to the log."""
+
+from __future__ import annotations
+
+import pytest
+from twisted.internet.error import CannotListenError
+
+from mqgateway.engine.options import BrokerRole, FlushDiskType
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import EndTransactionRequestHeader
+from tests.support.gateway.broker.group import Group, Member
+from tests.support.gateway.broker.helpers import send_header
+
+ASYNC, SYNC, SLAVE = BrokerRole
+
+
+def pair(role: BrokerRole = ASYNC, **settings: object) -> tuple[Group, Member, Member]:
+    """A master and a slave that follows it."""
+    group = Group()
+    master = group.master(role, **settings)
+    return group, master, group.slave(**settings)
+
+
+def send(master: Member) -> int | None:
+    """The code of one send; None while it waits."""
+    answer = master.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", queue_id=0), b"x")
+    return None if answer is None else answer.code
+
+
+def test_a_slave_has_what_its_master_has() -> None:
+    group, master, slave = pair()
+    master.send(100, body=b"x" * 100)
+    group.wait(1)
+    assert slave.log() == master.log()
+    assert len(master.log()) > 8192
+    assert slave.bodies() == master.bodies()
+
+
+def test_a_slave_that_comes_late_gets_the_newest_file() -> None:
+    group = Group()
+    master = group.master()
+    master.send(100, body=b"x" * 100)
+    slave = group.slave()
+    group.wait(1)
+    assert slave.store.raw.min_offset > 0
+    assert master.log().endswith(slave.log())
+
+
+@pytest.mark.parametrize("who", ["master", "slave"])
+def test_a_slave_that_comes_late_gets_everything_if_either_wants_that(who: str) -> None:
+    group = Group()
+    master = group.master(ha_copy_whole_log=who == "master")
+    master.send(100, body=b"x" * 100)
+    slave = group.slave(ha_copy_whole_log=who == "slave")
+    group.wait(6)
+    assert slave.log() == master.log()
+    assert slave.bodies() == master.bodies()
+
+
+def test_both_say_how_far_they_are() -> None:
+    """As `mqadmin haStatus` shows it."""
+    group, master, slave = pair()
+    master.send(3)
+    group.wait(2)
+    end = master.store.raw.position
+    status = master.ha_status()
+    (connection,) = status["haConnectionInfo"]
+    assert (status["master"], status["inSyncSlaveNums"], status["masterCommitLogMaxOffset"]) == (True, 1, end)
+    assert (connection["slaveAckOffset"], connection["diff"], connection["inSync"]) == (end, 0, True)
+    assert connection["addr"] == "10.0.0.2:50000"
+    of_slave = slave.ha_status()["haClientRuntimeInfo"]
+    assert (of_slave["masterAddr"], of_slave["maxOffset"]) == ("10.0.0.1:10912", end)
+    assert of_slave["lastReadTimestamp"] <= group.clock.millis()
+
+
+def test_a_slave_goes_on_after_its_master_was_away() -> None:
+    group, master, slave = pair()
+    master.send(3)
+    master.stop()
+    assert not slave.service.replication.follows
+    master.begin(ASYNC, 0)
+    master.send(3)
+    group.wait(10)
+    assert slave.log() == master.log()
+    assert slave.problem == ""
+
+
+def test_a_slave_goes_on_after_it_was_away() -> None:
+    group, master, slave = pair()
+    master.send(3)
+    slave.kill()
+    master.send(3)
+    slave.begin(SLAVE, 1)
+    group.wait(1)
+    assert slave.log() == master.log()
+    assert slave.bodies() == master.bodies()
+
+
+def test_roles_change_hands() -> None:
+    """The master stops in good order, its slave goes on as master, and it comes back as slave."""
+    group, master, slave = pair()
+    master.send(5)
+    master.stop()
+    slave.stop()
+    slave.begin(ASYNC, 0)
+    slave.send(5)
+    master.begin(SLAVE, 1)
+    group.wait(1)
+    assert master.log() == slave.log()
+    assert len(master.bodies()) == 10
+
+
+def test_a_master_that_stops_waits_until_its_slaves_have_everything() -> None:
+    group, master, slave = pair()
+    server = master.service.replication.server
+    server.connections[0].pauseProducing()
+    master.send(3)
+    master.service.stop()
+    group.wait(1)
+    assert server.connections
+    server.connections[0].resumeProducing()
+    group.wait(1)
+    assert not server.connections
+    assert slave.bodies() == [b"hello"] * 3
+
+
+def test_slaves_also_get_what_a_master_writes_as_it_stops() -> None:
+    """Which half messages have ended is written down in batches; the last batch comes with the stop."""
+    group, master, slave = pair()
+    half = send_header("T", {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "K1"}, queue_id=0, sys_flag=4)
+    answer = master.ask(RequestCode.SEND_MESSAGE_V2, half, b"x")
+    assert answer is not None and answer.code == 0
+    offset = int(answer.ext_fields["msgId"][-16:], 16)
+    end = EndTransactionRequestHeader(
+        producer_group="PG",
+        tran_state_table_offset=int(answer.ext_fields["queueOffset"]),
+        commit_log_offset=offset,
+        commit_or_rollback=8,
+        msg_id="K1",
+        transaction_id="K1",
+    )
+    master.ask(RequestCode.END_TRANSACTION, end)
+    group.wait(0.2)
+    before = master.store.raw.position
+    master.stop()
+    group.wait(1)
+    assert master.store.raw.position > before
+    assert slave.log() == master.log()
+
+
+def test_a_log_that_parted_from_the_masters_is_left_alone() -> None:
+    group, master, slave = pair()
+    master.send(3)
+    master.stop()
+    slave.stop()
+    slave.begin(ASYNC, 0)
+    slave.send(1, body=b"only here")
+    slave.stop()
+    before = slave.log()
+    master.begin(ASYNC, 0)
+    master.send(1, body=b"only there")
+    slave.begin(SLAVE, 1)
+    group.wait(6)
+    assert "has another record" in slave.problem
+    assert slave.log() == before
+
+
+def test_a_slave_that_is_ahead_does_not_follow() -> None:
+    group, master, slave = pair()
+    master.send(3)
+    master.stop()
+    slave.stop()
+    slave.begin(ASYNC, 0)
+    slave.send(2)
+    slave.stop()
+    master.begin(ASYNC, 0)
+    slave.begin(SLAVE, 1)
+    group.wait(6)
+    assert "we have what it does not have" in slave.problem
+    assert master.service.replication.server.connections == []
+
+
+def test_a_send_waits_for_the_slave() -> None:
+    group, master, _ = pair(SYNC, in_sync_replicas=2)
+    assert send(master) == 0
+    master.service.replication.server.connections[0].pauseProducing()
+    assert send(master) is None
+    master.service.replication.server.connections[0].resumeProducing()
+    group.wait(0.5)
+    assert [answer.code for answer in master.talker.take()] == [0]
+
+
+def test_a_send_without_slaves_is_stored_but_said_not_to_be_copied() -> None:
+    group = Group()
+    master = group.master(SYNC, in_sync_replicas=2)
+    assert send(master) is None
+    group.wait(4)
+    assert [answer.code for answer in master.talker.take()] == [12]
+    assert master.bodies() == [b"x"]
+
+
+def test_a_send_that_does_not_want_to_wait_does_not() -> None:
+    master = Group().master(SYNC, in_sync_replicas=2)
+    header = send_header("T", properties={"WAIT": "false"})
+    assert master.code(RequestCode.SEND_MESSAGE_V2, header, b"x") == 0
+
+
+def test_half_messages_are_waited_for_too() -> None:
+    """They wake no reader."""
+    _, master, _ = pair(SYNC, in_sync_replicas=2)
+    header = send_header("T", properties={"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "K"}, sys_flag=4)
+    assert master.code(RequestCode.SEND_MESSAGE_V2, header, b"x") == 0
+
+
+def test_too_few_that_keep_up_are_refused_before_anything_is_stored() -> None:
+    master = Group().master(SYNC, in_sync_replicas=2, min_in_sync_replicas=2)
+    answer = master.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
+    assert answer is not None
+    assert (answer.code, answer.remark) == (1, "in-sync replicas not enough")
+    assert master.bodies() == []
+
+
+def test_disk_and_slave_are_both_waited_for() -> None:
+    """With SYNC_FLUSH everywhere an acknowledged message is on both disks."""
+    group, master, slave = pair(SYNC, in_sync_replicas=2, flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    assert send(master) == 0
+    assert slave.store.flushed_offset == master.store.flushed_offset == master.store.raw.position
+    slave.kill()
+    assert send(master) is None
+    group.wait(4)
+    assert [answer.code for answer in master.talker.take()] == [12]
+
+
+def test_without_slaves_the_store_knows_of_nothing() -> None:
+    _, master, slave = pair()
+    before = master.service.broker.store.on_arrivals
+    slave.stop()
+    after = master.service.broker.store.on_arrivals
+    assert before == master.service.replication.server._arrived
+    assert after != before
+    assert master.service.replication.after_read == master.service.broker.store.dispatch
+
+
+def test_a_port_that_is_taken_matters_where_somebody_named_it() -> None:
+    group = Group()
+    master = group.master()
+
+    def taken(*_: object) -> None:
+        raise CannotListenError("", 10912, OSError("in use"))
+
+    replication = master.service.replication
+    replication.server.listen = taken  # type: ignore[method-assign]
+    replication.listen("", 10912)
+    master.service.broker.store_options.ha_listen_port = 10912
+    with pytest.raises(CannotListenError):
+        replication.listen("", 10912)
+
+
+def test_a_new_master_address_is_followed() -> None:
+    group, _, slave = pair()
+    group.wait(1)
+    slave.service.replication.told("10.0.0.1:12911", "10.0.0.1:12912")
+    group.wait(1)
+    assert not slave.service.replication.follows
+    slave.service.replication.told("10.0.0.1:10911", "10.0.0.1:10912")
+    group.wait(1)
+    assert slave.service.replication.follows

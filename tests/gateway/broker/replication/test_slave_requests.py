@@ -1,0 +1,85 @@
+"""What a slave answers, while its master is there and while it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from tests.support.gateway.broker.group import Group, Member
+from tests.support.gateway.broker.helpers import send_header
+
+SUBSCRIBES, SUSPENDS = 4, 2
+BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
+
+
+class Scene:
+    """A master with three messages, and a slave that has them."""
+
+    def __init__(self, **settings: object) -> None:
+        self.group = Group()
+        self.master: Member = self.group.master()
+        self.slave: Member = self.group.slave(**{"slave_read_enable": True, **settings})
+        self.master.send(3)
+        self.group.wait(14)
+
+    def without_master(self) -> Scene:
+        self.master.stop()
+        return self
+
+
+def suggested(answer: RemotingCommand | None) -> tuple[int, str, str]:
+    assert answer is not None
+    fields = answer.ext_fields
+    return answer.code, fields["suggestWhichBrokerId"], fields["nextBeginOffset"]
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_a_slave_takes_no_messages(scene: Scene) -> None:
+    answer = scene.slave.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
+    assert answer is not None
+    assert (answer.code, answer.remark) == (2, BUSY)
+
+
+def test_a_slave_serves_no_pulls_unless_it_may() -> None:
+    answer = Scene(slave_read_enable=False).slave.pull()
+    assert answer is not None
+    assert (answer.code, answer.remark) == (2, BUSY)
+
+
+def test_readers_are_sent_back_to_the_master(scene: Scene) -> None:
+    assert suggested(scene.slave.pull(0)) == (0, "0", "3")
+
+
+def test_who_finds_nothing_goes_to_the_master_at_once(scene: Scene) -> None:
+    assert suggested(scene.slave.pull(3, SUBSCRIBES | SUSPENDS)) == (20, "0", "3")
+
+
+def test_without_the_master_readers_wait_here(scene: Scene) -> None:
+    scene.without_master()
+    assert scene.slave.pull(3, SUBSCRIBES | SUSPENDS) is None
+    assert suggested(scene.slave.pull(0)) == (0, "0", "3")
+
+
+def test_when_the_master_comes_back_readers_go_there(scene: Scene) -> None:
+    scene.without_master()
+    assert scene.slave.pull(3, SUBSCRIBES | SUSPENDS) is None
+    talker = scene.slave.talker
+    scene.master.begin(scene.master.store._options.broker_role, 0)
+    scene.group.wait(8)
+    (answer,) = talker.take()
+    assert suggested(answer) == (20, "0", "3")
+
+
+def test_offsets_are_not_corrected_where_the_slave_may_be_behind(scene: Scene) -> None:
+    scene.without_master()
+    assert suggested(scene.slave.pull(900)) == (20, "0", "900")
+
+
+def test_offsets_are_corrected_where_that_is_asked_for() -> None:
+    scene = Scene(offset_check_in_slave=True).without_master()
+    assert suggested(scene.slave.pull(900)) == (21, "0", "3")

@@ -1,0 +1,160 @@
+"""A slave knows what its master knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, fail, succeed
+
+from mqgateway.engine.lenient_json import dumps, loads
+from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone
+from tests.support.gateway.broker.group import Group
+from tests.support.gateway.broker.helpers import MemoryBroker
+
+TOLD: dict[int, Any] = {
+    RequestCode.GET_ALL_TOPIC_CONFIG: {
+        "dataVersion": {"counter": 9, "timestamp": 1},
+        "topicConfigTable": {"N": {"topicName": "N", "readQueueNums": 2, "writeQueueNums": 2, "perm": 6}},
+        "mappingDataVersion": {"counter": 5, "timestamp": 1},
+        "topicQueueMappingDetailMap": {"N": {"topic": "N", "bname": "broker-a", "totalQueues": 1}},
+    },
+    RequestCode.GET_ALL_CONSUMER_OFFSET: {
+        "dataVersion": {"counter": 3, "timestamp": 1},
+        "offsetTable": {"T@G": {0: 0}, "odd": {0: 1}},
+    },
+    RequestCode.GET_ALL_DELAY_OFFSET: {"dataVersion": {"counter": 2}, "offsetTable": {3: 7}},
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: {
+        "dataVersion": {"counter": 4},
+        "forbiddenTable": {"G": {"T": 1}},
+        "subscriptionGroupTable": {"G": {"groupName": "G", "retryMaxTimes": 3}},
+    },
+    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: {
+        "messageRequestModeMap": {"T": {"G": {"mode": "POP", "popShareQueueNum": 2}}}
+    },
+}
+
+
+class Scene:
+    """A slave's tables, and a master that answers as a test wants."""
+
+    def __init__(self) -> None:
+        self.memory = MemoryBroker(store_options={"broker_role": BrokerRole.SLAVE})
+        self.told = dict(TOLD)
+        self.asked: list[int] = []
+        self.tables = SlaveTables(self.memory.broker, self.ask, "10.0.0.2:10911")
+        self.tables.master_address = "10.0.0.1:10911"
+
+    def ask(self, address: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        assert address == "10.0.0.1:10911"
+        self.asked.append(command.code)
+        answer = self.told[command.code]
+        if isinstance(answer, Exception):
+            return fail(answer)
+        if isinstance(answer, int):
+            return succeed(RemotingCommand.response(answer, remark="no", request=command))
+        return succeed(RemotingCommand.response(0, body=dumps(answer), request=command))
+
+    def round(self) -> None:
+        self.memory.clock.advance(10_000)
+        self.tables.tick()
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_every_table_is_taken_over(scene: Scene) -> None:
+    scene.round()
+    broker = scene.memory.broker
+    assert broker.topics.names() == ["N"]
+    assert broker.topics.data_version.counter == 9
+    assert broker.mappings.table["N"].total_queues == 1
+    group = broker.groups.get("G")
+    assert group is not None and group.retry_max_times == 3
+    assert broker.groups.forbidden("G", "T") == 1
+    assert broker.offsets.query("G", "T", 0) == 0
+    assert broker.offsets.data_version.counter == 3
+    assert broker.delays.offsets == {3: 7}
+    mode = broker.request_modes.get("T", "G")
+    assert mode is not None and mode.share == 2
+
+
+def test_what_is_taken_over_lies_in_the_files(scene: Scene) -> None:
+    scene.round()
+    scene.memory.broker.delays.persist()
+    read = scene.memory.disk.read_bytes
+    assert list(loads(read("/store/config/topics.json"))["topicConfigTable"]) == ["N"]
+    assert loads(read("/store/config/delayOffset.json"))["offsetTable"] == {3: 7}
+    assert "G" in loads(read("/store/config/subscriptionGroup.json"))["subscriptionGroupTable"]
+    assert "T" in loads(read("/store/config/messageRequestMode.json"))["messageRequestModeMap"]
+
+
+def test_rounds_come_by_the_interval(scene: Scene) -> None:
+    scene.tables.tick()
+    scene.tables.tick()
+    assert len(scene.asked) == 5
+    scene.memory.clock.advance(9_999)
+    scene.tables.tick()
+    assert len(scene.asked) == 5
+    scene.memory.clock.advance(1)
+    scene.tables.tick()
+    assert len(scene.asked) == 10
+
+
+@pytest.mark.parametrize("address", ["", "10.0.0.2:10911"])
+def test_without_a_master_nobody_is_asked(scene: Scene, address: str) -> None:
+    scene.tables.master_address = address
+    scene.round()
+    assert scene.asked == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [7, {"topicConfigTable": {"X": {"perm": 6}}, "dataVersion": {"counter": 1}}, [1]],
+)
+def test_a_table_that_cannot_be_had_does_not_hinder_the_others(scene: Scene, answer: object) -> None:
+    scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = answer
+    before = scene.memory.broker.topics.names()
+    scene.round()
+    assert scene.memory.broker.topics.names() == before
+    assert scene.memory.broker.delays.offsets == {3: 7}
+
+
+def test_a_master_that_is_gone_is_asked_no_more_in_this_round(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = PeerGone("gone")
+    scene.round()
+    scene.round()
+    assert scene.asked == [RequestCode.GET_ALL_TOPIC_CONFIG] * 2
+    assert sum("gone" in record.message for record in caplog.records) == 1
+    scene.told = TOLD
+    scene.round()
+    assert scene.memory.broker.topics.names() == ["N"]
+
+
+def test_a_slave_hears_of_topics_and_offsets_of_its_master() -> None:
+    """And keeps what was committed to it while the master was away, until that has news."""
+    group = Group()
+    master = group.master()
+    slave = group.slave()
+    master.create("N")
+    master.send(8)
+    master.commit(2)
+    group.wait(14)
+    assert slave.service.broker.topics.get("N") is not None
+    assert slave.committed() == 2
+    master.stop()
+    slave.commit(5)
+    master.begin(BrokerRole.ASYNC_MASTER, 0)
+    group.wait(26)
+    assert (master.committed(), slave.committed()) == (2, 5)
+    master.commit(6)
+    group.wait(12)
+    assert slave.committed() == 6

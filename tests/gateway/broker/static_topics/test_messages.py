@@ -1,0 +1,160 @@
+"""Sends to static topics and pulls from them, while their queues move."""
+
+import pytest
+
+from mqgateway.gateway.codec.codes import RequestCode
+from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster
+
+
+def cluster(*leaders: str) -> Cluster:
+    made = Cluster("a", "b", "c")
+    made.create(*leaders or ("a",))
+    return made
+
+
+def test_a_message_is_stored_in_the_brokers_queue_and_told_as_in_the_topics() -> None:
+    brokers = cluster("b", "a", "a")
+    assert brokers.fill("a", b"x", b"y", queue_id=2) == [0, 1]
+    assert [message.body for message in brokers["a"].stored(TOPIC, 1)] == [b"x", b"y"]
+    assert brokers.read("a", queue_id=2) == [(0, b"x"), (1, b"y")]
+
+
+def test_a_producer_may_leave_the_choice_to_the_broker() -> None:
+    brokers = cluster("b", "a")
+    answer = brokers["a"].send(TOPIC, queue_id=-1)
+    assert (answer.code, answer.ext["queueId"]) == (0, "1")
+    assert brokers["c"].send(TOPIC, queue_id=-1).code == 501
+
+
+@pytest.mark.parametrize("queue_id", [0, 7])
+def test_a_queue_that_another_broker_leads_is_refused(queue_id: int) -> None:
+    brokers = cluster("b", "a")
+    sent, pulled = brokers["a"].send(TOPIC, queue_id=queue_id), brokers["a"].pull(TOPIC, queue_id=queue_id)
+    assert (sent.code, sent.remark) == (
+        501,
+        f"static-{queue_id} does not exit in request process of current broker a",
+    )
+    assert (pulled.code, pulled.remark) == (
+        501,
+        f"static-{queue_id} cannot find mapping item in request process of current broker a",
+    )
+
+
+def test_messages_keep_their_order_wherever_the_queue_goes() -> None:
+    brokers = cluster("a")
+    expected = []
+    for turn, name in enumerate(("a", "b", "c", "b", "a")):
+        if turn:
+            brokers.move(0, name)
+        bodies = [b"%d" % (turn * 10 + one) for one in range(3)]
+        offsets = brokers.fill(name, *bodies)
+        assert offsets == [turn * BLOCK + one for one in range(3)]
+        expected += list(zip(offsets, bodies, strict=True))
+        assert brokers.read(name) == expected
+        assert brokers.read(name, offset=1) == expected[1:]
+
+
+def test_a_queue_may_be_on_one_broker_twice() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1")
+    brokers.move(0, "b")
+    brokers.move(0, "a")
+    brokers.fill("a", b"2")
+    assert brokers.read("a") == [(0, b"1"), (2 * BLOCK, b"2")]
+
+
+def test_no_more_is_read_of_a_piece_than_belongs_to_the_queue() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1", b"2")
+    brokers.move(0, "b", end=True)
+    brokers["a"].send(TOPIC, b"too late", queue_id=0, lo=False)
+    assert brokers.read("b") == [(0, b"1"), (1, b"2")]
+    brokers.move(0, "a")
+    brokers.asked.clear()
+    answer = brokers["a"].pull(TOPIC, offset=2)
+    assert (answer.code, answer.ext["nextBeginOffset"], answer.ext["minOffset"]) == (
+        20,
+        str(BLOCK),
+        str(BLOCK),
+    )
+    assert not brokers.asked
+
+
+def test_the_offset_is_told_later_while_it_is_not_known_where_a_piece_begins() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1")
+    brokers.move(0, "b", begin=False)
+    assert brokers.fill("b", b"2") == [-1]
+    assert brokers.read("b") == [(0, b"1")]
+
+
+def test_a_pull_waits_for_messages_of_the_last_piece() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1")
+    brokers.move(0, "b")
+    waiting = brokers["b"].pull(TOPIC, offset=BLOCK, sys_flag=2)
+    assert waiting.waits
+    brokers.fill("b", b"2")
+    assert [message.body for message in waiting.messages] == [b"2"]
+    assert waiting.ext["offsetDelta"] == str(BLOCK)
+    assert waiting.ext["nextBeginOffset"] == str(BLOCK + 1)
+
+
+def test_a_pull_at_the_end_of_a_piece_goes_on_at_once() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1")
+    brokers.move(0, "b")
+    brokers.move(0, "a")
+    for offset in (1, BLOCK):
+        answer = brokers["a"].pull(TOPIC, offset=offset, sys_flag=2)
+        assert (answer.code, answer.ext["nextBeginOffset"]) == (20, str((offset // BLOCK + 1) * BLOCK))
+
+
+def test_what_an_offset_outside_is_answered() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1", b"2")
+    brokers.move(0, "b")
+    brokers.fill("b", b"3")
+    before, behind = (brokers["b"].pull(TOPIC, offset=offset) for offset in (-5, BLOCK + 9))
+    assert (before.code, before.ext["nextBeginOffset"]) == (21, "0")
+    assert (behind.code, behind.ext["nextBeginOffset"]) == (21, str(BLOCK + 1))
+    assert behind.ext["maxOffset"] == str(BLOCK + 1)
+
+
+def test_a_commit_that_comes_with_a_pull_is_of_the_brokers_queue() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1")
+    brokers.move(0, "b")
+    brokers.fill("b", b"2")
+    for commit in (BLOCK + 1, 1):
+        brokers["b"].pull(TOPIC, offset=BLOCK + 1, sys_flag=1, commit_offset=commit)
+    assert brokers["b"].broker.offsets.queues_of("G", TOPIC) == {0: 1}
+    assert not brokers["a"].broker.offsets.queues_of("G", TOPIC)
+
+
+def test_a_broker_that_cannot_be_asked_is_named() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1")
+    brokers.move(0, "b")
+    brokers.down.add("a")
+    answer = brokers["b"].pull(TOPIC)
+    assert (answer.code, answer.remark) == (1, "broker a does not answer: refused")
+
+
+def test_a_refusal_of_the_other_broker_is_named() -> None:
+    brokers = cluster("a")
+    brokers.fill("a", b"1")
+    brokers.move(0, "b")
+    brokers["a"].broker.topics.delete(TOPIC)
+    answer = brokers["b"].pull(TOPIC)
+    assert answer.code == 1
+    assert (answer.remark or "").startswith("broker a answers 17, topic[static] not exist")
+
+
+def test_other_topics_are_not_concerned() -> None:
+    brokers = cluster("a")
+    brokers["a"].add_topic("T")
+    brokers["a"].subscribe("G2", "T")
+    assert brokers["a"].send("T", queue_id=3).ext["queueId"] == "3"
+    assert len(brokers["a"].pull("T", group="G2", queue_id=3).messages) == 1
+    assert all(code != RequestCode.PULL_MESSAGE for _, code in brokers.asked)

@@ -1,0 +1,164 @@
+"""Ends, times and consumer offsets of queues that lie on several brokers."""
+
+from typing import Any
+
+import pytest
+
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import BoundaryType
+from mqgateway.gateway.codec.headers import (
+    GetEarliestMsgStoretimeRequestHeader,
+    GetMaxOffsetRequestHeader,
+    GetMinOffsetRequestHeader,
+    QueryConsumerOffsetRequestHeader,
+    SearchOffsetRequestHeader,
+    UpdateConsumerOffsetRequestHeader,
+)
+from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster
+from tests.support.gateway.broker.helpers import Answer
+
+MIN, MAX = RequestCode.GET_MIN_OFFSET, RequestCode.GET_MAX_OFFSET
+
+
+def moved(*, begin: bool = True, end: bool = False) -> Cluster:
+    """A queue with two messages on a, none on c, one on b; a second passes before each."""
+    brokers = Cluster("a", "b", "c")
+    brokers.create("a", "c")
+    for body in (b"1", b"2"):
+        brokers.clock.advance(1000)
+        brokers.fill("a", body)
+    brokers.move(0, "c", end=end)
+    brokers.move(0, "b", begin=begin, end=end)
+    brokers.clock.advance(1000)
+    brokers.fill("b", b"3")
+    return brokers
+
+
+def ends(brokers: Cluster, name: str, queue_id: int = 0) -> list[int]:
+    answers = [
+        brokers[name].ask(MIN, GetMinOffsetRequestHeader(topic=TOPIC, queue_id=queue_id)),
+        brokers[name].ask(MAX, GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=queue_id)),
+    ]
+    return [int(answer.ext["offset"]) for answer in answers]
+
+
+def search(brokers: Cluster, millis: int, boundary: BoundaryType) -> int:
+    header = SearchOffsetRequestHeader(topic=TOPIC, queue_id=0, timestamp=millis, boundary_type=boundary)
+    return int(brokers["b"].ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header).ext["offset"])
+
+
+def commit(brokers: Cluster, offset: int, group: str = "G") -> Answer:
+    header = UpdateConsumerOffsetRequestHeader(
+        consumer_group=group, topic=TOPIC, queue_id=0, commit_offset=offset
+    )
+    return brokers["b"].ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+
+
+def committed(brokers: Cluster, name: str = "b", **fields: Any) -> Answer:
+    usual = {"consumer_group": "G", "topic": TOPIC, "queue_id": 0}
+    header = QueryConsumerOffsetRequestHeader(**usual | fields)
+    return brokers[name].ask(RequestCode.QUERY_CONSUMER_OFFSET, header)
+
+
+def known_group(brokers: Cluster) -> Cluster:
+    for member in brokers.brokers.values():
+        member.broker.groups.find("G")
+    return brokers
+
+
+def test_the_ends_are_those_of_the_first_and_the_last_piece() -> None:
+    brokers = moved()
+    assert ends(brokers, "b") == [0, 2 * BLOCK + 1]
+    assert ends(brokers, "c", 1) == [0, 0]
+
+
+def test_the_end_is_that_of_the_last_piece_whose_begin_is_known() -> None:
+    assert ends(moved(begin=False), "b") == [0, BLOCK]
+
+
+def test_the_earliest_message_is_looked_for_in_the_first_piece() -> None:
+    brokers = moved()
+    header = GetEarliestMsgStoretimeRequestHeader(topic=TOPIC, queue_id=0)
+    answer = brokers["b"].ask(RequestCode.GET_EARLIEST_MSG_STORETIME, header)
+    assert int(answer.ext["timestamp"]) == brokers.clock.millis() - 2000
+
+
+@pytest.mark.parametrize("end", [False, True])
+@pytest.mark.parametrize(
+    ("ago", "lower", "upper"),
+    [
+        (9000, 0, 0),
+        (2000, 0, 0),
+        (1000, 1, 1),
+        (500, 2 * BLOCK, 1),
+        (0, 2 * BLOCK, 1),
+        (-500, 2 * BLOCK + 1, 1),
+    ],
+)
+def test_a_time_is_found_in_any_piece(ago: int, lower: int, upper: int, end: bool) -> None:
+    """With `UPPER`, the only message of a later piece cannot be told from none."""
+    brokers = moved(end=end)
+    millis = brokers.clock.millis() - ago
+    assert search(brokers, millis, BoundaryType.LOWER) == lower
+    assert search(brokers, millis, BoundaryType.UPPER) == upper
+
+
+def test_a_late_message_of_the_last_piece_is_found_from_above() -> None:
+    brokers = moved()
+    brokers.clock.advance(1000)
+    brokers.fill("b", b"4")
+    assert search(brokers, brokers.clock.millis(), BoundaryType.UPPER) == 2 * BLOCK + 1
+
+
+def test_an_offset_is_committed_where_it_lies() -> None:
+    brokers = known_group(moved())
+    assert committed(brokers).code == 22
+    for offset in (2, 2 * BLOCK + 1):
+        assert commit(brokers, offset).code == 0
+        assert committed(brokers).ext["offset"] == str(offset)
+    assert brokers["a"].broker.offsets.queues_of("G", TOPIC) == {0: 2}
+    assert brokers["b"].broker.offsets.queues_of("G", TOPIC) == {0: 1}
+
+
+def test_nothing_committed_is_nothing_found() -> None:
+    answer = committed(moved())
+    assert (answer.code, answer.remark) == (22, "Not found, maybe this group consumer boot first")
+
+
+def test_a_refused_commit_of_another_broker_is_passed_on() -> None:
+    answer = commit(moved(), 1, "x" * 300)
+    assert answer.code == 26
+
+
+def test_a_queue_that_never_moved_is_a_brokers_queue() -> None:
+    brokers = known_group(moved())
+    member = brokers["c"].broker
+    member.offsets.commit("G", TOPIC, 0, 7)
+    assert committed(brokers, "c", queue_id=1).ext["offset"] == "7"
+    assert committed(brokers, "c", queue_id=1, consumer_group="new").code in (0, 22)
+
+
+def test_what_others_lead_is_refused() -> None:
+    brokers = moved()
+    answers = [
+        brokers["a"].ask(MIN, GetMinOffsetRequestHeader(topic=TOPIC, queue_id=0)),
+        brokers["a"].ask(MAX, GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0)),
+        committed(brokers, "a"),
+    ]
+    assert [answer.code for answer in answers] == [501] * 3
+    assert answers[0].remark == "static-0 is not leader in broker a, request code 31"
+    assert answers[1].remark == "static-0 does not exit in request process of current broker a"
+
+
+def test_the_brokers_own_queue_is_asked_for_with_lo_false() -> None:
+    brokers = moved()
+    header = GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0, lo=False)
+    assert brokers["a"].ask(MAX, header).ext["offset"] == "2"
+
+
+@pytest.mark.parametrize("name", ["a", "c"])
+def test_a_broker_that_is_down_is_an_error_and_not_an_offset(name: str) -> None:
+    brokers = moved()
+    brokers.down.add(name)
+    answer = committed(brokers)
+    assert (answer.code, answer.remark) == (1, f"broker {name} does not answer: refused")

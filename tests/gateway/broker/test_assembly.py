@@ -1,0 +1,92 @@
+"""The parts of a broker, made out of its options."""
+
+import pytest
+from twisted.internet.defer import Deferred, succeed
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.broker.assembly import build_broker
+from mqgateway.gateway.broker.broker import Broker
+
+
+def build(disk: CrashDisk, **options: str) -> Broker:
+    broker_options = BrokerOptions(**{"broker_name": "b", "broker_ip1": "10.0.0.1"} | options)
+    store_options = StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16)
+    return build_broker(
+        broker_options,
+        store_options,
+        OptionSet(broker_options, store_options),
+        disk=disk,
+        clock=ManualClock(),
+        worker=InlineWorker(),
+        port=10911,
+        ask=lambda address, command, timeout: Deferred(),
+        register_soon=lambda: None,
+        when_registered=lambda: succeed(None),
+    )
+
+
+def test_nothing_is_written_yet() -> None:
+    disk = CrashDisk()
+    build(disk)
+    assert disk.listdir("/") == []
+
+
+def test_messages_lie_at_the_address_clients_know() -> None:
+    assert build(CrashDisk()).store_host == pack_host("10.0.0.1", 10911)
+
+
+def test_a_configured_name_is_looked_up() -> None:
+    assert build(CrashDisk(), broker_ip1="localhost").store_host == pack_host("127.0.0.1", 10911)
+
+
+def test_a_name_without_an_address_is_an_error() -> None:
+    with pytest.raises(OSError):
+        build(CrashDisk(), broker_ip1="no-such-host.invalid")
+
+
+def test_tables_are_kept_where_the_standard_keeps_them() -> None:
+    disk = CrashDisk()
+    broker = build(disk)
+    broker.store.start()
+    assert broker.groups.find("g") is not None
+    broker.topics.create_for_send("T", "TBW102", 4, 0)
+    broker.offsets.commit("g", "T", 0, 1)
+    broker.offsets.persist()
+    assert set(disk.listdir("/store/config")) >= {
+        "topics.json",
+        "subscriptionGroup.json",
+        "consumerOffset.json",
+    }
+
+
+def test_what_arrives_wakes_who_waits() -> None:
+    """Store and held pulls are joined."""
+    broker = build(CrashDisk())
+    assert broker.store.on_arrivals is not None
+    broker.store.on_arrivals([])
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_delivered_messages_are_counted_unless_that_is_switched_off(*, is_counted: bool) -> None:
+    broker = build(CrashDisk())
+    broker.store_options.enable_schedule_message_stats = is_counted
+    broker.store.start()
+    one = Message("T", 0, b"x", {"DELAY": "1"}, 0, broker.store_host, broker.store_host)
+    assert broker.delay_levels.rewrite(one)
+    broker.store.put(one)
+    broker.store.dispatch()
+    assert isinstance(broker.clock, ManualClock)
+    broker.clock.advance(2000)
+    broker.delays.tick(broker.store.steady.now())
+    taken = broker.stats.item("GROUP_GET_NUMS", "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER")
+    assert (taken is not None, broker.stats.put_total) == (is_counted, int(is_counted))
+
+
+def test_the_replies_of_a_cluster_are_no_messages_of_users() -> None:
+    broker = build(CrashDisk())
+    broker.stats.put("DefaultCluster_REPLY_TOPIC", 1, 10)
+    assert broker.stats.put_total == 0

@@ -1,0 +1,12 @@
+"""What an operation says when it refuses."""
+
+from mqgateway.gateway.broker.errors import OperationError, Reason
+
+
+def test_an_error_has_its_reason_and_its_sentence() -> None:
+    error = OperationError(Reason.TOPIC_NOT_EXIST, "topic[t] not exist")
+    assert (error.reason, error.message, str(error)) == (
+        Reason.TOPIC_NOT_EXIST,
+        "topic[t] not exist",
+        "topic[t] not exist",
+    )

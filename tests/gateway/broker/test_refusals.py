@@ -1,0 +1,18 @@
+"""Errors of operations become the standard's answers."""
+
+import pytest
+
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.refusals import refusal
+from mqgateway.gateway.codec.codes import ResponseCode
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_each_reason_has_the_code_of_its_name(reason: Reason) -> None:
+    reply = refusal(OperationError(reason, "why"))
+    assert reply is not None
+    assert (reply.code, reply.remark) == (ResponseCode[reason.name], "why")
+
+
+def test_other_errors_are_left_to_others() -> None:
+    assert refusal(ValueError("why")) is None

@@ -1,0 +1,87 @@
+"""A parent topic with its groups, for the tests of lite topics: everything but messages is real."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.clock import ManualClock, elapsed_millis
+from mqgateway.engine.lite.events import Events
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.subscriptions import Start, Subscriber, Subscriptions
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.tables.groups import GroupTable, SubscriptionGroupConfig
+from mqgateway.engine.tables.offsets import ConsumerOffsets
+from mqgateway.engine.tables.topics import TopicConfig, TopicTable
+from mqgateway.engine.testing.crash_disk import CrashDisk
+
+PARENT = "chat"
+
+
+def queue(name: str) -> str:
+    """The light queue of a lite topic."""
+    return light_queue(PARENT, name)
+
+
+class World:
+    """Group G consumes the lite topics of `chat`; `ends` are the ends of light queues."""
+
+    def __init__(self, **options: Any) -> None:
+        self.clock = ManualClock()
+        self.options = BrokerOptions(**options)
+        disk = CrashDisk()
+        self.topics = TopicTable(self.options, disk, "/topics.json", self.clock)
+        self.groups = GroupTable(self.options, disk, "/groups.json", self.clock)
+        self.offsets = ConsumerOffsets(self.options, disk, "/offsets.json", self.clock)
+        self.rules = Rules(self.options, self.topics, self.groups)
+        self.restarts: list[tuple[str, str, Start]] = []
+        self.subscriptions = Subscriptions(
+            self.options, self.rules, lambda group, name, start: self.restarts.append((group, name, start))
+        )
+        self.woken: list[str] = []
+        self.ends: dict[str, int] = {}
+        self.events = Events(
+            self.options,
+            self.clock,
+            self.rules,
+            self.subscriptions,
+            self.offsets,
+            max_offset=lambda name: self.ends.get(name, 0),
+            queues_of=lambda _parent: list(self.ends),
+            wake=lambda subscriber: self.woken.append(subscriber.client_id),
+            chance=lambda _below: 0,
+        )
+        self.topics.put(TopicConfig(PARENT, 4, 4, attributes={"message.type": "LITE"}))
+        self.bind("G")
+
+    def bind(self, group: str, **attributes: str) -> None:
+        """Make a group that consumes lite topics; attributes without their `lite.sub.`"""
+        given = {f"lite.sub.{name.replace('_', '.')}": value for name, value in attributes.items()}
+        config = SubscriptionGroupConfig(group, attributes={"lite.bind.topic": PARENT} | given)
+        self.groups.put(config)
+
+    def add(self, client_id: str, *names: str, group: str = "G", start: Start | None = None) -> None:
+        """Subscribe to lite topics, too."""
+        subscriber, now = Subscriber(client_id, group), elapsed_millis(self.clock)
+        self.subscriptions.add(subscriber, PARENT, map(queue, names), start, now)
+
+    def replace(self, client_id: str, *names: str, group: str = "G") -> None:
+        """Subscribe to lite topics, and nothing else."""
+        subscriber, now = Subscriber(client_id, group), elapsed_millis(self.clock)
+        self.subscriptions.replace(subscriber, PARENT, set(map(queue, names)), now)
+
+    def send(self, *names: str) -> None:
+        """A message in each of these lite topics."""
+        for name in map(queue, names):
+            self.ends[name] = self.ends.get(name, 0) + 1
+            self.events.offer(name)
+
+    def take(self, client_id: str) -> list[str]:
+        """The names of the lite topics that a client is told of."""
+        return [name.rpartition("$")[2] for name in self.events.take(client_id)]
+
+    def tick(self, millis: int) -> None:
+        """Let time pass."""
+        self.clock.advance(millis)
+        self.subscriptions.expire(elapsed_millis(self.clock))
+        self.events.tick(elapsed_millis(self.clock))

@@ -1,0 +1,61 @@
+"""A group whose slave acts for its master, beside another group that takes what the slave delivers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.codec.codes import RequestCode
+from tests.support.gateway.broker.group import Group, Member
+from tests.support.gateway.broker.helpers import send_header
+
+ASYNC, SYNC, SLAVE = BrokerRole
+ACTING: dict[str, Any] = {
+    "enable_slave_acting_master": True,
+    "enable_remote_escape": True,
+    "total_replicas": 2,
+    "slave_read_enable": True,
+    "ha_copy_whole_log": True,
+    "timer_wheel_enable": True,
+}
+GONE = 25.0
+"""Seconds after which everybody knows that a broker is gone."""
+
+
+class Scene:
+    """Master and slave of the group b1, both online, and the master of b2 with the same topic."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.group = Group(support_acting_master=True, notify_min_broker_id_changed=True)
+        self.settings = ACTING | settings
+        self.master = Member(self.group, 10911, ASYNC, 0, **self.settings)
+        self.master.create("T")
+        self.master.service.broker.groups.find("G")
+        self.other = Member(self.group, 30911, ASYNC, 0, broker_name="b2", timer_wheel_enable=True)
+        self.other.create("T")
+        self.slave = self.group.slave(**self.settings)
+        self.group.wait(15)
+
+    def lose_master(self) -> Scene:
+        """It dies, and everybody learns of it."""
+        self.master.kill()
+        self.group.wait(GONE)
+        return self
+
+    def return_master(self) -> Scene:
+        """It comes back on its disk."""
+        self.master.begin(ASYNC, 0)
+        self.group.wait(15)
+        return self
+
+    @property
+    def acts(self) -> bool:
+        """Whether the slave acts."""
+        return self.slave.service.services.is_on
+
+    def send(self, body: bytes, **properties: str) -> int:
+        """The code of a send to the master."""
+        header = send_header("T", properties={"UNIQ_KEY": body.decode(), **properties}, queue_id=0)
+        if "TRAN_MSG" in properties:
+            header.sys_flag = 4
+        return self.master.code(RequestCode.SEND_MESSAGE_V2, header, body)

@@ -1,0 +1,160 @@
+"""Several brokers in memory with a name server, and a static topic whose queues move between them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.gateway.broker.requests import REQUESTS
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.remoting.exchange import PeerGone
+from tests.support.gateway.broker.helpers import Answer, FakePeer, MemoryBroker
+from tests.support.topics import topic_header
+
+TOPIC = "static"
+NAMESRV = "ns:9876"
+BLOCK = 10_000
+"""How far apart the pieces of a queue begin."""
+
+
+class Member(MemoryBroker):
+    """One broker; asks the others."""
+
+    def __init__(self, name: str, cluster: Cluster, **options: Any) -> None:
+        self._cluster = cluster
+        super().__init__(
+            clock=cluster.clock,
+            options={"broker_name": name, "namesrv_addr": NAMESRV} | options,
+            requests=REQUESTS,
+        )
+
+    def ask_outside(
+        self, address: str, command: RemotingCommand, timeout: float
+    ) -> Deferred[RemotingCommand]:
+        """Over the cluster."""
+        return self._cluster.ask(address, command)
+
+
+class Cluster:
+    """The brokers by name; those in `down` do not answer. `asked` is what brokers asked one another."""
+
+    def __init__(self, *names: str, **options: Any) -> None:
+        self.clock = ManualClock()
+        self.brokers = {name: Member(name, self, **options) for name in names}
+        self.down: set[str] = set()
+        self.asked: list[tuple[str, int]] = []
+        self.mappings: dict[str, TopicMapping] = {}
+        for member in self.brokers.values():
+            member.subscribe("G", TOPIC)
+
+    def ask(self, address: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        """What a server answers; a broker's address is its name."""
+        self.asked.append((address, command.code))
+        if address in self.down:
+            return fail(PeerGone("refused"))
+        if address == NAMESRV:
+            return succeed(RemotingCommand.response(0, body=self._told(command.code)))
+        member = self.brokers[address]
+        read = decode_command(encode_command(command)[4:])
+        frame = member.dispatcher.dispatch(read, FakePeer())
+        waiting = frame if isinstance(frame, Deferred) else succeed(frame)
+        return waiting.addCallback(lambda written: decode_command((written or b"")[4:]))
+
+    def _told(self, code: int) -> bytes:
+        if code == RequestCode.GET_BROKER_CLUSTER_INFO:
+            table = {name: BrokerData("c", name, {0: name}) for name in self.brokers}
+            return ClusterInfo(table).encode()
+        infos = {
+            name: mapping.info()
+            for name, member in self.brokers.items()
+            if (mapping := member.broker.mappings.table.get(TOPIC)) is not None
+        }
+        return TopicRouteData(topic_queue_mapping_by_broker=infos).encode()
+
+    def __getitem__(self, name: str) -> Member:
+        return self.brokers[name]
+
+    def create(self, *leaders: str) -> None:
+        """A static topic; each queue's first leader."""
+        self.mappings = {name: TopicMapping(TOPIC, name, len(leaders), 1) for name in self.brokers}
+        for number, name in enumerate(leaders):
+            queues = self.mappings[name].queues
+            queues[number] = [Piece(0, len(queues), name, 0)]
+        self._tell()
+
+    def move(self, number: int, to: str, *, begin: bool = True, end: bool = False) -> None:
+        """A queue goes to another broker, in the steps of the standard's tools; `begin` is the last one."""
+        old = self.pieces(number)
+        pieces = [*old, Piece(old[-1].gen + 1, self._next_queue(to), to, -1)]
+        self._set(number, pieces, old[-1].broker_name, to)
+        if begin:
+            self.begin(number, end=end)
+
+    def begin(self, number: int, *, end: bool = False) -> None:
+        """Say where the last piece of a queue begins.
+
+        The tools do not say where the one before ends; with `end` that is done.
+        """
+        *older, last, new = self.pieces(number)
+        most = self[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
+        start = (last.logical(most) // BLOCK + 1) * BLOCK
+        last, new = replace(last, end_offset=most if end else -1), replace(new, logic_offset=start)
+        self._set(number, [*older, last, new], last.broker_name, new.broker_name)
+
+    def pieces(self, number: int) -> list[Piece]:
+        """The pieces of a queue, as its leader knows them."""
+        return next(one.queues[number] for one in self.mappings.values() if one.leads(number))
+
+    def _next_queue(self, name: str) -> int:
+        used = [
+            piece.queue_id
+            for mapping in self.mappings.values()
+            for pieces in mapping.queues.values()
+            for piece in pieces
+            if piece.broker_name == name
+        ]
+        return max(used, default=-1) + 1
+
+    def _set(self, number: int, pieces: list[Piece], *names: str) -> None:
+        for name, mapping in self.mappings.items():
+            queues = dict(mapping.queues)
+            if name in names:
+                queues[number] = pieces
+            self.mappings[name] = replace(mapping, epoch=mapping.epoch + 1, queues=queues)
+        self._tell()
+
+    def _tell(self) -> None:
+        for name, mapping in self.mappings.items():
+            assert self.update(name, mapping.to_json()).code == ResponseCode.SUCCESS
+
+    def update(self, name: str, mapping: Any, *, topic: str = TOPIC, **fields: Any) -> Answer:
+        """513 UPDATE_AND_CREATE_STATIC_TOPIC."""
+        body = mapping if isinstance(mapping, bytes) else json.dumps(mapping).encode()
+        header = topic_header(topic, 8, **fields)
+        return self[name].ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
+
+    def fill(self, name: str, *bodies: bytes, queue_id: int = 0) -> list[int]:
+        """Send to a queue, by way of its leader; the offsets that are answered."""
+        answers = [self[name].send(TOPIC, body, queue_id=queue_id) for body in bodies]
+        assert [answer.code for answer in answers] == [0] * len(bodies), answers[0].remark
+        assert {answer.ext["queueId"] for answer in answers} <= {str(queue_id)}
+        return [int(answer.ext["queueOffset"]) for answer in answers]
+
+    def read(self, name: str, offset: int = 0, *, queue_id: int = 0) -> list[tuple[int, bytes]]:
+        """What a consumer gets from an offset on, each with its offset, until there is nothing more."""
+        found: list[tuple[int, bytes]] = []
+        for _ in range(50):
+            answer = self[name].pull(TOPIC, offset=offset, queue_id=queue_id)
+            if answer.code == ResponseCode.PULL_NOT_FOUND:
+                break
+            delta, offset = int(answer.ext["offsetDelta"]), int(answer.ext["nextBeginOffset"])
+            found += [(message.queue_offset + delta, message.body) for message in answer.messages]
+        return found

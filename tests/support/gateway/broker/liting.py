@@ -1,0 +1,127 @@
+"""A broker in memory with lite topics, and clients of them as proxies are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.message import StoredMessage
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.gateway.broker.admin import groups as admin_groups
+from mqgateway.gateway.broker.admin import lite as admin_lite
+from mqgateway.gateway.broker.admin import topics as admin_topics
+from mqgateway.gateway.broker.lite import pop as pop_lite
+from mqgateway.gateway.broker.lite import subscriptions as lite_subscriptions
+from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody, OffsetOption
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
+    AckMessageRequestHeader,
+    ChangeInvisibleTimeRequestHeader,
+    PopLiteMessageRequestHeader,
+)
+from tests.support.gateway.broker.helpers import Answer, FakePeer, MemoryBroker, split_records
+from tests.support.gateway.broker.popping import POP_REQUESTS
+
+REQUESTS = POP_REQUESTS | {
+    RequestCode.POP_LITE_MESSAGE: pop_lite.pop_lite_message,
+    RequestCode.LITE_SUBSCRIPTION_CTL: lite_subscriptions.control,
+    RequestCode.GET_BROKER_LITE_INFO: admin_lite.broker_info,
+    RequestCode.GET_PARENT_TOPIC_INFO: admin_lite.parent_info,
+    RequestCode.GET_LITE_TOPIC_INFO: admin_lite.topic_info,
+    RequestCode.GET_LITE_CLIENT_INFO: admin_lite.client_info,
+    RequestCode.GET_LITE_GROUP_INFO: admin_lite.group_info,
+    RequestCode.TRIGGER_LITE_DISPATCH: admin_lite.trigger_dispatch,
+    RequestCode.DELETE_TOPIC_IN_BROKER: admin_topics.delete_topic,
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: admin_groups.delete_group,
+}
+PARENT = "chat"
+INVISIBLE = 10_000
+
+
+def queue(lite: str) -> str:
+    """The light queue of a lite topic of the parent."""
+    return light_queue(PARENT, lite)
+
+
+class LiteBroker(MemoryBroker):
+    """With parent topic `chat` and group G."""
+
+    def __init__(self, *, store_options: dict[str, Any] | None = None, **given: Any) -> None:
+        light = {"enable_lmq": True, "enable_multi_dispatch": True}
+        super().__init__(requests=REQUESTS, store_options=light | (store_options or {}), **given)
+        self.add_topic(PARENT, attributes={"message.type": "LITE", "lite.topic.expiration": "20"})
+        self.bind("G")
+
+    def bind(self, group: str, topic: str = PARENT, **attributes: str) -> None:
+        """Make a group of the parent; attributes without their `lite.sub.`"""
+        given = {f"lite.sub.{name.replace('_', '.')}": value for name, value in attributes.items()}
+        self.broker.groups.put(SubscriptionGroupConfig(group, attributes={"lite.bind.topic": topic} | given))
+
+    def post(self, lite: str, *bodies: bytes) -> None:
+        """Send messages of a lite topic."""
+        for body in bodies:
+            assert self.send(PARENT, body, properties={"__LITE_TOPIC": lite}).code == 0
+
+    def control(
+        self,
+        action: str,
+        *names: str,
+        client_id: str = "c1",
+        group: str = "G",
+        option: tuple[str, int] | None = None,
+        peer: FakePeer | None = None,
+    ) -> Answer:
+        """One LITE_SUBSCRIPTION_CTL."""
+        change = LiteSubscription(
+            action=action,
+            client_id=client_id,
+            group=group,
+            topic=PARENT,
+            lite_topic_set=set(names),
+            offset_option=None if option is None else OffsetOption(*option),
+        )
+        body = LiteSubscriptionCtlRequestBody([change]).encode()
+        return self.ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, body, peer=peer or self.consumer)
+
+    def ask_pop(self, client_id: str = "c1", **fields: Any) -> Answer:
+        """One POP_LITE_MESSAGE; it waits only with a `poll_time`."""
+        usual: dict[str, Any] = {
+            "client_id": client_id,
+            "consumer_group": "G",
+            "topic": PARENT,
+            "max_msg_num": 32,
+            "invisible_time": INVISIBLE,
+            "poll_time": 0,
+            "born_time": self.clock.millis(),
+        }
+        header = PopLiteMessageRequestHeader(**usual | fields)
+        return self.ask(RequestCode.POP_LITE_MESSAGE, header, peer=self.consumer)
+
+    def pop(self, client_id: str = "c1", **fields: Any) -> list[bytes]:
+        """The bodies that a pop gives."""
+        answer = self.ask_pop(client_id, **fields)
+        return [message.body for message in split_records(answer.arrived.body)]
+
+    def ack(self, answer: Answer, message: StoredMessage, **fields: Any) -> Answer:
+        """One ACK_MESSAGE of a message of a pop."""
+        header = AckMessageRequestHeader(**self._acked(answer, message) | fields)
+        return self.ask(RequestCode.ACK_MESSAGE, header, peer=self.consumer)
+
+    def change(self, answer: Answer, message: StoredMessage, millis: int, **fields: Any) -> Answer:
+        """One CHANGE_MESSAGE_INVISIBLETIME of a message of a pop."""
+        given = {"invisible_time": millis, "suspend": False}
+        header = ChangeInvisibleTimeRequestHeader(**self._acked(answer, message) | given | fields)
+        return self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header, peer=self.consumer)
+
+    def _acked(self, answer: Answer, message: StoredMessage) -> dict[str, Any]:
+        offset = int(message.properties["INNER_MULTI_QUEUE_OFFSET"])
+        ext = answer.ext
+        receipt = f"0 {ext['popTime']} {ext['invisibleTime']} {ext['reviveQid']} 0 broker-a 0 {offset}"
+        return {
+            "consumer_group": "G",
+            "topic": PARENT,
+            "queue_id": 0,
+            "extra_info": receipt,
+            "offset": offset,
+            "lite_topic": message.properties["__LITE_TOPIC"],
+        }

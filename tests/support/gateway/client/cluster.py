@@ -1,0 +1,216 @@
+"""Clients in memory: a name server, one broker or several, real bytes, time moved by hand, no threads.
+
+`Cluster` is the world of `tests.fuzz` with clients in it. What a client gives as a Deferred, `run` waits for
+by letting time pass in small steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.client.client import Client
+from mqgateway.gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.client.options import ClientOptions, made
+from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
+from tests.support.topics import topic_header
+
+T = TypeVar("T")
+NAMESRV = f"10.0.0.1:{NAMESRV_PORT}"
+STEPS_MAX = 400
+
+
+class Around:
+    """The surroundings of a client in a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.reactor: Any = cluster.net
+        self.clock = cluster.clock
+        self.disk = cluster.disk
+        self.worker = None
+
+
+class Cluster(World):
+    """Servers and the clients of a test, which are closed in the end."""
+
+    def __init__(self, **chosen: Any) -> None:
+        super().__init__(**chosen)
+        self.around = Around(self)
+        self.others: dict[str, BrokerService] = {}
+        self._cut: dict[int, Any] = {}
+        self._to_close: list[Callable[[], Deferred[Any]]] = []
+
+    def __exit__(self, *failure: Any) -> None:
+        for close in reversed(self._to_close):
+            if failure[0] is None:
+                self.run(close())
+        super().__exit__(*failure)
+
+    # Time
+
+    def run(self, outcome: Deferred[T], step: float = 0.0) -> T:
+        """What a Deferred gives; time passes until it does, `step` seconds at a time if nothing moves."""
+        results: list[Any] = []
+        outcome.addBoth(results.append)
+        for number in range(STEPS_MAX):
+            if results:
+                break
+            self.settle(step or (0.0 if number < 2 else 0.5))
+        assert results, "nothing came of it"
+        if isinstance(results[0], Failure):
+            results[0].raiseException()
+        result: T = results[0]
+        return result
+
+    def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
+        """Let time pass until something holds."""
+        for _ in range(round(seconds * 2)):
+            if condition():
+                return
+            self.settle(0.5)
+        assert condition(), f"it did not come about in {seconds:g} s"
+
+    # Servers
+
+    def add_broker(self, name: str, port: int, **chosen: Any) -> BrokerService:
+        """Another broker group of the cluster."""
+        options = BrokerOptions(
+            broker_ip1="10.0.0.1",
+            broker_ip2="10.0.0.1",
+            broker_name=name,
+            listen_port=port,
+            namesrv_addr=NAMESRV,
+            **chosen,
+        )
+        store = StoreOptions(
+            store_path_root_dir=f"/{name}",
+            mapped_file_size_commit_log=64 << 20,
+            mapped_file_size_consume_queue=20_000,
+            max_hash_slot_num=1000,
+            max_index_num=4000,
+        )
+        service = BrokerService(
+            options,
+            store,
+            RemotingOptions(),
+            TlsOptions(),
+            reactor=self.net,
+            clock=self.clock,
+            disk=self.disk,
+            worker=self.worker,
+        )
+        self.run(service.start())
+        self.others[name] = service
+        return service
+
+    def cut(self, port: int) -> None:
+        """Break all connections to a port, and refuse new ones."""
+        self._cut[port] = self.net.ports.pop(port)
+        for pair in self.net.pairs:
+            if pair.server.host.port == port:
+                pair.client.abortConnection()
+        self.settle()
+
+    def mend(self, port: int) -> None:
+        """Let clients connect again."""
+        self.net.ports[port] = self._cut.pop(port)
+
+    def kill(self, member: Any) -> None:
+        """End a producer or consumer without a word: its timers, and all its connections."""
+        member.is_running = member.client._is_running = False
+        member.client.schedule.stop()
+        for link in list(member.client._remoting._links.values()):
+            if link.connection is not None:
+                link.connection.abort()
+        self.settle()
+
+    def make_topic(self, topic: str, queues: int = 4, port: int = BROKER_PORT, perm: int = 6) -> None:
+        """What an administrator does before; the name server knows it afterwards."""
+        header = topic_header(topic, queues, perm=perm)
+        answer = self.meet(port).ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+        assert answer.code == 0, answer.remark
+        self.settle(1.0)
+
+    def stored(self, topic: str, queue_id: int = 0, service: BrokerService | None = None) -> list[bytes]:
+        """The bodies that lie in a queue."""
+        from tests.support.gateway.broker.helpers import split_records
+
+        store = (service or self.service).broker.store
+        return [one.body for one in split_records(store.get(topic, queue_id, 0, 1000, accept=None).body)]
+
+    def everything(self, topic: str, queues: int = 4, service: BrokerService | None = None) -> list[bytes]:
+        """The bodies that lie in all queues of a topic."""
+        return [body for number in range(queues) for body in self.stored(topic, number, service)]
+
+    # Clients
+
+    def settings(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Settings that every client here has, unless told otherwise."""
+        return {"namesrv_addr": NAMESRV, "client_ip": "10.0.0.2", **given}
+
+    def client(self, **given: Any) -> Client:
+        """A client without members."""
+        client = Client(made(ClientOptions, self.settings(given)), self.around)
+        client.start()
+        self._to_close.append(client.close)
+        return client
+
+    def producer(self, group: str = "Producers", **given: Any) -> Producer:
+        """A started producer."""
+        producer = Producer(group, self.around, **self.settings(given))
+        self.begin(producer)
+        return producer
+
+    def begin(self, member: Any) -> None:
+        """Start a producer or consumer, which is closed in the end."""
+        self.run(member.start())
+        self._to_close.append(member.close)
+
+
+def bodies(messages: list[ReceivedMessage]) -> list[bytes]:
+    """Their bodies."""
+    return [message.body for message in messages]
+
+
+def messages(topic: str, count: int, **fields: Any) -> list[Message]:
+    """Messages with the bodies 0, 1, 2 ..."""
+    return [Message(topic, str(number), **fields) for number in range(count)]
+
+
+def queue_of(topic: str, queue_id: int = 0, broker: str = "broker-a") -> MessageQueue:
+    """A queue."""
+    return MessageQueue(topic, broker, queue_id)
+
+
+def requests_seen(cluster: Cluster, port: int = BROKER_PORT) -> list[RemotingCommand]:
+    """Every request that comes to a broker's port from now on."""
+    services = (cluster.service, *cluster.others.values())
+    return _watched(next(one.dispatcher for one in services if one.port == port))
+
+
+def topics_asked_for(cluster: Cluster) -> Callable[[], list[str]]:
+    """Gives the topics whose routes the name server has been asked for since."""
+    seen = _watched(cluster.namesrv.dispatcher)
+    wanted = RequestCode.GET_ROUTEINFO_BY_TOPIC
+    return lambda: [one.ext_fields["topic"] for one in seen if one.code == wanted]
+
+
+def _watched(dispatcher: Any) -> list[RemotingCommand]:
+    seen: list[RemotingCommand] = []
+    dispatch = dispatcher.dispatch
+
+    def watched(command: RemotingCommand, peer: Any) -> Any:
+        seen.append(command)
+        return dispatch(command, peer)
+
+    dispatcher.dispatch = watched
+    return seen
