@@ -12,7 +12,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client.asking import as_deferred, decode_header
@@ -32,7 +32,7 @@ from mqgateway.gateway.client.errors import (
 from mqgateway.gateway.client.faults import FaultTable
 from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
-from mqgateway.gateway.client.options import ProducerOptions, made
+from mqgateway.gateway.client.options import ClientOptions, ProducerOptions, made
 from mqgateway.gateway.client.publishing import PublishInfo
 from mqgateway.gateway.client.routes import MASTER, queues_to_send
 from mqgateway.gateway.client.selectors import Selector
@@ -47,6 +47,7 @@ from mqgateway.gateway.client.sending import (
     prepare_batch,
 )
 from mqgateway.gateway.client.settings import ProducerSettings
+from mqgateway.gateway.client.trace import MESSAGE_BYTES_MAX, Tracer, group_of_traces
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -55,9 +56,6 @@ from mqgateway.gateway.codec.headers import (
     RecallMessageRequestHeader,
     RecallMessageResponseHeader,
 )
-
-if TYPE_CHECKING:
-    from mqgateway.gateway.client.trace import Tracer
 
 log = logging.getLogger(__name__)
 
@@ -92,9 +90,7 @@ class Producer:
         self._is_running = False
         self._tracer: Tracer | None = None
         if self.options.enable_trace:
-            from mqgateway.gateway.client.trace import Tracer  # which sends with a producer itself
-
-            self._tracer = Tracer(self.client, self.options, surroundings, group)
+            self._tracer = traced(self.client, self.options, surroundings, group)
 
     # Its life
 
@@ -451,3 +447,14 @@ def _broker_of(handle: str) -> str:
     if len(parts) < 5 or parts[0] != "v1":
         raise BadArgument(f"{handle!r} is no recall handle")
     return parts[2]
+
+
+def traced(client: Client, options: ClientOptions, surroundings: Surroundings, group: str) -> Tracer:
+    """What records the sends or the consumption of a group, over a producer of its own."""
+    name = group_of_traces(group)
+    return Tracer(
+        client,
+        options,
+        group,
+        Producer(name, surroundings, client=client, max_message_size=MESSAGE_BYTES_MAX * 2),
+    )

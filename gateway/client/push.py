@@ -33,10 +33,10 @@ from mqgateway.gateway.client.options import PushOptions, made
 from mqgateway.gateway.client.ordered import Ordered
 from mqgateway.gateway.client.popping import Popping
 from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
+from mqgateway.gateway.client.producer import traced
 from mqgateway.gateway.client.returning import Returns
 from mqgateway.gateway.client.settings import PushSettings
 from mqgateway.gateway.client.subscriptions import Sql
-from mqgateway.gateway.client.trace import Tracer
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, ConsumerRunningInfo, MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
 
@@ -90,7 +90,7 @@ class PushConsumer(GroupConsumer):
             on_queues_changed=on_queues_changed,
         )
         if options.enable_trace:
-            self.tracer = Tracer(self.client, options, surroundings, group)
+            self.tracer = traced(self.client, options, surroundings, group)
         times = options.max_reconsume_times
         times_max = RECONSUME_TIMES if times == -1 else times
         self._returns = Returns(self, surroundings, times_max)

@@ -19,14 +19,16 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import PROPERTY_PRODUCER_GROUP
 from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.members import ConsumerMember, ProducerMember
 from mqgateway.gateway.client.reading import read_messages
+from mqgateway.gateway.client.requests import Requests
 from mqgateway.gateway.codec.bodies import GetConsumerStatusBody, ResetOffsetBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
@@ -40,13 +42,26 @@ from mqgateway.gateway.codec.headers import (
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
 from mqgateway.gateway.remoting.dispatch import RequestFunction
 
-if TYPE_CHECKING:
-    from mqgateway.gateway.client.client import Client
-
 log = logging.getLogger(__name__)
 
 
-def check_transaction(client: Client, call: Call) -> Reply:
+class Asked(Protocol):
+    """What brokers can ask about: the client that these functions get as their context."""
+
+    producers: dict[str, ProducerMember]
+    consumers: dict[str, ConsumerMember]
+    requests: Requests
+
+    def rebalance_soon(self) -> None:
+        """Share the queues of all groups anew."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Let something go on by itself."""
+        ...
+
+
+def check_transaction(client: Asked, call: Call) -> Reply:
     """39: the producer of the group is asked, and answers the address that the question came from."""
     header = call.header
     assert isinstance(header, CheckTransactionStateRequestHeader)
@@ -60,13 +75,13 @@ def check_transaction(client: Client, call: Call) -> Reply:
     return NO_REPLY
 
 
-def members_changed(client: Client, call: Call) -> Reply:
+def members_changed(client: Asked, call: Call) -> Reply:
     """40: at once."""
     client.rebalance_soon()
     return NO_REPLY
 
 
-def reset_offsets(client: Client, call: Call) -> Reply:
+def reset_offsets(client: Asked, call: Call) -> Reply:
     """220: the consumer stops, and goes on where it is told."""
     header = call.header
     assert isinstance(header, ResetOffsetRequestHeader)
@@ -79,7 +94,7 @@ def reset_offsets(client: Client, call: Call) -> Reply:
     return NO_REPLY
 
 
-def consumer_status(client: Client, call: Call) -> Reply:
+def consumer_status(client: Asked, call: Call) -> Reply:
     """221: offsets by queue; none of a group that is not ours."""
     header = call.header
     assert isinstance(header, GetConsumerStatusRequestHeader)
@@ -88,7 +103,7 @@ def consumer_status(client: Client, call: Call) -> Reply:
     return Reply(body=GetConsumerStatusBody(message_queue_table=offsets).encode())
 
 
-def running_info(client: Client, call: Call) -> Deferred[Reply]:
+def running_info(client: Asked, call: Call) -> Deferred[Reply]:
     """307: settings, queues, rates, and if wanted the stacks of all threads."""
     header = call.header
     assert isinstance(header, GetConsumerRunningInfoRequestHeader)
@@ -105,7 +120,7 @@ def running_info(client: Client, call: Call) -> Deferred[Reply]:
     return Deferred.fromCoroutine(answer())
 
 
-def consume_directly(client: Client, call: Call) -> Deferred[Reply]:
+def consume_directly(client: Asked, call: Call) -> Deferred[Reply]:
     """309: what the listener makes of one message."""
     header = call.header
     assert isinstance(header, ConsumeMessageDirectlyResultRequestHeader)
@@ -123,7 +138,7 @@ def consume_directly(client: Client, call: Call) -> Deferred[Reply]:
     return Deferred.fromCoroutine(answer())
 
 
-def take_reply(client: Client, call: Call) -> Reply:
+def take_reply(client: Asked, call: Call) -> Reply:
     """326: whoever waits for the reply gets it."""
     header = call.header
     assert isinstance(header, ReplyMessageRequestHeader)

@@ -13,7 +13,9 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import (
     KEY_SEPARATOR,
@@ -22,12 +24,11 @@ from mqgateway.engine.message import (
     PROPERTY_TRACE_SWITCH,
     PROPERTY_TRANSACTION_PREPARED,
 )
-from mqgateway.gateway.client.client import Client, Surroundings, together
+from mqgateway.gateway.client.client import Client, together
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.listening import Consumed
 from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
 from mqgateway.gateway.client.options import ClientOptions
-from mqgateway.gateway.client.producer import Producer
 
 log = logging.getLogger(__name__)
 
@@ -106,12 +107,31 @@ def after_records(group: str, told: Told, is_good: bool, code: int, now: int) ->
     ]
 
 
-class Tracer:
-    """The records of one producer or consumer."""
+class Sender(Protocol):
+    """What sends the records: a producer."""
 
-    def __init__(
-        self, client: Client, options: ClientOptions, surroundings: Surroundings, group: str
-    ) -> None:
+    def start(self) -> Deferred[None]:
+        """Begin."""
+        ...
+
+    def send(self, message: Message, *, timeout: float | None = None) -> Deferred[SendResult]:
+        """Send one message; `timeout` in seconds."""
+        ...
+
+    def close(self) -> Deferred[None]:
+        """End."""
+        ...
+
+
+def group_of_traces(group: str) -> str:
+    """The producer group of the records about a group."""
+    return f"{GROUP_PREFIX}-{group.replace('%', '-')}"[:120]
+
+
+class Tracer:
+    """The records of one producer or consumer, which `producer` sends."""
+
+    def __init__(self, client: Client, options: ClientOptions, group: str, producer: Sender) -> None:
         self._client = client
         self._group = group
         self._topic = options.trace_topic
@@ -119,12 +139,7 @@ class Tracer:
         self._most = options.trace_queue_max
         self._waiting: list[Record] = []
         self._dropped = 0
-        self._producer = Producer(
-            f"{GROUP_PREFIX}-{group.replace('%', '-')}"[:120],
-            surroundings,
-            client=client,
-            max_message_size=MESSAGE_BYTES_MAX * 2,
-        )
+        self._producer = producer
 
     async def start(self) -> None:
         """Send what waits, now and then."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mqgateway.gateway.remoting.protocol import Connection
+from typing import Protocol
 
 log = logging.getLogger(__name__)
+
+
+class Speaker(Protocol):
+    """What has something to write: a connection."""
+
+    def flush(self) -> None:
+        """Write it."""
+        ...
 
 
 class Turn:
@@ -18,7 +23,7 @@ class Turn:
     def __init__(self, after_read: Callable[[], None] | None = None) -> None:
         self.is_open = False
         self._after_read = after_read
-        self._speakers: list[Connection] = []
+        self._speakers: list[Speaker] = []
 
     def begin(self) -> bool:
         """Open the turn; false when it is open already, and then somebody else will end it."""
@@ -27,9 +32,9 @@ class Turn:
         self.is_open = True
         return True
 
-    def add(self, connection: Connection) -> None:
-        """The connection has something to write when the turn ends."""
-        self._speakers.append(connection)
+    def add(self, speaker: Speaker) -> None:
+        """It has something to write when the turn ends."""
+        self._speakers.append(speaker)
 
     def end(self) -> None:
         """Tell that the read has been served, and let everybody write."""
@@ -40,5 +45,5 @@ class Turn:
                 log.exception("what follows a read failed")
         self.is_open = False
         speakers, self._speakers = self._speakers, []
-        for connection in speakers:
-            connection.flush()
+        for speaker in speakers:
+            speaker.flush()

@@ -1,7 +1,7 @@
 """The source tree as the house tests see it: files, their parsed form and their imports."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -41,6 +41,47 @@ def imported_modules(path: Path) -> Iterator[str]:
     for name in imports_as_written(path):
         ours = name.removeprefix(INSTALLED)
         yield ours if ours.partition(".")[0] in PACKAGES else name
+
+
+def import_graph(below: str = "") -> dict[str, set[str]]:
+    """For each of our modules below a place, those of them that it imports, for types only too.
+
+    `from package import module` is an import of the module, not of its package.
+    """
+    modules = {module_name(path): path for path in source_files()}
+    chosen = {name: path for name, path in modules.items() if f"{name}.".startswith(below)}
+    graph = {}
+    for name, path in chosen.items():
+        imported = set()
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import):
+                imported.update(one.name for one in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                found = {f"{node.module}.{one.name}" for one in node.names}
+                below_it = {one for one in found if one.removeprefix(INSTALLED) in modules}
+                imported |= below_it if below_it == found else below_it | {node.module}
+        graph[name] = {one.removeprefix(INSTALLED) for one in imported} & chosen.keys() - {name}
+    return graph
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """The groups of names that reach one another."""
+    reached: dict[str, set[str]] = {}
+    for name in graph:
+        seen: set[str] = set()
+        ahead = list(graph[name])
+        while ahead:
+            one = ahead.pop()
+            if one not in seen:
+                seen.add(one)
+                ahead.extend(graph[one])
+        reached[name] = seen
+    groups = {
+        tuple(sorted({name, *(one for one in reached[name] if name in reached[one])}))
+        for name in graph
+        if name in reached[name]
+    }
+    return [list(group) for group in sorted(groups)]
 
 
 def imports_as_written(path: Path) -> Iterator[str]:

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.gateway.client.listening import Consumed
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.options import ProducerOptions
+from mqgateway.gateway.client.producer import traced
 from mqgateway.gateway.client.trace import Record, Tracer, _parts
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.client.test_message import received
@@ -87,7 +88,7 @@ class Scene(Cluster):
 
     def tracer(self, **settings: Any) -> Tracer:
         options = ProducerOptions(**settings)
-        tracer = Tracer(self.client(), options, self.around, "G")
+        tracer = traced(self.client(), options, self.around, "G")
         self.run(Deferred.fromCoroutine(tracer.start()))
         return tracer
 

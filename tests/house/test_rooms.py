@@ -1,0 +1,54 @@
+"""The rooms of the broker, and the arrows between them: none leads back to where it came from."""
+
+from pathlib import PurePath
+
+import pytest
+
+from tests.house.source import circles, import_graph, source_files
+
+BROKER = "gateway.broker."
+PROTOCOLS = ("gateway.remoting", "gateway.codec.command", "gateway.codec.codes", "gateway.codec.headers")
+"""What only doors, and what asks other servers, may know of."""
+
+
+def room_of(module: str) -> str:
+    """The room a module of the broker lies in; the module itself where it lies in the hall."""
+    room, _, rest = module.removeprefix(BROKER).partition(".")
+    return room if rest else f"{room}.py"
+
+
+def rooms() -> dict[str, set[str]]:
+    """The rooms of the broker and its files beside them, and what each imports of the others."""
+    arrows: dict[str, set[str]] = {}
+    for module, imported in import_graph(BROKER).items():
+        if module.startswith(BROKER):
+            arrows.setdefault(room_of(module), set()).update(
+                map(room_of, (one for one in imported if one.startswith(BROKER)))
+            )
+    return {room: others - {room} for room, others in arrows.items()}
+
+
+def test_the_house_has_no_circle(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even for types."""
+    graph, broker = import_graph(), rooms()
+    found = circles(graph)
+    arrows = sum(map(len, graph.values()))
+    folders = {PurePath(path).parent for path in source_files()}
+    text = (
+        f"{len(folders)} rooms, {len(graph)} files, {arrows} import arrows, {len(found)} circles; "
+        f"in the broker {len(broker)} rooms and files beside them, {sum(map(len, broker.values()))} arrows"
+    )
+    with capsys.disabled():
+        print(f"\n{text}")
+    assert not found
+
+
+def test_doors_are_opened_from_the_hall_only() -> None:
+    """Rooms meet in operations and in what they keep, never in what a protocol is turned into."""
+    wrong = [
+        f"{module} imports {one}"
+        for module, imported in import_graph(BROKER).items()
+        for one in imported
+        if one.endswith("requests") and room_of(one) != room_of(module) and "." in module.removeprefix(BROKER)
+    ]
+    assert not wrong
