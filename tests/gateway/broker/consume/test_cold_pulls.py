@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mqgateway.engine.cold_reads import ColdReads
 from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.gateway.broker.consume.cold_pulls import HOLD_MILLIS, count_cold
 from mqgateway.gateway.codec.codes import ResponseCode
@@ -18,6 +19,8 @@ def memory() -> MemoryBroker:
     memory = MemoryBroker(
         store_options={"cold_data_flow_control_enable": True}, options={"cg_cold_read_threshold": 500}
     )
+    broker = memory.broker
+    broker.cold_reads = ColdReads(broker.options, broker.store_options, broker.clock, memory=1000)
     memory.add_topic("T")
     for number in range(30):
         memory.send(body=b"%02d" % number)

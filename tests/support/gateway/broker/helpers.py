@@ -13,43 +13,22 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.clock import ManualClock, elapsed_millis
-from mqgateway.engine.cold_reads import ColdReads
-from mqgateway.engine.configuration import Configuration
-from mqgateway.engine.delays import DelayLevels, DelaySchedule
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.filters import ConsumerFilters, compile_subscription
-from mqgateway.engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
+from mqgateway.engine.filters import compile_subscription
+from mqgateway.engine.message import Message, StoredMessage, format_properties, pack_host
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions
-from mqgateway.engine.slow_consumers import Laggards
-from mqgateway.engine.static_topics.mappings import Mappings
-from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.store.message_store import Arrival
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.tables.assignment import RequestModes
-from mqgateway.engine.tables.broadcasts import BroadcastOffsets
-from mqgateway.engine.tables.groups import GroupTable
-from mqgateway.engine.tables.offsets import ConsumerOffsets
-from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig, TopicTable
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.timers.timers import Timers
-from mqgateway.engine.transactions import TransactionCounts, TransactionLog
 from mqgateway.engine.worker import InlineWorker, Worker
+from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients import locks
-from mqgateway.gateway.broker.clients.locks import QueueLocks
-from mqgateway.gateway.broker.clients.table import Client, ClientTable
-from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
-from mqgateway.gateway.broker.cluster.route_cache import TopicQueues
-from mqgateway.gateway.broker.consume import offsets, pull, query
-from mqgateway.gateway.broker.consume.long_polling import PullHolds, resume_all
-from mqgateway.gateway.broker.flow_control import FlowControl
-from mqgateway.gateway.broker.lite.state import Lites
-from mqgateway.gateway.broker.pop.state import Pops
-from mqgateway.gateway.broker.produce import send, send_back
-from mqgateway.gateway.broker.produce.durability import Durability
+from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.consume.long_polling import resume_all
 from mqgateway.gateway.broker.refusals import refusal
-from mqgateway.gateway.broker.stats import BrokerStats
-from mqgateway.gateway.broker.transactions import transactions
+from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
@@ -57,36 +36,13 @@ from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from mqgateway.gateway.codec.headers.send import SendMessageRequestHeaderV2
 from mqgateway.gateway.remoting.call import Peer, Reply
-from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestFunction, RequestTable, encode_reply
-
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.SEND_MESSAGE: send.send_message,
-    RequestCode.SEND_MESSAGE_V2: send.send_message,
-    RequestCode.SEND_BATCH_MESSAGE: send.send_message,
-    RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
-    RequestCode.END_TRANSACTION: transactions.end_transaction,
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
-    RequestCode.PULL_MESSAGE: pull.pull_message,
-    RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
-    RequestCode.QUERY_MESSAGE: query.query_message,
-    RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: query.search_offset,
-    RequestCode.GET_MAX_OFFSET: query.max_offset,
-    RequestCode.GET_MIN_OFFSET: query.min_offset,
-    RequestCode.GET_EARLIEST_MSG_STORETIME: query.earliest_store_time,
-    RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
-    RequestCode.QUERY_CONSUMER_OFFSET: offsets.query_offset,
-    RequestCode.UPDATE_CONSUMER_OFFSET: offsets.update_offset,
-    RequestCode.CLONE_GROUP_OFFSET: offsets.clone_offset,
-    RequestCode.GET_ALL_CONSUMER_OFFSET: offsets.all_offsets,
-    RequestCode.LOCK_BATCH_MQ: locks.lock_queues,
-    RequestCode.UNLOCK_BATCH_MQ: locks.unlock_queues,
-}
+from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestTable, encode_reply
 
 PRODUCER = "10.0.0.1:4001"
 CONSUMER = "10.0.0.2:4002"
 CONFIG_PATH = "/broker.conf"
-STORE_HOST = pack_host("127.0.0.1", 10911)
+PORT = 10911
+STORE_HOST = pack_host("127.0.0.1", PORT)
 
 
 class FakePeer:
@@ -201,7 +157,11 @@ class MemoryBroker:
     ) -> None:
         self.clock = clock or ManualClock()
         self.disk = disk or CrashDisk(millis=self.clock.millis)
-        named: dict[str, Any] = {"broker_ip1": "127.0.0.1", "broker_name": "broker-a"}
+        named: dict[str, Any] = {
+            "broker_ip1": "127.0.0.1",
+            "broker_name": "broker-a",
+            "broker_config_path": CONFIG_PATH,
+        }
         self.options = BrokerOptions(**named | (options or {}))
         usual: dict[str, Any] = {"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
         self.store_options = StoreOptions(**usual | (store_options or {}))
@@ -217,109 +177,33 @@ class MemoryBroker:
         self.consumer = FakePeer(CONSUMER)
 
     def _build(self, worker: Worker) -> Broker:
-        options, store_options, clock, disk = self.options, self.store_options, self.clock, self.disk
-        store = MessageStore(
-            store_options,
-            disk=disk,
-            clock=clock,
+        """The product's own assembly; what arrives is kept too, for who looks at it."""
+        broker = build_broker(
+            self.options,
+            self.store_options,
+            OptionSet(self.options, self.store_options),
+            disk=self.disk,
+            clock=self.clock,
             worker=worker,
-            store_host=STORE_HOST,
-            on_arrivals=self._on_arrivals,
-            is_batch_topic=lambda topic: self.broker.topics.has_batch_queues(topic),
-        )
-        levels = DelayLevels(store_options.message_delay_level)
-        config = "/store/config/"
-        filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
-        topics = TopicTable(options, disk, config + "topics.json", clock)
-        topics.has_light_topics = store_options.enable_lmq
-        offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
-        locks = QueueLocks(options)
-        stats = BrokerStats(options, clock.millis(), topics.is_system)
-        unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
-        groups = GroupTable(options, disk, config + "subscriptionGroup.json", clock)
-        groups.has_light_groups = store_options.enable_lmq
-        timers = Timers(store, store_options, disk, clock, worker, slots=512)
-        orders = config + "consumerOrderInfo.json"
-        lites = Lites(
-            options,
-            store,
-            topics,
-            groups,
-            offsets,
-            disk,
-            clock,
-            TopicQueues(options, topics, lambda *_: Deferred(), PERM_WRITE),
-        )
-        counts = TransactionCounts(disk, config + "transactionMetrics", clock)
-        return Broker(
-            options=options,
-            store_options=store_options,
-            clock=clock,
-            store=store,
-            topics=topics,
-            groups=groups,
-            offsets=offsets,
-            filters=filters,
-            clients=ClientTable(
-                options,
-                clock,
-                on_group_gone=filters.unregister,
-                on_member_lost=locks.orphan,
-                on_disagreement=stats.inconsistent,
-            ),
-            locks=locks,
-            holds=PullHolds(options),
-            pops=Pops(
-                options,
-                store,
-                timers,
-                topics,
-                groups,
-                offsets,
-                disk,
-                orders,
-                clock,
-                worker,
-                STORE_HOST,
-                stats,
-            ),
-            lites=lites,
-            mappings=Mappings(options, disk, config + "topicQueueMapping.json", clock),
-            neighbours=Neighbours(options, clock, self.ask_outside),
-            delays=DelaySchedule(
-                store, levels, disk, config + "delayOffset.json", clock, on_delivered=stats.delivered
-            ),
-            delay_levels=levels,
-            timers=timers,
-            transactions=TransactionLog(
-                store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST, stats
-            ),
-            durable=Durability(store, options, store_options, clock),
-            stats=stats,
-            flow_control=FlowControl(clock, stats),
-            broadcasts=BroadcastOffsets(options, clock),
-            cold_reads=ColdReads(options, store_options, clock, memory=1000),
-            laggards=Laggards(options),
-            request_modes=RequestModes(options, disk, config + "messageRequestMode.json"),
-            topic_queues=TopicQueues(options, topics, lambda *_: Deferred()),
-            unique_keys=unique_keys,
-            store_host=STORE_HOST,
-            configuration=Configuration(OptionSet(options, store_options), disk, clock, CONFIG_PATH),
+            port=PORT,
+            ask=self.ask_outside,
             register_soon=lambda: None,
             when_registered=lambda: succeed(None),
         )
+        wake = broker.store.on_arrivals
+
+        def arrived(arrivals: list[Arrival]) -> None:
+            self.arrivals += arrivals
+            wake(arrivals)
+
+        broker.store.on_arrivals = arrived
+        return broker
 
     def ask_outside(
         self, address: str, command: RemotingCommand, timeout: float
     ) -> Deferred[RemotingCommand]:
         """What the broker asks other servers; nobody answers."""
         return Deferred()
-
-    def _on_arrivals(self, arrivals: list[Arrival]) -> None:
-        self.arrivals += arrivals
-        resume_all(self.broker.holds.arrived(arrivals))
-        self.broker.pops.arrived(arrivals)
-        self.broker.lites.arrived(arrivals)
 
     def add_topic(self, name: str, *, queues: int = 4, perm: int = 6, **other: Any) -> TopicConfig:
         """Make a topic as an administrator would."""
