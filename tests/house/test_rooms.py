@@ -4,6 +4,7 @@ from pathlib import PurePath
 
 import pytest
 
+from tests.house.picture import PAGE, drawn
 from tests.house.source import circles, import_graph, source_files
 
 BROKER = "gateway.broker."
@@ -52,3 +53,9 @@ def test_doors_are_opened_from_the_hall_only() -> None:
         if one.endswith("requests") and room_of(one) != room_of(module) and "." in module.removeprefix(BROKER)
     ]
     assert not wrong
+
+
+def test_the_picture_of_the_rooms_is_true() -> None:
+    """`python -m tests.house.picture` draws it anew."""
+    text = PAGE.read_text()
+    assert drawn(text) == text
