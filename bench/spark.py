@@ -24,8 +24,8 @@ from rich.console import Console
 from bench.measure import machine
 from bench.pages import page_option, write_section
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
-from compat_tests.artifacts import CURRENT, program
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CURRENT, program
+from compat_tests.support.servers import Server
 from mqgateway.pipeline.jobs.session import new_session
 
 THREADS = 2

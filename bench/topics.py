@@ -24,8 +24,8 @@ from bench.measure import is_compiled, machine, usage
 from bench.micro import request
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
-from compat_tests.processes import free_ports
-from compat_tests.servers import HOST, our_serve
+from compat_tests.support.processes import free_ports
+from compat_tests.support.servers import HOST, our_serve
 from mqgateway.engine.clock import SystemClock
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.frame import FrameCutter
@@ -131,7 +131,11 @@ def measure(topics: int, connections: int) -> Making:
     """Start a server, make the topics, stop it."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-topics-") as folder:
         ports = [free_ports(), free_ports((-2, 0))]
-        server = our_serve(Path(folder) / "server", *ports, {"autoCreateTopicEnable": "true", "maxTopics": str(topics + 1000)})
+        server = our_serve(
+            Path(folder) / "server",
+            *ports,
+            {"autoCreateTopicEnable": "true", "maxTopics": str(topics + 1000)},
+        )
         server.start()
         try:
             before = usage([server.pid])

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
-from compat_tests.installed import Installed, install
 from compat_tests.official import table
 from compat_tests.official.results import Results
-from compat_tests.overlap import Overlap, kind_of
-from compat_tests.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
-from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of, file_of, has_our_part
-from compat_tests.runtime import choose
+from compat_tests.support.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.support.installed import Installed, install
+from compat_tests.support.overlap import Overlap, kind_of
+from compat_tests.support.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
+from compat_tests.support.record import FAILED, PASSED, Outcome, Record, digest_of, file_of, has_our_part
+from compat_tests.support.runtime import choose
 
 TEST_SECONDS = 300
 PEERS = pytest.StashKey[Peers]()

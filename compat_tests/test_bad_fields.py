@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from compat_tests.peers import Peers
-from compat_tests.raw import RawConnection
+from compat_tests.support.peers import Peers
+from compat_tests.support.raw import RawConnection
 from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.fields import camel_case, request_header
@@ -78,7 +78,10 @@ class Spoiled(NamedTuple):
 
 DEPARTURES = {
     (RequestCode.POP_MESSAGE, "maxMsgNums"): "less than no messages are none; Apache's broker fails",
-    (RequestCode.POP_MESSAGE, "bornTime"): "a client's clock that is behind refuses one pop, not each of them",
+    (
+        RequestCode.POP_MESSAGE,
+        "bornTime",
+    ): "a client's clock that is behind refuses one pop, not each of them",
     (RequestCode.POP_LITE_MESSAGE, "bornTime"): "a client's clock that is behind refuses one pop, not each",
     (RequestCode.PEEK_MESSAGE, "maxMsgNums"): "less than no messages are none; Apache's broker fails",
     (RequestCode.QUERY_MESSAGE, "maxNum"): "less than no messages are none; Apache's broker fails",

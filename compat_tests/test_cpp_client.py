@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from compat_tests.peers import Peers
-from compat_tests.processes import stop, wait_until
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import stop, wait_until
 
 pytest.importorskip("rocketmq", reason="the package rocketmq has wheels for Linux on x86-64 only")
 pytestmark = pytest.mark.overlap
@@ -26,7 +26,7 @@ Sends = list[dict[str, Any]]
 
 def command(told: dict[str, Any]) -> list[str]:
     """A process with the client in it."""
-    return [sys.executable, "-m", "compat_tests.cpp_member", json.dumps(told)]
+    return [sys.executable, "-m", "compat_tests.support.cpp_member", json.dumps(told)]
 
 
 def send(namesrv: str, topic: str, *messages: dict[str, Any]) -> Sends:

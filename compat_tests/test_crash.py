@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
+from compat_tests.support.artifacts import CLIENT_VERSIONS
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
 
 pytestmark = pytest.mark.overlap
 

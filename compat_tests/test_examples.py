@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import message
-from compat_tests.examples import Example
-from compat_tests.peers import Peers
-from compat_tests.processes import wait_until
-from compat_tests.relay import Relay
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import message
+from compat_tests.support.examples import Example
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.relay import Relay
+from compat_tests.support.servers import Server
 
 pytestmark = pytest.mark.alone
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from compat_tests import known_answers
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import Driver, Queue, message
-from compat_tests.mqadmin import Mqadmin
-from compat_tests.peers import VARIANTS, Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import ROOT
+from compat_tests.support import known_answers
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import Driver, Queue, message
+from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.peers import VARIANTS, Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import ROOT
 from mqgateway.engine.message import java_hash
 from mqgateway.gateway.client import (
     Context,
@@ -233,7 +233,7 @@ class Member:
     """A Python consumer in a process of its own."""
 
     def __init__(self, namesrv: str, group: str, topic: str) -> None:
-        command = [sys.executable, "-m", "compat_tests.python_member", namesrv, group, topic]
+        command = [sys.executable, "-m", "compat_tests.support.python_member", namesrv, group, topic]
         self.popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
         self.lines: list[dict[str, Any]] = []
         self._reader = threading.Thread(target=self._read, daemon=True)

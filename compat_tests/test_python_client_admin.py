@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.peers import Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME, Server
 from mqgateway.engine.groups import SubscriptionGroupConfig
 from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.engine.topics import TopicConfig

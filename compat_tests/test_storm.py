@@ -17,11 +17,11 @@ from random import Random
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import ClientError, PopClient, Received, message
-from compat_tests.peers import IMPATIENT, Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import ClientError, PopClient, Received, message
+from compat_tests.support.peers import IMPATIENT, Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME, Server
 from compat_tests.test_timers import check_times, now, read_all, timed
 from compat_tests.test_transactions import COMMIT, ROLLBACK, UNKNOWN
 

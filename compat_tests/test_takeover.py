@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import pytest
 
-from compat_tests.artifacts import CURRENT, OLD_SERVER
-from compat_tests.driver import PullConsumer, Queue, Received, message
-from compat_tests.mixture import Mixture, name_in
-from compat_tests.mqadmin import Mqadmin, make_batched
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
+from compat_tests.support.artifacts import CURRENT, OLD_SERVER
+from compat_tests.support.driver import PullConsumer, Queue, Received, message
+from compat_tests.support.mixture import Mixture, name_in
+from compat_tests.support.mqadmin import Mqadmin, make_batched
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
 from mqgateway.engine.lenient_json import loads
 
 MESSAGES = int(os.environ.get("MQGATEWAY_TAKEOVER_MESSAGES", "1200"))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
-from compat_tests.driver import Received, message
-from compat_tests.peers import IMPATIENT, Peer, Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.servers import HOST, Part, Server, apache_broker, our_broker, our_namesrv
+from compat_tests.support.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.support.driver import Received, message
+from compat_tests.support.peers import IMPATIENT, Peer, Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.servers import HOST, Part, Server, apache_broker, our_broker, our_namesrv
 
 COMMIT, ROLLBACK, UNKNOWN = "COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, NamedTuple
 
-from compat_tests.artifacts import SMALL_JVM, program
-from compat_tests.processes import Process
-from compat_tests.runtime import Runtime
+from compat_tests.support.artifacts import SMALL_JVM, program
+from compat_tests.support.processes import Process
+from compat_tests.support.runtime import Runtime
 
 MAIN = "compat.Driver"
 ANSWER_SECONDS = 60
