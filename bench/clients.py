@@ -59,7 +59,7 @@ class Pair:
 
     def median(self, client: str, name: str) -> float:
         """The median of one figure."""
-        return statistics.median(getattr(run, name) for run in self.runs[client])
+        return float(statistics.median(getattr(run, name) for run in self.runs[client]))
 
 
 def java(row: Row, server: Server, topic: str) -> list[str]:

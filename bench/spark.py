@@ -90,7 +90,7 @@ def spark_run(session: Any, server: Server, topic: str, work: str, count: int) -
 
 def count_all(session: Any, server: Server) -> int:
     """The messages of the topic, which all readers agree on."""
-    found = {work: frame_of(session, server, TOPIC, work).count() for work in ("nine", "body")}
+    found = {work: int(frame_of(session, server, TOPIC, work).count()) for work in ("nine", "body")}
     found["java"] = int(java("Pull", server.namesrv_address, TOPIC, str(THREADS))["count"])
     assert len(set(found.values())) == 1, f"readers do not agree: {found}"
     return found["java"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -86,9 +86,11 @@ def digest(item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Keep what came of a scenario on Apache's server; of one that is run again, what came last."""
-    report: Any = yield
+    report = yield
     outcomes = item.config.stash.get(OUTCOMES, None)
     if outcomes is not None and is_apaches(item):
         today = datetime.now(UTC).date().isoformat()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import pytest
@@ -409,7 +409,7 @@ def comparable(remark: str) -> str:
     return re.sub(r"\d{13,}", "time", PLACES.sub("client", remark))
 
 
-def listed(different: dict[Spoiled, tuple[object, ...]]) -> str:
+def listed(different: Mapping[Spoiled, tuple[object, ...]]) -> str:
     """The differences, a line each."""
     return "\n".join(
         f"{one.code.name} {one.field}={one.value!r:.20}: {pair}" for one, pair in different.items()

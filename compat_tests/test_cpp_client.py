@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,10 @@ class Member:
         for line in self.popen.stdout:
             if line.startswith(b"{"):
                 self.lines.append(json.loads(line))
+
+    def has(self, body: str) -> bool:
+        """Whether a body was delivered."""
+        return body in self.bodies
 
     @property
     def came(self) -> list[dict[str, Any]]:
@@ -134,4 +139,4 @@ def test_broadcasts_come_to_every_member(kind: str, peers: Peers) -> None:
         wait_until(both_have_begun, 60, "both members consume", 0.5)
         send(namesrv, topic, *bodies("to all"))
         for member in (first, second):
-            wait_until(lambda member=member: "to all" in member.bodies, 40, "a broadcast")
+            wait_until(partial(member.has, "to all"), 40, "a broadcast")

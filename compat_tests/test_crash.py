@@ -38,8 +38,10 @@ def test_acknowledged_messages_survive_kill_9(kind: str, peers: Peers) -> None:
             assert set(expected) <= set(found)
             assert len(found) == len(set(found))
             assert len(found) - len(expected) <= 4, "at most one send of each thread was not answered"
-        for client in [*producers, *each]:
-            client.close()
+        for producer in producers:
+            producer.close()
+        for peer in each:
+            peer.close()
 
 
 def read_all(peer: Peer, topic: str) -> list[str]:

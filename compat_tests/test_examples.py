@@ -33,7 +33,7 @@ class Expected(NamedTuple):
 
     program: str
     pattern: str
-    count: int
+    matches: int
     ends: bool
 
 
@@ -78,7 +78,7 @@ def run(peers: Peers, server: Server, expected: Expected) -> None:
     with Example(peers.runtime, expected.program, server.namesrv_address) as example:
         if expected.ends:
             example.ended()
-        example.until(expected.pattern, expected.count)
+        example.until(expected.pattern, expected.matches)
 
 
 def test_examples_of_topic_test(kind: str, peers: Peers) -> None:

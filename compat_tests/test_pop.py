@@ -280,7 +280,7 @@ def test_what_cannot_be_meant_is_refused(kind: str, peers: Peers) -> None:
         ) == ("NO_EXIST")
         for change in ({"queue_id": 9}, {"most": 33}, {"tags": "a ||| b ||"}):
             try:
-                popping.client.pop(popping.topic, **change)  # type: ignore[arg-type]
+                popping.client.pop(popping.topic, **change)
             except ClientError as refused:
                 assert refused.code == 29, change
         with pytest.raises(ClientError) as unknown:

@@ -35,6 +35,7 @@ from mqgateway.gateway.client import (
     TransactionProducer,
     TransactionState,
 )
+from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.selectors import by_hash
 from tests.gateway.client.answers import JAVA
 
@@ -113,13 +114,13 @@ def test_python_sends_and_java_receives(peer: Peer, how: str) -> None:
             received = consumer.collect(8)
     assert sorted(one.body for one in received) == [f"grün {number}" for number in range(8)]
     assert {one.unique_key for one in received} == ids
-    for one in received:
-        assert (one.tags, one.flag, one.properties["colour"]) == (
+    for came in received:
+        assert (came.tags, came.flag, came.properties["colour"]) == (
             "T",
-            7 if how != "batch" else one.flag,
+            7 if how != "batch" else came.flag,
             "blau",
         )
-        assert one.keys is not None and one.keys.startswith("k1 k")
+        assert came.keys is not None and came.keys.startswith("k1 k")
 
 
 def test_java_sends_and_python_receives(peer: Peer) -> None:
@@ -145,8 +146,8 @@ def test_compressed_bodies_arrive_whole(peer: Peer, kind_of_compression: str) ->
     if peer.variant != CURRENT and kind_of_compression != "ZLIB":
         return
     topic = peer.topic("compressed")
-    settings = {"compress_type": kind_of_compression}
-    with Producer(peer.name("py_producers"), peer.namesrv_address, **settings) as producer:
+    compression = Compression[kind_of_compression]
+    with Producer(peer.name("py_producers"), peer.namesrv_address, compress_type=compression) as producer:
         producer.send(Message(topic, LONG))
     with peer.push(peer.name("readers"), {topic: "*"}) as consumer:
         assert [one.body for one in consumer.collect(1)] == [LONG]

@@ -112,7 +112,7 @@ def official(driver: Driver, namesrv: str, count: int) -> list[Row]:
     options["from"] = "CONSUME_FROM_FIRST_OFFSET"
     with PushConsumer(driver, namesrv, "StaticRowReaders", **options) as consumer:
         found = consumer.collect(count)
-    return [(one.broker_name, one.queue_id, one.queue_offset, one.body) for one in found]
+    return [(str(one.broker_name), one.queue_id, one.queue_offset, one.body) for one in found]
 
 
 def test_rows_are_those_of_the_official_consumer(kind: str, peers: Peers) -> None:

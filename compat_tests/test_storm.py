@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from random import Random
 
 import pytest
@@ -209,7 +210,7 @@ def storm(server: Server, parts: list[Part], kills: int) -> None:
     try:
         for _ in range(kills):
             targets = [part.steps + ENOUGH for part in parts]
-            wait_until(lambda t=targets: has_come(parts, t), 60, "the storm goes on")  # type: ignore[misc]
+            wait_until(partial(has_come, parts, targets), 60, "the storm goes on")
             server.kill9()
             server.start()
         targets = [part.steps + ENOUGH // 4 for part in parts]

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,7 +84,7 @@ class Home:
         """Where the table on disk says that a group goes on, by topic and queue."""
         path = self.tables / "consumerOffset.json"
         table = loads(path.read_bytes())["offsetTable"] if path.exists() else {}
-        found = {}
+        found: dict[tuple[str, int], int] = {}
         for key, queues in table.items():
             topic, _, of = key.partition("@")
             if of == group:
@@ -299,10 +300,14 @@ def read_everything(cast: Cast) -> None:
     check_queries(cast)
     command = ("queryMsgByKey", "-n", cast.home.namesrv_address)
     for _, topic, key in mixture.samples(2):
-        found = re.compile(r"^[0-9A-F]{32,} +\d+ +\d+", re.MULTILINE)
         # The tool gives name servers three seconds, which a busy machine may not have.
-        wait_until(lambda: found.search(cast.admin.run(*command, "-t", topic, "-k", key).out), 30, key)  # noqa: B023
+        wait_until(partial(lists_messages, cast.admin, *command, "-t", topic, "-k", key), 30, key)
     cast.peer.close()
+
+
+def lists_messages(admin: Mqadmin, *command: str) -> bool:
+    """Whether the tool prints a line of a message."""
+    return re.search(r"^[0-9A-F]{32,} +\d+ +\d+", admin.run(*command).out, re.MULTILINE) is not None
 
 
 def read_queue(consumer: PullConsumer, queue: Queue) -> Iterator[str]:
