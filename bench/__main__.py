@@ -16,7 +16,7 @@ from bench.report import Comparison, line, print_table, section
 from bench.results import Results, Starts, commit, load_results, save_results
 from bench.rows import ROWS, Row, choose
 from bench.run import run_row
-from compat_tests.servers import Server
+from compat_tests.support.servers import Server
 
 SERVERS = ("apache", "ours")
 WARMING = 0.5

@@ -25,8 +25,8 @@ from bench.measure import machine
 from bench.pages import page_option, write_section
 from bench.rows import Row
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
-from compat_tests.artifacts import CURRENT, program
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CURRENT, program
+from compat_tests.support.servers import Server
 
 CLIENTS = ("java", "python")
 ASYNC_IN_FLIGHT = 256
@@ -59,7 +59,7 @@ class Pair:
 
     def median(self, client: str, name: str) -> float:
         """The median of one figure."""
-        return statistics.median(getattr(run, name) for run in self.runs[client])
+        return float(statistics.median(getattr(run, name) for run in self.runs[client]))
 
 
 def java(row: Row, server: Server, topic: str) -> list[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import psutil
 
 from bench.prepared import topic_names, write_topics
-from compat_tests.processes import free_ports
-from compat_tests.servers import Server, contained_broker, our_container, our_namesrv
+from compat_tests.support.processes import free_ports
+from compat_tests.support.servers import Server, contained_broker, our_container, our_namesrv
 
 QUEUES = 4
 """Of the one topic, on each broker."""

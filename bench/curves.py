@@ -28,7 +28,7 @@ from bench.rest import idle_clients
 from bench.results import commit
 from bench.rows import Row
 from bench.run import run_row
-from compat_tests.servers import Server
+from compat_tests.support.servers import Server
 
 SENDS = Row("curve", "sync", "sync send, 16 threads", 3, threads=16)
 STORE_FILL_QUEUES = 8

@@ -34,7 +34,8 @@ class Echo(Protocol):
     def dataReceived(self, data: bytes) -> None:
         """Answer all requests of a read at once."""
         answers = [answer(payload, self._port) for payload in self._cutter.feed(data)]
-        self.transport.write(b"".join(answers))  # type: ignore[union-attr]
+        transport: Any = self.transport
+        transport.write(b"".join(answers))
 
 
 _SENT = {"msgId": "7F0000010000000000000000000000000000", "queueId": "0", "queueOffset": "0"}
@@ -81,7 +82,7 @@ OTHERS: dict[int, Callable[[int], tuple[dict[str, str] | None, bytes]]] = {
 def main(port: int) -> None:
     """Serve until the process is ended."""
     reactor: Any = the_reactor()
-    factory = Factory.forProtocol(lambda: Echo(port))  # type: ignore[arg-type]
+    factory = Factory.forProtocol(lambda: Echo(port))
     reactor.listenTCP(port, factory, 50, HOST)
     print("ready", flush=True)
     reactor.run()

@@ -25,8 +25,8 @@ from bench.pages import json_option, page_option, write_section
 from bench.results import commit
 from bench.rows import ROWS, Row
 from bench.run import run_row
-from compat_tests.processes import free_ports
-from compat_tests.servers import ROOT, Part, Server
+from compat_tests.support.processes import free_ports
+from compat_tests.support.servers import ROOT, Part, Server
 
 LOADS = ("sync-1", "sync-16", "sync-64", "async", "batch-32")
 RECORD_BYTES = 1240

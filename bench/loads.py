@@ -11,8 +11,13 @@ def running_load(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
 
     It has a session of its own: Linux shares the cores out between sessions first, as between services.
     """
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(list(command), text=True, start_new_session=True, **pipes) as process:
+    with subprocess.Popen(
+        list(command),
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
         try:
             yield process
         finally:

@@ -162,7 +162,7 @@ class Loop(Time):
     """A reactor without sockets whose time stands still; what listens is kept by its port."""
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.listening: dict[int, Any] = {}
 
     def listenTCP(self, port: int, factory: Any, *_: object) -> None:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from bench.loads import running_load
 from bench.measure import Usage, usage
 from bench.rows import Row
-from compat_tests.artifacts import OPENS, class_path
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import OPENS, class_path
+from compat_tests.support.servers import Server
 
 PACKAGE = "org.apache.rocketmq.example.benchmark"
 JVM = ("-Xms512m", "-Xmx1g", "-XX:+UseSerialGC", *OPENS)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import psutil
 
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
 from mqgateway.engine.lenient_json import loads
 from mqgateway.gateway.codec.codes import RequestCode
 

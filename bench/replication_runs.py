@@ -13,7 +13,7 @@ from typing import Any
 from bench.replication_pair import Pair, Watch
 from bench.rows import Row
 from bench.run import CLIENT_JVM, load
-from compat_tests.artifacts import CURRENT, program
+from compat_tests.support.artifacts import CURRENT, program
 
 ASYNC_MASTER = {"brokerRole": "ASYNC_MASTER"}
 SYNC_MASTER = {"brokerRole": "SYNC_MASTER", "totalReplicas": "2", "inSyncReplicas": "2"}

@@ -183,7 +183,7 @@ def section(title: str, comparisons: Sequence[Comparison], starts: dict[str, flo
         "suspended. Apache RocketMQ 5.5.0 (name server, broker, `-Xms1g -Xmx2g`,",
         "otherwise defaults) and mqgateway took turns, after one run each that does not count;",
         "figures are medians, written as ours / Apache's = ratio. The load is the official Java client 5.5.0",
-        "(`compat_tests/java/bench/`), and where the table says so the benchmark programs of",
+        "(`compat_tests/support/java/bench/`), and where the table says so the benchmark programs of",
         "`rocketmq-example` 5.5.0. CPU and memory are the operating system's figures for name",
         "server and broker together. `tox -e bench` repeats it.",
         "",

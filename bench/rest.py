@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from bench.measure import usage
 from bench.report import Sample
 from bench.rows import Row
-from compat_tests.servers import Server
+from compat_tests.support.servers import Server
 
 START_SETTLES_SECONDS = 15
 """After a start Apache's broker keeps a core busy for ten seconds."""

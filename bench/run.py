@@ -11,9 +11,9 @@ from bench.prepared import TOPIC
 from bench.report import Sample
 from bench.rest import watch_at_rest
 from bench.rows import CONSUMING, PASSING_SHARE, Row
-from compat_tests.artifacts import CURRENT, OPENS, program
-from compat_tests.raw import RawConnection
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CURRENT, OPENS, program
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import Server
 from mqgateway.gateway.codec.codes import RequestCode
 
 CLIENT_JVM = ("-Xms512m", "-Xmx1g", "-XX:+UseSerialGC", *OPENS)

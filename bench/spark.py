@@ -24,8 +24,8 @@ from rich.console import Console
 from bench.measure import machine
 from bench.pages import page_option, write_section
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
-from compat_tests.artifacts import CURRENT, program
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CURRENT, program
+from compat_tests.support.servers import Server
 from mqgateway.pipeline.jobs.session import new_session
 
 THREADS = 2
@@ -90,7 +90,7 @@ def spark_run(session: Any, server: Server, topic: str, work: str, count: int) -
 
 def count_all(session: Any, server: Server) -> int:
     """The messages of the topic, which all readers agree on."""
-    found = {work: frame_of(session, server, TOPIC, work).count() for work in ("nine", "body")}
+    found = {work: int(frame_of(session, server, TOPIC, work).count()) for work in ("nine", "body")}
     found["java"] = int(java("Pull", server.namesrv_address, TOPIC, str(THREADS))["count"])
     assert len(set(found.values())) == 1, f"readers do not agree: {found}"
     return found["java"]

@@ -22,8 +22,8 @@ from bench.measure import machine
 from bench.pages import json_option, page_option, write_section
 from bench.store_stalls import LOG_FILE, Stalls, cold_reads, removals
 from bench.store_starts import Start, start
-from compat_tests.processes import free_ports
-from compat_tests.servers import HOST, our_namesrv
+from compat_tests.support.processes import free_ports
+from compat_tests.support.servers import HOST, our_namesrv
 
 BODY_BYTES = 1024
 RECORD_BYTES = 1240

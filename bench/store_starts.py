@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 
 from bench.store_stalls import drop_from_memory
-from compat_tests import servers
-from compat_tests.processes import free_ports
+from compat_tests.support import servers
+from compat_tests.support.processes import free_ports
 
 START_SECONDS_MAX = 600.0
 CACHES = Path("/proc/sys/vm/drop_caches")

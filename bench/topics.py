@@ -24,8 +24,8 @@ from bench.measure import is_compiled, machine, usage
 from bench.micro import request
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
-from compat_tests.processes import free_ports
-from compat_tests.servers import HOST, our_serve
+from compat_tests.support.processes import free_ports
+from compat_tests.support.servers import HOST, our_serve
 from mqgateway.engine.clock import SystemClock
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.frame import FrameCutter
@@ -130,29 +130,27 @@ async def probe_on(probe: Sender, latencies: list[float]) -> None:
 def measure(topics: int, connections: int) -> Making:
     """Start a server, make the topics, stop it."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-topics-") as folder:
-        ports = [free_ports(), free_ports((-2, 0))]
-        server = our_serve(
-            Path(folder) / "server",
-            *ports,
-            {"autoCreateTopicEnable": "true", "maxTopics": str(topics + 1000)},
-        )
+        namesrv, broker = free_ports(), free_ports((-2, 0))
+        settings = {"autoCreateTopicEnable": "true", "maxTopics": str(topics + 1000)}
+        server = our_serve(Path(folder) / "server", namesrv, broker, settings)
         server.start()
         try:
             before = usage([server.pid])
-            seconds, latencies = asyncio.run(make(ports[1], topics, connections))
+            seconds, latencies = asyncio.run(make(broker, topics, connections))
             after = usage([server.pid])
             stop_seconds, stop_cpu = stop(server.pid)
         finally:
             server.stop()
     latencies.sort()
-    milliseconds = [latencies[int(len(latencies) * share)] * 1000 for share in (0.5, 0.99)]
+    p50, p99 = (latencies[int(len(latencies) * share)] * 1000 for share in (0.5, 0.99))
     return Making(
         topics,
         seconds,
         after.cpu_seconds - before.cpu_seconds,
         after.resident_bytes / 2**20,
         len(latencies),
-        *milliseconds,
+        p50,
+        p99,
         latencies[-1] * 1000,
         stop_seconds,
         stop_cpu,

@@ -6,9 +6,6 @@ rights to start an engine)::
 
     python -m pytest compat_tests [--server=apache|ours|both] [--runtime=docker|local|auto] [-k NAME]
 
-The way through it: ``artifacts`` fetches jars and modules and compiles the programs of ``java/`` and ``go/``;
-``containers`` and ``runtime`` decide where clients run; ``servers`` starts the two servers; ``driver`` is the
-official Java client as Python objects, ``golang`` the Go client and ``mqadmin`` the official tool; ``peers``
-brings a server and a client together for a scenario; ``overlap`` lets scenarios that wait wait at the same
-time. The scenarios are the ``test_*`` files, one a subject.
+The scenarios are the ``test_*`` files, one a subject. What they stand on is in ``support``. ``official`` is
+Apache's own integration tests and ``storm`` an hour of bad weather; each is run by hand, too.
 """

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
-from compat_tests.installed import Installed, install
 from compat_tests.official import table
 from compat_tests.official.results import Results
-from compat_tests.overlap import Overlap, kind_of
-from compat_tests.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
-from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of, file_of, has_our_part
-from compat_tests.runtime import choose
+from compat_tests.support.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.support.installed import Installed, install
+from compat_tests.support.overlap import Overlap, kind_of
+from compat_tests.support.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
+from compat_tests.support.record import FAILED, PASSED, Outcome, Record, digest_of, file_of, has_our_part
+from compat_tests.support.runtime import choose
 
 TEST_SECONDS = 300
 PEERS = pytest.StashKey[Peers]()
@@ -86,9 +86,11 @@ def digest(item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Keep what came of a scenario on Apache's server; of one that is run again, what came last."""
-    report: Any = yield
+    report = yield
     outcomes = item.config.stash.get(OUTCOMES, None)
     if outcomes is not None and is_apaches(item):
         today = datetime.now(UTC).date().isoformat()

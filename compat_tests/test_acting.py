@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.driver import (
+from compat_tests.support.driver import (
     ClientError,
     PopClient,
     Producer,
@@ -28,11 +28,11 @@ from compat_tests.driver import (
     TransactionProducer,
     message,
 )
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.replicas import Group, Member
-from compat_tests.servers import HOST
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.replicas import Group, Member
+from compat_tests.support.servers import HOST
 from mqgateway.gateway.codec.codes import RequestCode
 
 ACTING = {

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import message
-from compat_tests.mqadmin import Mqadmin, normalised
-from compat_tests.peers import Peers
-from compat_tests.processes import wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import BROKER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import message
+from compat_tests.support.mqadmin import Mqadmin, normalised
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import BROKER_NAME, Server
 from mqgateway.gateway.codec.codes import RequestCode
 
 QUEUES = 7

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import pytest
 
-from compat_tests.peers import Peers
-from compat_tests.raw import RawConnection
+from compat_tests.support.peers import Peers
+from compat_tests.support.raw import RawConnection
 from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.fields import camel_case, request_header
@@ -409,7 +409,7 @@ def comparable(remark: str) -> str:
     return re.sub(r"\d{13,}", "time", PLACES.sub("client", remark))
 
 
-def listed(different: dict[Spoiled, tuple[object, ...]]) -> str:
+def listed(different: Mapping[Spoiled, tuple[object, ...]]) -> str:
     """The differences, a line each."""
     return "\n".join(
         f"{one.code.name} {one.field}={one.value!r:.20}: {pair}" for one, pair in different.items()

@@ -2,7 +2,7 @@
 
 import json
 
-from compat_tests import body_reads
+from compat_tests.support import body_reads
 
 
 def test_what_the_standard_reads_is_still_known() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from compat_tests.servers import Server
+from compat_tests.support.servers import Server
 
 pytestmark = pytest.mark.alone
 

@@ -9,13 +9,13 @@ from contextlib import closing
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import Queue, Received, message
-from compat_tests.mqadmin import Mqadmin
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import BROKER_NAME
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import Queue, Received, message
+from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import BROKER_NAME
 from compat_tests.test_takeover import Home
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.fields import camel_case

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.driver import ClientError, PushConsumer, message
-from compat_tests.mqadmin import Mqadmin
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.servers import (
+from compat_tests.support.driver import ClientError, PushConsumer, message
+from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.servers import (
     CLUSTER_NAME,
     HOST,
     Part,

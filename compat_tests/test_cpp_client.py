@@ -6,14 +6,15 @@ import json
 import subprocess
 import sys
 import threading
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compat_tests.peers import Peers
-from compat_tests.processes import stop, wait_until
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import stop, wait_until
 
 pytest.importorskip("rocketmq", reason="the package rocketmq has wheels for Linux on x86-64 only")
 pytestmark = pytest.mark.overlap
@@ -26,7 +27,7 @@ Sends = list[dict[str, Any]]
 
 def command(told: dict[str, Any]) -> list[str]:
     """A process with the client in it."""
-    return [sys.executable, "-m", "compat_tests.cpp_member", json.dumps(told)]
+    return [sys.executable, "-m", "compat_tests.support.cpp_member", json.dumps(told)]
 
 
 def send(namesrv: str, topic: str, *messages: dict[str, Any]) -> Sends:
@@ -52,6 +53,10 @@ class Member:
         for line in self.popen.stdout:
             if line.startswith(b"{"):
                 self.lines.append(json.loads(line))
+
+    def has(self, body: str) -> bool:
+        """Whether a body was delivered."""
+        return body in self.bodies
 
     @property
     def came(self) -> list[dict[str, Any]]:
@@ -134,4 +139,4 @@ def test_broadcasts_come_to_every_member(kind: str, peers: Peers) -> None:
         wait_until(both_have_begun, 60, "both members consume", 0.5)
         send(namesrv, topic, *bodies("to all"))
         for member in (first, second):
-            wait_until(lambda member=member: "to all" in member.bodies, 40, "a broadcast")
+            wait_until(partial(member.has, "to all"), 40, "a broadcast")

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
+from compat_tests.support.artifacts import CLIENT_VERSIONS
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
 
 pytestmark = pytest.mark.overlap
 
@@ -38,8 +38,10 @@ def test_acknowledged_messages_survive_kill_9(kind: str, peers: Peers) -> None:
             assert set(expected) <= set(found)
             assert len(found) == len(set(found))
             assert len(found) - len(expected) <= 4, "at most one send of each thread was not answered"
-        for client in [*producers, *each]:
-            client.close()
+        for producer in producers:
+            producer.close()
+        for peer in each:
+            peer.close()
 
 
 def read_all(peer: Peer, topic: str) -> list[str]:

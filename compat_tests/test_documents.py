@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.documents import begin, programs
-from compat_tests.installed import Installed
+from compat_tests.support.documents import begin, programs
+from compat_tests.support.installed import Installed
 from mqgateway import Message, Producer
 from mqgateway.testing import Server
 

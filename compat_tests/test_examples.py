@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import message
-from compat_tests.examples import Example
-from compat_tests.peers import Peers
-from compat_tests.processes import wait_until
-from compat_tests.relay import Relay
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import message
+from compat_tests.support.examples import Example
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.relay import Relay
+from compat_tests.support.servers import Server
 
 pytestmark = pytest.mark.alone
 
@@ -33,7 +33,7 @@ class Expected(NamedTuple):
 
     program: str
     pattern: str
-    count: int
+    matches: int
     ends: bool
 
 
@@ -78,7 +78,7 @@ def run(peers: Peers, server: Server, expected: Expected) -> None:
     with Example(peers.runtime, expected.program, server.namesrv_address) as example:
         if expected.ends:
             example.ended()
-        example.until(expected.pattern, expected.count)
+        example.until(expected.pattern, expected.matches)
 
 
 def test_examples_of_topic_test(kind: str, peers: Peers) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from compat_tests import sql as expressions
-from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
-from compat_tests.driver import ClientError, PullConsumer, PushConsumer, Queue, Received, message, sql
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import Server
+from compat_tests.support import sql as expressions
+from compat_tests.support.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.support.driver import ClientError, PullConsumer, PushConsumer, Queue, Received, message, sql
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import Server
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import compile_expression
 from mqgateway.engine.lenient_json import loads

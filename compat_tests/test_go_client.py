@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import ClientError, Received, Requester, message, sql
-from compat_tests.golang import GoDriver, GoPeer
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import BROKER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import ClientError, Received, Requester, message, sql
+from compat_tests.support.golang import GoDriver, GoPeer
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import BROKER_NAME, Server
 from compat_tests.test_resets import RESET_SECONDS, tool
 from compat_tests.test_transactions import COMMIT, ROLLBACK, UNKNOWN
 from mqgateway.gateway.codec.codes import RequestCode

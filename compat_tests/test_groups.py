@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS
-from compat_tests.driver import PushConsumer, message
-from compat_tests.mqadmin import Mqadmin, normalised
-from compat_tests.peers import KINDS, Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CLIENT_VERSIONS
+from compat_tests.support.driver import PushConsumer, message
+from compat_tests.support.mqadmin import Mqadmin, normalised
+from compat_tests.support.peers import KINDS, Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import Server
 from mqgateway.gateway.codec.codes import RequestCode
 
 VERSIONS = pytest.mark.parametrize("version", CLIENT_VERSIONS)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.installed import Installed
-from compat_tests.processes import free_ports, stop
-from compat_tests.servers import HOST
+from compat_tests.support.installed import Installed
+from compat_tests.support.processes import free_ports, stop
+from compat_tests.support.servers import HOST
 
 TEN_LINES = """\
 from mqgateway import Message, Producer

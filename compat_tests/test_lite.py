@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from compat_tests.mqadmin import Mqadmin, normalised
-from compat_tests.peers import Peers
-from compat_tests.processes import wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import BROKER_NAME
+from compat_tests.support.mqadmin import Mqadmin, normalised
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import BROKER_NAME
 from mqgateway.engine.message import format_properties
 from mqgateway.engine.store.record import decode
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode

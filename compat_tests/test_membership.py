@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 
-from compat_tests.driver import PushConsumer, message
-from compat_tests.peers import Peer
-from compat_tests.processes import wait_until
+from compat_tests.support.driver import PushConsumer, message
+from compat_tests.support.peers import Peer
+from compat_tests.support.processes import wait_until
 
 pytestmark = pytest.mark.overlap
 
@@ -19,6 +20,18 @@ def shares(consumers: list[PushConsumer], topic: str) -> list[int]:
     if len(set().union(*held)) != sum(map(len, held)):
         return []
     return sorted(map(len, held), reverse=True)
+
+
+def has_shares(members: list[PushConsumer], topic: str, expected: list[int]) -> bool:
+    return shares(members, topic) == expected
+
+
+def has_received(members: list[PushConsumer], messages: int) -> bool:
+    return count(members) >= messages
+
+
+def count(members: list[PushConsumer]) -> int:
+    return sum(len(member.collect(0, 0)) for member in members)
 
 
 def test_nine_queues_over_four_consumers(peer: Peer) -> None:
@@ -33,13 +46,9 @@ def test_nine_queues_over_four_consumers(peer: Peer) -> None:
                 received += [one.body for one in member.collect(0, 0)]
                 member.close()
             members = members[leave:]
-            wait_until(lambda s=expected, m=members: shares(m, topic) == s, 60, f"shares {expected}", 0.3)
-            before = sum(len(member.collect(0, 0)) for member in members)
+            wait_until(partial(has_shares, members, topic, expected), 60, f"shares {expected}", 0.3)
+            before = count(members)
             producer.send([message(topic, f"{expected[0]}-{len(expected)}-{i}") for i in range(36)])
-            wait_until(
-                lambda b=before, m=members: sum(len(one.collect(0, 0)) for one in m) >= b + 36,
-                30,
-                "36 messages",
-            )
+            wait_until(partial(has_received, members, before + 36), 30, "36 messages")
         received += [one.body for member in members for one in member.collect(0, 0)]
     assert len(set(received)) == 3 * 36

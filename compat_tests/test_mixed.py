@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS
-from compat_tests.driver import message
-from compat_tests.peers import KINDS, Peer, Peers
-from compat_tests.servers import MixedCluster
+from compat_tests.support.artifacts import CLIENT_VERSIONS
+from compat_tests.support.driver import message
+from compat_tests.support.peers import KINDS, Peer, Peers
+from compat_tests.support.servers import MixedCluster
 
 pytestmark = [pytest.mark.overlap, pytest.mark.both_servers]
 

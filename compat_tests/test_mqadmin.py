@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import Producer, Queue, Sent, message
-from compat_tests.mqadmin import Mqadmin, Output, normalised
-from compat_tests.peers import KINDS, Peer, Peers, chosen_kinds
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME, CLUSTER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import Producer, Queue, Sent, message
+from compat_tests.support.mqadmin import Mqadmin, Output, normalised
+from compat_tests.support.peers import KINDS, Peer, Peers, chosen_kinds
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME, CLUSTER_NAME, Server
 
 pytestmark = pytest.mark.timeout(600)
 

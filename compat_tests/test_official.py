@@ -16,7 +16,7 @@ from compat_tests.conftest import OFFICIAL
 from compat_tests.official.classes import CLASSES, NOT_HERE
 from compat_tests.official.results import FAILED, load, recorded
 from compat_tests.official.run import OfficialRun
-from compat_tests.peers import Peers
+from compat_tests.support.peers import Peers
 
 pytestmark = [pytest.mark.alone, pytest.mark.long]
 

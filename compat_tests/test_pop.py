@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import ClientError, PopClient, Producer, Received, message
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import ClientError, PopClient, Producer, Received, message
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME
 from compat_tests.test_timers import Hands
 
 INVISIBLE = 6_000
@@ -280,7 +280,7 @@ def test_what_cannot_be_meant_is_refused(kind: str, peers: Peers) -> None:
         ) == ("NO_EXIST")
         for change in ({"queue_id": 9}, {"most": 33}, {"tags": "a ||| b ||"}):
             try:
-                popping.client.pop(popping.topic, **change)  # type: ignore[arg-type]
+                popping.client.pop(popping.topic, **change)
             except ClientError as refused:
                 assert refused.code == 29, change
         with pytest.raises(ClientError) as unknown:

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from compat_tests.driver import Pulled, Queue, message
-from compat_tests.peers import Peer
-from compat_tests.processes import wait_until
+from compat_tests.support.driver import Pulled, Queue, message
+from compat_tests.support.peers import Peer
+from compat_tests.support.processes import wait_until
 
 pytestmark = pytest.mark.overlap
 

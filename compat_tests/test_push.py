@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from compat_tests.driver import PushConsumer, Received, message
-from compat_tests.peers import Peer
-from compat_tests.processes import wait_until
+from compat_tests.support.driver import PushConsumer, Received, message
+from compat_tests.support.peers import Peer
+from compat_tests.support.processes import wait_until
 
 pytestmark = pytest.mark.overlap
 

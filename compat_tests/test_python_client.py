@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from compat_tests import known_answers
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import Driver, Queue, message
-from compat_tests.mqadmin import Mqadmin
-from compat_tests.peers import VARIANTS, Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import ROOT
+from compat_tests.support import known_answers
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import Driver, Queue, message
+from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.peers import VARIANTS, Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import ROOT
 from mqgateway.engine.message import java_hash
 from mqgateway.gateway.client import (
     Context,
@@ -35,6 +35,7 @@ from mqgateway.gateway.client import (
     TransactionProducer,
     TransactionState,
 )
+from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.selectors import by_hash
 from tests.support.gateway.client.answers import JAVA
 
@@ -113,13 +114,13 @@ def test_python_sends_and_java_receives(peer: Peer, how: str) -> None:
             received = consumer.collect(8)
     assert sorted(one.body for one in received) == [f"grün {number}" for number in range(8)]
     assert {one.unique_key for one in received} == ids
-    for one in received:
-        assert (one.tags, one.flag, one.properties["colour"]) == (
+    for came in received:
+        assert (came.tags, came.flag, came.properties["colour"]) == (
             "T",
-            7 if how != "batch" else one.flag,
+            7 if how != "batch" else came.flag,
             "blau",
         )
-        assert one.keys is not None and one.keys.startswith("k1 k")
+        assert came.keys is not None and came.keys.startswith("k1 k")
 
 
 def test_java_sends_and_python_receives(peer: Peer) -> None:
@@ -145,8 +146,8 @@ def test_compressed_bodies_arrive_whole(peer: Peer, kind_of_compression: str) ->
     if peer.variant != CURRENT and kind_of_compression != "ZLIB":
         return
     topic = peer.topic("compressed")
-    settings = {"compress_type": kind_of_compression}
-    with Producer(peer.name("py_producers"), peer.namesrv_address, **settings) as producer:
+    compression = Compression[kind_of_compression]
+    with Producer(peer.name("py_producers"), peer.namesrv_address, compress_type=compression) as producer:
         producer.send(Message(topic, LONG))
     with peer.push(peer.name("readers"), {topic: "*"}) as consumer:
         assert [one.body for one in consumer.collect(1)] == [LONG]
@@ -233,7 +234,7 @@ class Member:
     """A Python consumer in a process of its own."""
 
     def __init__(self, namesrv: str, group: str, topic: str) -> None:
-        command = [sys.executable, "-m", "compat_tests.python_member", namesrv, group, topic]
+        command = [sys.executable, "-m", "compat_tests.support.python_member", namesrv, group, topic]
         self.popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
         self.lines: list[dict[str, Any]] = []
         self._reader = threading.Thread(target=self._read, daemon=True)

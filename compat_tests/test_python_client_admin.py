@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.peers import Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME, Server
 from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
@@ -34,7 +35,10 @@ from mqgateway.gateway.client import (
 from mqgateway.gateway.client.admin_question import ASKED, Question
 from mqgateway.gateway.codec.bodies import QueueData
 
-FIRST = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET", "persist_consumer_offset_interval": 500}
+FIRST: dict[str, Any] = {
+    "consume_from_where": "CONSUME_FROM_FIRST_OFFSET",
+    "persist_consumer_offset_interval": 500,
+}
 
 
 class Office:
@@ -217,7 +221,7 @@ def test_what_the_broker_does_itself_is_counted(kind: str, peers: Peers) -> None
             ("GROUP_GET_NUMS", "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER"),
             ("GROUP_GET_SIZE", "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER"),
         ):
-            wait_until(lambda name=name, key=key: is_counted(name, key), 20, f"{name} of {key}")
+            wait_until(partial(is_counted, name, key), 20, f"{name} of {key}")
 
 
 @pytest.mark.parametrize("name", ["Unknown", "%RETRY%Unknown"])
@@ -226,7 +230,11 @@ def test_refusals_have_the_same_code(kind: str, peers: Peers, name: str) -> None
     server = peers.server(kind)
     with Admin(server.namesrv_address) as admin:
         wait_until(lambda: BROKER_NAME in admin.brokers(), 30, "the broker has registered")
-        for question, code in ((admin_topics.stats(name), 17), (admin_consumers.connections(name), 206)):
+        questions: tuple[tuple[Question[Any], int], ...] = (
+            (admin_topics.stats(name), 17),
+            (admin_consumers.connections(name), 206),
+        )
+        for question, code in questions:
             with pytest.raises(BrokerError) as refused:
                 admin.ask(question, BROKER_NAME)
             assert refused.value.code == code

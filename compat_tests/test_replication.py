@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.driver import ClientError, PullConsumer, Queue, message
-from compat_tests.mqadmin import Mqadmin
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.replicas import Group, Member
+from compat_tests.support.driver import ClientError, PullConsumer, Queue, message
+from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.replicas import Group, Member
 
 MESSAGES = int(os.environ.get("MQGATEWAY_REPLICATION_MESSAGES", "600"))
 READ_SECONDS = max(90, MESSAGES // 100)

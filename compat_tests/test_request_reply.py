@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.driver import ClientError, message
-from compat_tests.peers import Peer
+from compat_tests.support.driver import ClientError, message
+from compat_tests.support.peers import Peer
 
 pytestmark = pytest.mark.overlap
 

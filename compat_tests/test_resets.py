@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS
-from compat_tests.driver import Received, message
-from compat_tests.mqadmin import Mqadmin
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import Server
+from compat_tests.support.artifacts import CLIENT_VERSIONS
+from compat_tests.support.driver import Received, message
+from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import Server
 from mqgateway.gateway.codec.bodies import GetConsumerStatusBody
 from mqgateway.gateway.codec.codes import RequestCode
 

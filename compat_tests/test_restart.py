@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS
-from compat_tests.driver import message
-from compat_tests.peers import Peers
+from compat_tests.support.artifacts import CLIENT_VERSIONS
+from compat_tests.support.driver import message
+from compat_tests.support.peers import Peers
 
 pytestmark = pytest.mark.overlap
 

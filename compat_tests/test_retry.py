@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.driver import ClientError, PullConsumer, Received, message
-from compat_tests.peers import Peer
-from compat_tests.processes import wait_until
+from compat_tests.support.driver import ClientError, PullConsumer, Received, message
+from compat_tests.support.peers import Peer
+from compat_tests.support.processes import wait_until
 
 pytestmark = pytest.mark.overlap
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import Producer, Queue, Sent, message
-from compat_tests.mqadmin import Mqadmin, make_batched
-from compat_tests.peers import KINDS, Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import Producer, Queue, Sent, message
+from compat_tests.support.mqadmin import Mqadmin, make_batched
+from compat_tests.support.peers import KINDS, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME, Server
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.message import PROPERTY_UNIQ_KEY, SysFlag, parse_properties
 from mqgateway.engine.store import schema

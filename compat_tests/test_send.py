@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.driver import ClientError, Producer, message
-from compat_tests.peers import Peer
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME
+from compat_tests.support.driver import ClientError, Producer, message
+from compat_tests.support.peers import Peer
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME
 
 pytestmark = pytest.mark.overlap
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
-from compat_tests.mqadmin import Mqadmin
-from compat_tests.peers import Peers
-from compat_tests.processes import wait_until
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
+from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
 from compat_tests.test_static import BROKERS, EVERYWHERE, started
 from mqgateway.engine.options import TlsOptions
 from mqgateway.pipeline.brokers import Brokers
@@ -112,7 +112,7 @@ def official(driver: Driver, namesrv: str, count: int) -> list[Row]:
     options["from"] = "CONSUME_FROM_FIRST_OFFSET"
     with PushConsumer(driver, namesrv, "StaticRowReaders", **options) as consumer:
         found = consumer.collect(count)
-    return [(one.broker_name, one.queue_id, one.queue_offset, one.body) for one in found]
+    return [(str(one.broker_name), one.queue_id, one.queue_offset, one.body) for one in found]
 
 
 def test_rows_are_those_of_the_official_consumer(kind: str, peers: Peers) -> None:

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.peers import IMPATIENT, Peers
-from compat_tests.processes import wait_until
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.peers import IMPATIENT, Peers
+from compat_tests.support.processes import wait_until
 from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.client import PullConsumer
 from mqgateway.pipeline.halves import HalfSender

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
-from compat_tests.mqadmin import Mqadmin, normalised
-from compat_tests.peers import Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.raw import RawConnection
-from compat_tests.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
+from compat_tests.support.mqadmin import Mqadmin, normalised
+from compat_tests.support.peers import Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
 from mqgateway.gateway.codec import lenient_json
 from mqgateway.gateway.codec.codes import RequestCode
 

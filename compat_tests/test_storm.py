@@ -13,15 +13,16 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from random import Random
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import ClientError, PopClient, Received, message
-from compat_tests.peers import IMPATIENT, Peer, Peers
-from compat_tests.processes import wait_until
-from compat_tests.servers import BROKER_NAME, Server
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import ClientError, PopClient, Received, message
+from compat_tests.support.peers import IMPATIENT, Peer, Peers
+from compat_tests.support.processes import wait_until
+from compat_tests.support.servers import BROKER_NAME, Server
 from compat_tests.test_timers import check_times, now, read_all, timed
 from compat_tests.test_transactions import COMMIT, ROLLBACK, UNKNOWN
 
@@ -209,7 +210,7 @@ def storm(server: Server, parts: list[Part], kills: int) -> None:
     try:
         for _ in range(kills):
             targets = [part.steps + ENOUGH for part in parts]
-            wait_until(lambda t=targets: has_come(parts, t), 60, "the storm goes on")  # type: ignore[misc]
+            wait_until(partial(has_come, parts, targets), 60, "the storm goes on")
             server.kill9()
             server.start()
         targets = [part.steps + ENOUGH // 4 for part in parts]

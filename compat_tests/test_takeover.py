@@ -14,18 +14,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from compat_tests.artifacts import CURRENT, OLD_SERVER
-from compat_tests.driver import PullConsumer, Queue, Received, message
-from compat_tests.mixture import Mixture, name_in
-from compat_tests.mqadmin import Mqadmin, make_batched
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
+from compat_tests.support.artifacts import CURRENT, OLD_SERVER
+from compat_tests.support.driver import PullConsumer, Queue, Received, message
+from compat_tests.support.mixture import Mixture, name_in
+from compat_tests.support.mqadmin import Mqadmin, make_batched
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
 from mqgateway.engine.lenient_json import loads
 
 MESSAGES = int(os.environ.get("MQGATEWAY_TAKEOVER_MESSAGES", "1200"))
@@ -83,7 +84,7 @@ class Home:
         """Where the table on disk says that a group goes on, by topic and queue."""
         path = self.tables / "consumerOffset.json"
         table = loads(path.read_bytes())["offsetTable"] if path.exists() else {}
-        found = {}
+        found: dict[tuple[str, int], int] = {}
         for key, queues in table.items():
             topic, _, of = key.partition("@")
             if of == group:
@@ -299,10 +300,14 @@ def read_everything(cast: Cast) -> None:
     check_queries(cast)
     command = ("queryMsgByKey", "-n", cast.home.namesrv_address)
     for _, topic, key in mixture.samples(2):
-        found = re.compile(r"^[0-9A-F]{32,} +\d+ +\d+", re.MULTILINE)
         # The tool gives name servers three seconds, which a busy machine may not have.
-        wait_until(lambda: found.search(cast.admin.run(*command, "-t", topic, "-k", key).out), 30, key)  # noqa: B023
+        wait_until(partial(lists_messages, cast.admin, *command, "-t", topic, "-k", key), 30, key)
     cast.peer.close()
+
+
+def lists_messages(admin: Mqadmin, *command: str) -> bool:
+    """Whether the tool prints a line of a message."""
+    return re.search(r"^[0-9A-F]{32,} +\d+ +\d+", admin.run(*command).out, re.MULTILINE) is not None
 
 
 def read_queue(consumer: PullConsumer, queue: Queue) -> Iterator[str]:

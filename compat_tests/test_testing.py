@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import message
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import wait_until
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import message
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import wait_until
 from mqgateway.gateway.client import Context, Message, Producer, PushConsumer, ReceivedMessage, SendFailed
 from mqgateway.gateway.testing import SEND, Server
 

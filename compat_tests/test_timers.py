@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.artifacts import CURRENT
-from compat_tests.driver import ClientError, Producer, Received, message
-from compat_tests.peers import Peer, Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.servers import HOST, Part, apache_broker, our_broker, our_namesrv
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import ClientError, Producer, Received, message
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.servers import HOST, Part, apache_broker, our_broker, our_namesrv
 
 STEP = 1000
 """The servers' precision in ms."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
-from compat_tests.driver import Received, message
-from compat_tests.peers import IMPATIENT, Peer, Peers
-from compat_tests.processes import free_ports, wait_until
-from compat_tests.servers import HOST, Part, Server, apache_broker, our_broker, our_namesrv
+from compat_tests.support.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.support.driver import PushConsumer, Received, message
+from compat_tests.support.peers import IMPATIENT, Peer, Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.servers import HOST, Part, Server, apache_broker, our_broker, our_namesrv
 
 COMMIT, ROLLBACK, UNKNOWN = "COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
@@ -164,12 +165,12 @@ def outlive(server: Server, how: str, peers: Peers) -> None:
         producer.decide(["a", "young"], COMMIT)
         producer.decide(["b"], ROLLBACK)
         with peer.push(peer.name("readers"), {topic: "*"}) as consumer:
-            wait_until(lambda c=consumer: settled(c.collect(0, 0)), 75, "all commits arrive", 0.5)  # type: ignore[misc]
+            wait_until(partial(all_settled, consumer), 75, "all commits arrive", 0.5)
         producer.close()
 
 
-def settled(received: list[Received]) -> bool:
-    found = {one.body for one in received}
+def all_settled(consumer: PushConsumer) -> bool:
+    found = {one.body for one in consumer.collect(0, 0)}
     assert "b" not in found
     assert "c" not in found
     return found == {"a", "done", "young"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from compat_tests.raw import RawConnection
-from compat_tests.servers import Server
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import Server
 from mqgateway.gateway.client import Message, MessageQueue, Producer, PullConsumer
 from mqgateway.gateway.codec.codes import RequestCode
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from compat_tests.processes import wait_until
+from compat_tests.support.processes import wait_until
 from mqgateway.pipeline.jobs.archive import archive
 from spark_tests.broker import Broker
 

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from compat_tests.processes import free_ports
+from compat_tests.support.processes import free_ports
 from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.spark import PUSH_DOWN, check_interpreter, register, session
 from spark_tests.broker import Broker

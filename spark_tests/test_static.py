@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from compat_tests.processes import free_ports
-from compat_tests.raw import RawConnection
-from compat_tests.servers import HOST, our_broker
+from compat_tests.support.processes import free_ports
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import HOST, our_broker
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.codec.codes import RequestCode

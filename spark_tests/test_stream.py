@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from compat_tests.processes import wait_until
+from compat_tests.support.processes import wait_until
 from spark_tests.broker import Broker
 
 SECONDS = 90

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from compat_tests.processes import wait_until
+from compat_tests.support.processes import wait_until
 from mqgateway.pipeline.folder import ArrowFolder
 from spark_tests.broker import Broker
 from spark_tests.copier import copy

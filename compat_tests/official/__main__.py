@@ -13,7 +13,7 @@ from compat_tests.official import table
 from compat_tests.official.classes import CLASSES
 from compat_tests.official.results import PASSED, load, recorded
 from compat_tests.official.run import OfficialRun
-from compat_tests.runtime import choose
+from compat_tests.support.runtime import choose
 
 CLASS_SECONDS = 3600
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compat_tests.processes import free_ports
-from compat_tests.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
+from compat_tests.support.processes import free_ports
+from compat_tests.support.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
 
 NAME = "OfficialCluster"
 BROKERS = ("official-a", "official-b", "official-c")

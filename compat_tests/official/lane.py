@@ -8,12 +8,12 @@ import subprocess
 import threading
 from pathlib import Path
 
-from compat_tests.artifacts import CURRENT, OPENS, program
 from compat_tests.official.classes import PACKAGE
 from compat_tests.official.cluster import BROKERS, NAME, Cluster
 from compat_tests.official.results import FAILED, Outcome, Outcomes
-from compat_tests.processes import Process
-from compat_tests.runtime import Runtime
+from compat_tests.support.artifacts import CURRENT, OPENS, program
+from compat_tests.support.processes import Process
+from compat_tests.support.runtime import Runtime
 
 MAIN = "compat.official.Runner"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from compat_tests.official.classes import GROUPS, LONG
 from compat_tests.official.lane import Lane, prepare
 from compat_tests.official.results import FAILED, WHOLE_CLASS, Outcomes, Results, better
-from compat_tests.runtime import Runtime
+from compat_tests.support.runtime import Runtime
 
 TRIES = 3
 """A method passes if one of so many tries passes: Apache's own server needs that on a busy machine."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compat_tests.artifacts import CURRENT
 from compat_tests.official.classes import CLASSES, NOT_HERE
 from compat_tests.official.results import FAILED, IGNORED, INSIDE, Outcomes, Results, load, recorded
-from compat_tests.servers import ROOT
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.servers import ROOT
 
 PAGE = ROOT / "docs" / "compatibility.md"
 BEGIN = "<!-- official tests: written by `python -m compat_tests.official table` -->"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -30,7 +30,11 @@ WATCHERS = "storm-watchers"
 POPPERS = "storm-poppers"
 DELAYS = {1: 1.0, 2: 5.0, 3: 10.0}
 STORED = (SendStatus.SEND_OK, SendStatus.FLUSH_DISK_TIMEOUT, SendStatus.FLUSH_SLAVE_TIMEOUT)
-CLIENT = {"send_msg_timeout": 3000, "retry_times_when_send_failed": 0, "poll_name_server_interval": 10_000}
+CLIENT: dict[str, Any] = {
+    "send_msg_timeout": 3000,
+    "retry_times_when_send_failed": 0,
+    "poll_name_server_interval": 10_000,
+}
 PAUSE_SECONDS = 0.2
 
 
@@ -112,7 +116,7 @@ class Load:
                         offset = result.next_offset
 
     def _watcher(self, group: str, topics: list[str], **settings: Any) -> PushConsumer:
-        def listen(messages: list[ReceivedMessage], _context: object) -> None:
+        def listen(messages: Sequence[ReceivedMessage], _context: object) -> None:
             for message in messages:
                 self._model.saw(message.body, time.monotonic())
 

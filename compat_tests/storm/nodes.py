@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from compat_tests.processes import accepts, free_ports, start_logged, wait_until
+from compat_tests.support.processes import accepts, free_ports, start_logged, wait_until
 
 HOST = "127.0.0.1"
 PROJECT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from compat_tests import conftest
-from compat_tests.artifacts import CURRENT
-from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.record import FAILED, PASSED, Outcome, Record, digest_of
 
 SEND = Path(conftest.__file__).with_name("test_send.py")
 MEMBER = SEND.with_name("test_python_client.py")

@@ -1,7 +1,7 @@
 """Expressions mean what they mean to the standard, by its own word and by a second evaluator.
 
 `standard_sql.jsonl` holds generated expressions with the answers of Apache's `SelectorParser` 5.5.0; it is
-made by `python -m compat_tests.sql 1500`. `compat_tests` asks of many more.
+made by `python -m compat_tests.support.sql 1500`. `compat_tests` asks of many more.
 """
 
 from __future__ import annotations

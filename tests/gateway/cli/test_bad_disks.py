@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.processes import free_ports
+from compat_tests.support.processes import free_ports
 from mqgateway.gateway.client import (
     Admin,
     ClientError,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.processes import free_ports
+from compat_tests.support.processes import free_ports
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.cli.preconditions import check_start
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags

@@ -1,6 +1,6 @@
 """What the standard's reader takes for each Java type, our bodies take, and read the same.
 
-`java_reads.json` was measured: `python -m compat_tests.body_reads` makes it, and
+`java_reads.json` was measured: `python -m compat_tests.support.body_reads` makes it, and
 `compat_tests/test_body_reads.py` checks that it is still true.
 """
 

@@ -1,4 +1,4 @@
-"""What the official client answers to fixed questions: made by `compat_tests.known_answers`."""
+"""What the official client answers to fixed questions: made by `compat_tests.support.known_answers`."""
 
 from __future__ import annotations
 

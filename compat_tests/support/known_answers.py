@@ -1,6 +1,6 @@
 """Asks the official client a fixed set of questions and keeps the answers for the unit tests.
 
-    python -m compat_tests.known_answers        writes tests/support/gateway/client/java_answers.json
+    python -m compat_tests.support.known_answers        writes tests/support/gateway/client/java_answers.json
 
 What is asked stands in ``java/answers``. The unit tests compare our client with the file;
 ``test_python_client`` checks that the file is still what the official client says.
@@ -13,9 +13,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from compat_tests.artifacts import SMALL_JVM, program
+from compat_tests.support.artifacts import SMALL_JVM, program
 
-FILE = Path(__file__).parents[1] / "tests" / "support" / "gateway" / "client" / "java_answers.json"
+FILE = Path(__file__).parents[2] / "tests" / "support" / "gateway" / "client" / "java_answers.json"
 
 
 def ask() -> Any:

@@ -6,9 +6,9 @@ import os
 import re
 import threading
 
-from compat_tests.artifacts import SMALL_JVM, class_path
-from compat_tests.processes import wait_until
-from compat_tests.runtime import Runtime
+from compat_tests.support.artifacts import SMALL_JVM, class_path
+from compat_tests.support.processes import wait_until
+from compat_tests.support.runtime import Runtime
 
 PACKAGE = "org.apache.rocketmq.example"
 

@@ -1,7 +1,8 @@
-"""One Python consumer as a process of its own, which can be killed: ``python -m compat_tests.python_member``.
+"""One Python consumer as a process of its own, which can be killed.
 
-Arguments: name server, group, topic. It prints a line of JSON for each message it has consumed, and one when
-its queues change; it ends in good order when its input ends. What it logs goes to its standard error.
+``python -m compat_tests.support.python_member NAMESRV GROUP TOPIC`` prints a line of JSON for each message it
+has consumed, and one when its queues change; it ends in good order when its input ends. What it logs goes to
+its standard error.
 """
 
 from __future__ import annotations

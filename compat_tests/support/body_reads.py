@@ -1,6 +1,6 @@
 """Asks the standard's reader of bodies what it takes for each Java type, and keeps that for the unit tests.
 
-    python -m compat_tests.body_reads        writes tests/gateway/codec/bodies/java_reads.json
+    python -m compat_tests.support.body_reads        writes tests/gateway/codec/bodies/java_reads.json
 
 The members stand in `MEMBERS`, one or more for each type, with a body around each; the forms of JSON that
 are put there in `FORMS`. The unit tests compare our bodies with the file; ``test_body_reads`` checks that
@@ -14,10 +14,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from compat_tests.artifacts import SMALL_JVM, program
+from compat_tests.support.artifacts import SMALL_JVM, program
 from mqgateway.engine import lenient_json
 
-FILE = Path(__file__).parents[1] / "tests" / "gateway" / "codec" / "bodies" / "java_reads.json"
+FILE = Path(__file__).parents[2] / "tests" / "gateway" / "codec" / "bodies" / "java_reads.json"
 
 REFUSED = "refused"
 """What is kept of an error."""

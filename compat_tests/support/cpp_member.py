@@ -1,7 +1,7 @@
 """The client in C++ as a process of its own, through the package `rocketmq`.
 
-``python -m compat_tests.cpp_member`` has one argument, JSON: the name server, and either ``send`` (bodies,
-tags and shards of messages) or the group, topic and expression of a consumer. It prints a line of
+``python -m compat_tests.support.cpp_member`` has one argument, JSON: the name server, and either ``send``
+(bodies, tags and shards of messages) or the group, topic and expression of a consumer. It prints a line of
 JSON for each message that was sent or came; a consumer ends when its input does.
 """
 

@@ -1,4 +1,4 @@
-module mqgateway/compat_tests/go/driver
+module mqgateway/compat_tests/support/go/driver
 
 go 1.19
 

@@ -12,11 +12,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
-from compat_tests.artifacts import SMALL_JVM, program
-from compat_tests.processes import Process
-from compat_tests.runtime import Runtime
+from compat_tests.support.artifacts import SMALL_JVM, program
+from compat_tests.support.processes import Process
+from compat_tests.support.runtime import Runtime
 
 MAIN = "compat.Driver"
 ANSWER_SECONDS = 60
@@ -210,7 +210,7 @@ class _Client:
     def _ask(self, op: str, timeout: float = ANSWER_SECONDS, **arguments: Any) -> Any:
         return self.driver.ask(f"{self.kind}.{op}", timeout, name=self.name, **arguments)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -327,8 +327,8 @@ class PullConsumer(_Client):
         self, queue: Queue, offset: int, max: int = 32, expression: Wanted = "*", block: bool = False
     ) -> Pulled:
         """One pull; ``block`` lets the server hold it until something arrives, if it is by tags."""
-        arguments = {"offset": offset, "max": max, "expression": expression, "block": block}
-        answer = self._ask("pull", queue=_queue_shape(queue), **arguments)
+        how: dict[str, Any] = {"offset": offset, "max": max, "expression": expression, "block": block}
+        answer = self._ask("pull", queue=_queue_shape(queue), **how)
         messages = [received_of(shape) for shape in answer["messages"]]
         return Pulled(
             answer["status"], answer["nextBeginOffset"], answer["minOffset"], answer["maxOffset"], messages
@@ -436,7 +436,7 @@ class PopClient(_Client):
 
     def __init__(self, driver: Driver, broker_name: str, address: str, group: str) -> None:
         super().__init__(driver, "", group)
-        self.broker = {"brokerName": broker_name, "address": address}
+        self.broker: dict[str, Any] = {"brokerName": broker_name, "address": address}
 
     def pop(
         self,

@@ -6,7 +6,7 @@ import socket
 import threading
 from types import TracebackType
 
-from compat_tests.processes import wait_until
+from compat_tests.support.processes import wait_until
 
 DEFAULT = ("127.0.0.1", 9876)
 

@@ -6,8 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from compat_tests.installed import Installed
-from compat_tests.servers import ROOT
+from compat_tests.support.installed import Installed
+from compat_tests.support.servers import ROOT
 
 WRITTEN_ADDRESS = "127.0.0.1:9876"
 """The name server of all examples; a run puts its own there."""

@@ -17,8 +17,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compat_tests.artifacts import cache_folder
-from compat_tests.processes import start_logged, stop, wait_until
+from compat_tests.support.artifacts import cache_folder
+from compat_tests.support.processes import start_logged, stop, wait_until
 
 IMAGE = "mqgateway-compat-client"
 LOCAL_BASE = "mqgateway-compat-base"

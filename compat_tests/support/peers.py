@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from compat_tests.artifacts import CLIENT_VERSIONS, CURRENT
-from compat_tests.driver import (
+from compat_tests.support.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.support.driver import (
     ClientError,
     Driver,
     LitePullConsumer,
@@ -26,9 +26,9 @@ from compat_tests.driver import (
     TransactionProducer,
     Wanted,
 )
-from compat_tests.processes import wait_until
-from compat_tests.runtime import Runtime
-from compat_tests.servers import MixedCluster, Server, Settings
+from compat_tests.support.processes import wait_until
+from compat_tests.support.runtime import Runtime
+from compat_tests.support.servers import MixedCluster, Server, Settings
 
 
 class Variant(NamedTuple):

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from compat_tests.artifacts import go_program
-from compat_tests.driver import (
+from compat_tests.support.artifacts import go_program
+from compat_tests.support.driver import (
     ANSWER_SECONDS,
     PATIENCE_SECONDS,
     ClientError,
@@ -21,10 +21,10 @@ from compat_tests.driver import (
     Wanted,
     received_of,
 )
-from compat_tests.peers import Peer
-from compat_tests.processes import Process, wait_until
-from compat_tests.runtime import Runtime
-from compat_tests.servers import Server
+from compat_tests.support.peers import Peer
+from compat_tests.support.processes import Process, wait_until
+from compat_tests.support.runtime import Runtime
+from compat_tests.support.servers import Server
 
 VERSION = "go"
 

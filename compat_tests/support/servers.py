@@ -15,9 +15,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compat_tests.artifacts import CURRENT, OPENS, class_path
-from compat_tests.processes import accepts, free_ports, start_logged, stop, wait_until
-from compat_tests.raw import RawConnection
+from compat_tests.support.artifacts import CURRENT, OPENS, class_path
+from compat_tests.support.processes import accepts, free_ports, start_logged, stop, wait_until
+from compat_tests.support.raw import RawConnection
 from mqgateway.engine.lenient_json import loads
 from mqgateway.gateway.codec.codes import RequestCode
 
@@ -26,7 +26,7 @@ BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
 START_SECONDS = 60
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 Settings = Mapping[str, str]
 """Broker settings by the standard's property names."""

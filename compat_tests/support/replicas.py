@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compat_tests.processes import free_ports
-from compat_tests.raw import RawConnection
-from compat_tests.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
+from compat_tests.support.processes import free_ports
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
 from mqgateway.engine.lenient_json import loads
 from mqgateway.gateway.codec.codes import RequestCode
 

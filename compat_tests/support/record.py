@@ -19,19 +19,19 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1]
 RECORD = FOLDER / "apache.json"
 PASSED, FAILED = "passed", "failed"
 
 EVERYWHERE = ("conftest",)
 """Modules that every scenario depends on."""
-BOOKKEEPING = ("record", "official")
+BOOKKEEPING = ("support.record", "official")
 """What `conftest` needs to select and report, and no scenario meets: Apache's own tests are not about
 Apache's server here."""
-PROGRAMS = {"artifacts": "java", "golang": "go"}
+PROGRAMS = {"support.artifacts": "support/java", "support.golang": "support/go"}
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official")
-"""Below `java/`: what no scenario uses."""
+"""Below `support/java/`: what no scenario uses."""
 OUR_PARTS = frozenset({"client", "testing", "pipeline"})
 """Packages of the product that stand beside a server; the others are read for names and layouts only."""
 PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})
@@ -114,7 +114,7 @@ def helpers(stem: str, folder: Path = FOLDER) -> set[str]:
     waiting = [stem, *EVERYWHERE]
     while waiting:
         module = waiting.pop()
-        is_met = module.partition(".")[0] not in BOOKKEEPING
+        is_met = not any(f"{module}.".startswith(f"{one}.") for one in BOOKKEEPING)
         if is_met and module not in known and _path(module, folder).exists():
             known.add(module)
             waiting += [name for package, name in imports(_path(module, folder)) if package == folder.name]

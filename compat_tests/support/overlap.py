@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from compat_tests.peers import Peers
+from compat_tests.support.peers import Peers
 
 THREADS = 6
 """Scenarios about one server share it, and wait nearly all the time."""

@@ -7,10 +7,10 @@ import re
 import threading
 from typing import NamedTuple
 
-from compat_tests.artifacts import SMALL_JVM, program
-from compat_tests.peers import Peer
-from compat_tests.processes import Process, wait_until
-from compat_tests.runtime import Runtime
+from compat_tests.support.artifacts import SMALL_JVM, program
+from compat_tests.support.peers import Peer
+from compat_tests.support.processes import Process, wait_until
+from compat_tests.support.runtime import Runtime
 
 MAIN = "compat.AdminShell"
 COMMAND_SECONDS = 60

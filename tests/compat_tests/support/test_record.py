@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests import record
-from compat_tests.record import FAILED, PASSED, Outcome, Record, digest_of, has_our_part, helpers, imports
+from compat_tests.support import record
+from compat_tests.support.record import (
+    FAILED,
+    PASSED,
+    Outcome,
+    Record,
+    digest_of,
+    has_our_part,
+    helpers,
+    imports,
+)
 
 ONE, TWO = "suite/test_a.py::test_one[apache-5.5.0]", "suite/test_b.py::test_two[apache]"
 
@@ -17,15 +26,16 @@ def suite(tmp_path: Path) -> Path:
     """A suite of two files; each imports in another way."""
     folder = tmp_path / "suite"
     for name, text in {
-        "conftest.py": "from suite.servers import Server",
-        "servers.py": "import os\nfrom gateway.codec import codes",
-        "artifacts.py": "",
-        "test_a.py": "from suite import artifacts",
-        "test_b.py": "from suite.member import run\nfrom suite.record import Record",
-        "member.py": "from mqgateway.gateway.client import Producer",
-        "record.py": "",
-        "java/driver/Driver.java": "class Driver {}",
-        "java/bench/Load.java": "class Load {}",
+        "conftest.py": "from suite.support.servers import Server",
+        "support/__init__.py": "",
+        "support/servers.py": "import os\nfrom gateway.codec import codes",
+        "support/artifacts.py": "",
+        "test_a.py": "from suite.support import artifacts",
+        "test_b.py": "from suite.support.member import run\nfrom suite.support.record import Record",
+        "support/member.py": "from mqgateway.gateway.client import Producer",
+        "support/record.py": "",
+        "support/java/driver/Driver.java": "class Driver {}",
+        "support/java/bench/Load.java": "class Load {}",
     }.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,8 +49,14 @@ def change(path: Path) -> None:
 
 
 def test_helpers_are_found_through_their_imports(suite: Path) -> None:
-    assert helpers("test_a", suite) == {"test_a", "artifacts", "conftest", "servers"}
-    assert helpers("test_b", suite) == {"test_b", "member", "conftest", "servers"}
+    assert helpers("test_a", suite) == {
+        "test_a",
+        "support",
+        "support.artifacts",
+        "conftest",
+        "support.servers",
+    }
+    assert helpers("test_b", suite) == {"test_b", "support.member", "conftest", "support.servers"}
 
 
 @pytest.mark.parametrize(
@@ -48,11 +64,11 @@ def test_helpers_are_found_through_their_imports(suite: Path) -> None:
     [
         ("test_a.py", "a"),
         ("conftest.py", "ab"),
-        ("servers.py", "ab"),
-        ("member.py", "b"),
-        ("java/driver/Driver.java", "a"),
-        ("java/bench/Load.java", ""),
-        ("record.py", ""),
+        ("support/servers.py", "ab"),
+        ("support/member.py", "b"),
+        ("support/java/driver/Driver.java", "a"),
+        ("support/java/bench/Load.java", ""),
+        ("support/record.py", ""),
     ],
 )
 def test_what_a_digest_is_about(suite: Path, path: str, changes: str) -> None:

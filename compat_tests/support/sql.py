@@ -1,7 +1,7 @@
 """SQL92 expressions by the thousand, and what they mean to the official parser.
 
-`python -m compat_tests.sql COUNT` prints cases with the official answers, one JSON object a line; the unit
-tests' table `tests/engine/filters/standard_sql.jsonl` was made so, with 1500.
+`python -m compat_tests.support.sql COUNT` prints cases with the official answers, one JSON object a line; the
+unit tests' table `tests/engine/filters/standard_sql.jsonl` was made so, with 1500.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from compat_tests.artifacts import program
+from compat_tests.support.artifacts import program
 
 SEED = 92
 NAMES = ("a", "b", "c", "A", "_x", "$y1", "TAGS")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from compat_tests.driver import Producer, message
+from compat_tests.support.driver import Producer, message
 
 CHUNK = 200
 LARGEST = 100_000

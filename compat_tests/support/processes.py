@@ -7,9 +7,9 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 PORTS = (15_000, 32_000)
 
@@ -35,7 +35,7 @@ class LocalProcess:
         self.popen.wait(30)
 
 
-def stop(popen: subprocess.Popen[bytes], grace: float = 20) -> None:
+def stop(popen: subprocess.Popen[Any], grace: float = 20) -> None:
     """Ask a program to end; after ``grace`` seconds make it end."""
     if popen.poll() is None:
         popen.send_signal(signal.SIGTERM)
@@ -46,7 +46,14 @@ def stop(popen: subprocess.Popen[bytes], grace: float = 20) -> None:
             popen.wait(30)
 
 
-def start_logged(command: Sequence[str], log: Path, **options: object) -> subprocess.Popen[bytes]:
+def start_logged(
+    command: Sequence[str],
+    log: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    start_new_session: bool = False,
+) -> subprocess.Popen[bytes]:
     """Start a program with no input and both outputs appended to a log file."""
     with log.open("ab") as output:
         return subprocess.Popen(
@@ -54,7 +61,9 @@ def start_logged(command: Sequence[str], log: Path, **options: object) -> subpro
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            **options,  # type: ignore[call-overload]
+            env=env,
+            cwd=cwd,
+            start_new_session=start_new_session,
         )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from compat_tests import containers
-from compat_tests.processes import LocalProcess, Process
+from compat_tests.support import containers
+from compat_tests.support.processes import LocalProcess, Process
 
 
 class Runtime(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from compat_tests.servers import ROOT
+from compat_tests.support.servers import ROOT
 
 SHIPPED = (
     "mqgateway",

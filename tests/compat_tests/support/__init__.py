@@ -1,0 +1,1 @@
+"""What the scenarios stand on, as far as it decides anything by itself."""
