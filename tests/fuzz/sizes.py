@@ -46,12 +46,12 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "offsets", sum(map(len, offsets._table.values())), options.max_offsets
     yield "pull offsets", sum(map(len, offsets._pulled.values())), options.max_offsets
     yield "held pulls", len(broker.holds), options.max_held_pulls
-    for queue, held in broker.holds._queues.items():
+    for queue, held in broker.holds._places.items():
         yield f"held pulls of {queue}", len(held), options.max_held_pulls_per_queue
-    yield "peers with held pulls", len(broker.holds._peers), options.max_held_pulls
-    for what, waiting in (("pops", broker.pops.holds), ("notifications", broker.pops.notices)):
+    yield "peers with held pulls", len(broker.holds._clients), options.max_held_pulls
+    for what, waiting in (("pops", broker.pops.parked), ("notifications", broker.pops.parked_notifications)):
         yield f"held {what}", len(waiting), options.max_pop_polling_size
-        yield f"peers with held {what}", len(waiting._peers), options.max_pop_polling_size
+        yield f"peers with held {what}", len(waiting._clients), options.max_pop_polling_size
         for place, held in waiting._places.items():
             yield f"held {what} of {place}", len(held), options.pop_polling_size
     yield "queues popped in order", len(broker.pops.orders), options.max_ordered_queues
@@ -61,7 +61,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "pieces of queues", broker.mappings.piece_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.neighbours), world.namesrv_options.max_brokers
     yield "questions that wait for addresses", len(broker.neighbours._waiting), options.max_held_pulls
-    yield "held pops of lite topics", len(lites.holds), options.max_pop_polling_size
+    yield "held pops of lite topics", len(lites.parked), options.max_pop_polling_size
     yield "subscriptions of lite topics", lites.subscriptions.count, options.max_lite_subscription_count
     yield "clients of lite topics", len(lites.subscriptions), options.max_lite_subscription_count
     yield "clients told of lite topics", len(lites.events), options.max_lite_subscription_count

@@ -60,8 +60,8 @@ def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         again = _pop(broker, header)
         return again if is_last or again.code == ResponseCode.SUCCESS else None
 
-    place = (header.client_id, header.consumer_group, ANY_QUEUE)
-    waiting = wait(broker, broker.lites.holds, call, place, None, left, look)
+    place = OrderKey(header.client_id, header.consumer_group, ANY_QUEUE)
+    waiting = wait(broker, broker.lites.parked, call, place, None, left, look)
     if waiting is None:
         reply.code = ResponseCode.POLLING_FULL
         return reply

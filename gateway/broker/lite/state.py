@@ -25,7 +25,7 @@ from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.gateway.broker.cluster.route_cache import Found, TopicQueues
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, PopHolds
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, ParkedPops
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyUnsubscribeLiteRequestHeader
@@ -77,7 +77,7 @@ class Lites:
             wake=self._wake,
             chance=random.randrange,
         )
-        self.holds = PopHolds(
+        self.parked = ParkedPops(
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=False
         )
 
@@ -114,8 +114,8 @@ class Lites:
         """Do what is due at `now` (steady time, ms); `elapsed` is the monotonic clock's, in ms."""
         for key in self.orders.freed(now):
             self.offer(key.group, key.topic)
-        if self.holds:
-            self.holds.due(elapsed)
+        if self.parked:
+            self.parked.due(elapsed)
         if elapsed >= self._next_scan:
             self._next_scan = elapsed + self._options.lite_event_check_interval
             self.events.tick(elapsed)
@@ -132,7 +132,7 @@ class Lites:
     @property
     def is_busy(self) -> bool:
         """Whether something is due soon."""
-        return bool(self.holds) and self.orders.is_waiting
+        return bool(self.parked) and self.orders.is_waiting
 
     def delete(self, queues: list[str]) -> None:
         """End lite topics, with all that is known of them; nobody is told. Standard: `deleteLmq`."""
@@ -166,7 +166,7 @@ class Lites:
             self.orders.forget(OrderKey(queue, group, QUEUE_ID))
 
     def _wake(self, subscriber: Subscriber) -> None:
-        self.holds.wake((subscriber.client_id, subscriber.group, ANY_QUEUE))
+        self.parked.wake(OrderKey(subscriber.client_id, subscriber.group, ANY_QUEUE))
 
     def _tell_excluded(self, subscriber: Subscriber, queue: str) -> None:
         """200073 NOTIFY_UNSUBSCRIBE_LITE: another client of the group has the lite topic now."""

@@ -16,13 +16,11 @@ from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.message import Message
-from mqgateway.engine.pop import Ack, CheckPoint
+from mqgateway.engine.pop import Ack, CheckPoint, OrderKey
 from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 
 NOT_THERE = PutResult(PutStatus.PUT_TO_REMOTE_BROKER_FAIL, remark="no other broker has stored it")
-Place = tuple[str, str, int]
-"""Topic, group and queue."""
 
 
 class Taking(NamedTuple):
@@ -32,9 +30,9 @@ class Taking(NamedTuple):
     next_offset: int
 
     @property
-    def place(self) -> Place:
+    def place(self) -> OrderKey:
         """The queue, which is busy meanwhile."""
-        return self.point.key.topic, self.point.key.group, self.point.key.queue_id
+        return OrderKey(self.point.key.topic, self.point.key.group, self.point.key.queue_id)
 
 
 class PopsAway:
@@ -43,7 +41,7 @@ class PopsAway:
     def __init__(self, log: PopLog, escape: Escape) -> None:
         self._log = log
         self._escape = escape
-        self.busy: set[Place] = set()
+        self.busy: set[OrderKey] = set()
         """Queues whose check points are under way."""
 
     def store(self, takings: Sequence[Taking], queue_id: int) -> Deferred[list[PutResult]]:

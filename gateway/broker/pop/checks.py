@@ -11,12 +11,13 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import compile_expression, compile_subscription, is_tag_type
+from mqgateway.engine.pop import OrderKey
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.errors import FAQ
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, HeldPop, PopHolds
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, ParkedPop, ParkedPops
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Peer, Reply, RequestError
 
@@ -140,9 +141,9 @@ def time_left(header: Waiting, now: int) -> int:
 
 def wait(
     broker: Broker,
-    holds: PopHolds,
+    parked: ParkedPops,
     call: Call,
-    place: tuple[str, str, int],
+    place: OrderKey,
     wanted: Wanted,
     millis: int,
     look: Callable[[bool], Reply | Deferred[Reply] | None],
@@ -157,7 +158,7 @@ def wait(
     def cancel(_: Deferred[Reply]) -> None:
         nonlocal is_cancelled
         is_cancelled = True
-        holds.forget(held)
+        parked.forget(pop)
 
     def resume(is_last: bool) -> bool:
         if is_cancelled:
@@ -176,7 +177,6 @@ def wait(
         return True
 
     waiting: Deferred[Reply] = Deferred(cancel)
-    topic, group, queue_id = place
-    place = (topic, group, max(queue_id, ANY_QUEUE))
-    held = HeldPop(call.peer, place, wanted, elapsed_millis(broker.clock) + millis, resume)
-    return waiting if holds.hold(held) else None
+    place = place._replace(queue_id=max(place.queue_id, ANY_QUEUE))
+    pop = ParkedPop(call.peer, place, wanted, elapsed_millis(broker.clock) + millis, resume)
+    return waiting if parked.hold(pop) else None

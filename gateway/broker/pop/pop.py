@@ -42,6 +42,7 @@ from mqgateway.gateway.broker.pop.checks import (
     wait,
     wanted_by,
 )
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE
 from mqgateway.gateway.broker.pop.reading import Found, as_given_out, places, read
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.headers import PopMessageRequestHeader, PopMessageResponseHeader
@@ -116,13 +117,13 @@ def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Def
         return warm.addCallback(lambda _: _pop_or_wait(broker, question, rounds - 1))
     if isinstance(outcome, Deferred):
         return outcome
-    header, holds = question.header, broker.pops.holds
+    header = question.header
     left = time_left(header, clients_now(broker, question.call.peer))
     if outcome.is_found or left <= 0:
         return outcome.reply
-    place = (header.topic, header.consumer_group, header.queue_id)
+    place = OrderKey(header.topic, header.consumer_group, header.queue_id)
     look = partial(_look, broker, question)
-    waiting = wait(broker, holds, question.call, place, question.wanted, left, look)
+    waiting = wait(broker, broker.pops.parked, question.call, place, question.wanted, left, look)
     if waiting is None:
         outcome.reply.code = ResponseCode.POLLING_FULL
         return outcome.reply
@@ -143,7 +144,11 @@ def _pop(broker: Broker, question: Question, *, may_wait: bool) -> Outcome | Def
     for _ in range(SCAN_ROUNDS):
         where = list(places(broker, header, question.topic, question.group))
         if away is not None:
-            where = [place for place in where if (place[0], header.consumer_group, place[1]) not in away.busy]
+            where = [
+                place
+                for place in where
+                if OrderKey(place.topic, header.consumer_group, place.queue_id) not in away.busy
+            ]
         found, rest = read(broker, header, where, question.wanted, may_wait=may_wait)
         receipt = _receipt(broker, header)
         if away is not None and not header.order and any(one.result.queue_offsets for one in found):
@@ -152,7 +157,9 @@ def _pop(broker: Broker, question: Question, *, may_wait: bool) -> Outcome | Def
         outcome = _give_out(broker, header, found, rest, receipt, take)
         if outcome.is_found:
             if outcome.rest > 0:
-                broker.pops.holds.wake((header.topic, header.consumer_group, max(header.queue_id, -1)))
+                broker.pops.parked.wake(
+                    OrderKey(header.topic, header.consumer_group, max(header.queue_id, ANY_QUEUE))
+                )
             break
         if not any(_is_partial(one) for one in found):
             break
@@ -202,9 +209,8 @@ def _give_out_away(
 
     def released(result: Reply | Failure) -> Reply | Failure:
         for taking in takings.values():
-            topic, group, queue_id = taking.place
             away.busy.discard(taking.place)
-            broker.pops.offer(OrderKey(topic, group, queue_id))
+            broker.pops.offer(taking.place)
         return result
 
     asked = away.store(list(takings.values()), receipt.revive_queue_id)

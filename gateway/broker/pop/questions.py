@@ -105,9 +105,11 @@ def notification(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     has_message = _has_message(broker, header, topic, wanted)
     if has_message or left <= 0:
         return _told(has_message)
-    place = (header.topic, header.consumer_group, header.queue_id)
+    place = OrderKey(header.topic, header.consumer_group, header.queue_id)
     look = partial(_look, broker, header, topic, wanted)
-    return wait(broker, broker.pops.notices, call, place, wanted, left, look) or _told(False, is_full=True)
+    return wait(broker, broker.pops.parked_notifications, call, place, wanted, left, look) or _told(
+        False, is_full=True
+    )
 
 
 def _told(has_message: bool, *, is_full: bool = False) -> Reply:
@@ -157,8 +159,8 @@ def polling_info(broker: Broker, call: Call) -> Reply:
     check_broker(broker, "peeking")
     checked_topic(broker, call, header.topic, header.queue_id)
     checked_group(broker, header.consumer_group)
-    place = (header.topic, header.consumer_group, max(header.queue_id, ANY_QUEUE))
-    return Reply(header=PollingInfoResponseHeader(polling_num=broker.pops.holds.count(place)))
+    place = OrderKey(header.topic, header.consumer_group, max(header.queue_id, ANY_QUEUE))
+    return Reply(header=PollingInfoResponseHeader(polling_num=broker.pops.parked.count(place)))
 
 
 def pop_rollback(broker: Broker, call: Call) -> Reply:

@@ -26,7 +26,7 @@ from mqgateway.engine.timers.timers import Timers
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, PopHolds
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, ParkedPops
 
 CLEAN_MILLIS = 60_000
 
@@ -69,10 +69,10 @@ class Pops:
             counts=counts,
         )
         self.orders = Orders(options, disk, path, worker)
-        self.holds = PopHolds(
+        self.parked = ParkedPops(
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=False
         )
-        self.notices = PopHolds(
+        self.parked_notifications = ParkedPops(
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=True
         )
         self.clocks = ClientClocks()
@@ -100,10 +100,10 @@ class Pops:
         for key in self.orders.freed(now):
             if self._options.enable_notify_after_pop_order_lock_release:
                 self.offer(key)
-        if self.holds:
-            self.holds.due(elapsed)
-        if self.notices:
-            self.notices.due(elapsed)
+        if self.parked:
+            self.parked.due(elapsed)
+        if self.parked_notifications:
+            self.parked_notifications.due(elapsed)
         if now >= self._next_clean:
             self._next_clean = now + CLEAN_MILLIS
             self.orders.clean(now, self._has_queue)
@@ -131,13 +131,13 @@ class Pops:
 
     def wait_no_longer(self, elapsed: int) -> None:
         """Answer who has waited until `elapsed` (ms), where nothing else is done here."""
-        self.holds.due(elapsed)
-        self.notices.due(elapsed)
+        self.parked.due(elapsed)
+        self.parked_notifications.due(elapsed)
 
     def arrived(self, arrivals: Sequence[Arrival]) -> None:
         """Wake who waits for these messages."""
-        self.holds.arrived(arrivals)
-        self.notices.arrived(arrivals)
+        self.parked.arrived(arrivals)
+        self.parked_notifications.arrived(arrivals)
 
     def sent_elsewhere(self, group: str, topic: str, queue_id: int) -> None:
         """An administrator sent the group to another offset, where who waits may find something."""
@@ -158,9 +158,9 @@ class Pops:
         """
         offset = self._offsets.query(key.group, key.topic, key.queue_id)
         if self._store.max_offset(key.topic, key.queue_id) > offset:
-            places = [(key.topic, key.group, queue_id) for queue_id in (ANY_QUEUE, key.queue_id)]
-            self.holds.wake(*places)
-            self.notices.wake(*places)
+            places = [key._replace(queue_id=ANY_QUEUE), key]
+            self.parked.wake(*places)
+            self.parked_notifications.wake(*places)
 
     def first_offset(self, group: str, topic: str, queue_id: int) -> int:
         """Where the group goes on with a queue; at the oldest message where it never was."""
@@ -185,7 +185,9 @@ class Pops:
     @property
     def is_busy(self) -> bool:
         """Whether something is due soon."""
-        return self.log.is_waiting or bool((self.holds or self.notices) and self.orders.is_waiting)
+        return self.log.is_waiting or bool(
+            (self.parked or self.parked_notifications) and self.orders.is_waiting
+        )
 
     def _has_queue(self, key: OrderKey) -> bool:
         config = self._topics.get(key.topic)

@@ -192,14 +192,14 @@ def test_every_pull_leaves_the_table_once(steps: list[tuple[str, int, int, int]]
             assert not any(one.deadline <= now for one in waiting - set(woken))
         else:
             peers[a].lose()
-            waiting -= {one for one in waiting if one.peer is peers[a]}
+            waiting -= {one for one in waiting if one.client is peers[a]}
             peers[a] = FakePeer()
         assert set(woken) <= waiting
         assert len(set(woken)) == len(woken)
         waiting -= set(woken)
         assert len(holds) == len(waiting)
     holds.due(now + 60_000, nothing_new)
-    assert (len(holds), holds._queues, holds._slots) == (0, {}, {})
+    assert (len(holds), holds._places, holds._slots) == (0, {}, {})
 
 
 def test_a_pull_that_nobody_waits_for_is_forgotten() -> None:

@@ -3,6 +3,7 @@
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
+from mqgateway.engine.pop import OrderKey
 from mqgateway.gateway.broker.pop.checks import time_left, wait, wanted_by
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -44,8 +45,8 @@ def test_what_is_wanted() -> None:
 def waiting(broker: PopBroker, replies: list[Reply | None]) -> Deferred[Reply]:
     made = broker.broker
     call = Call(RemotingCommand.request(RequestCode.POP_MESSAGE), None, b"", broker.consumer, 0)
-    place = ("T", "G", -7)
-    found = wait(made, made.pops.holds, call, place, None, 1000, lambda is_last: replies.pop(0))
+    place = OrderKey("T", "G", -7)
+    found = wait(made, made.pops.parked, call, place, None, 1000, lambda is_last: replies.pop(0))
     assert found is not None
     return found
 
@@ -56,7 +57,7 @@ def test_who_waits_is_answered_once_there_is_an_answer() -> None:
     reply = Reply()
     waiting(broker, [None, reply]).addCallback(answers.append)
     for _ in range(3):
-        broker.broker.pops.holds.wake(("T", "G", -1))
+        broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
     assert answers == [reply]
 
 
@@ -66,7 +67,7 @@ def test_who_went_away_is_not_answered() -> None:
     found = waiting(broker, [])
     found.addErrback(lambda failure: failures.append(failure.type))
     found.cancel()
-    broker.broker.pops.holds.wake(("T", "G", -1))
+    broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
     assert failures == [CancelledError]
 
 
@@ -74,5 +75,5 @@ def test_a_failure_reaches_who_waits() -> None:
     broker = PopBroker()
     failures: list[object] = []
     waiting(broker, []).addErrback(lambda failure: failures.append(failure.type))
-    broker.broker.pops.holds.wake(("T", "G", -1))
+    broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
     assert failures == [IndexError]

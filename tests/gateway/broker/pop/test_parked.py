@@ -4,9 +4,10 @@ import logging
 
 import pytest
 
+from mqgateway.engine.pop import OrderKey
 from mqgateway.engine.store.message_store import Arrival
 from mqgateway.gateway.broker.consume.long_polling import Wanted
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, HeldPop, PopHolds
+from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, ParkedPop, ParkedPops
 from tests.support.gateway.broker.helpers import FakePeer
 
 
@@ -14,7 +15,7 @@ class Bench:
     """A table, and what those said who were resumed; `answers` says whether one has an answer."""
 
     def __init__(self, most: int = 100, most_at_place: int = 10, *, last_first: bool = False) -> None:
-        self.holds = PopHolds(lambda: most, lambda: most_at_place, last_first=last_first)
+        self.parked = ParkedPops(lambda: most, lambda: most_at_place, last_first=last_first)
         self.resumed: list[tuple[str, bool]] = []
         self.answers = True
 
@@ -27,13 +28,13 @@ class Bench:
         wanted: Wanted = None,
         deadline: int = 10_000,
         peer: FakePeer | None = None,
-    ) -> HeldPop | None:
+    ) -> ParkedPop | None:
         def resume(is_last: bool) -> bool:
             self.resumed.append((name, is_last))
             return self.answers or is_last
 
-        held = HeldPop(peer or FakePeer(), ("T", group, queue_id), wanted, deadline, resume)
-        return held if self.holds.hold(held) else None
+        held = ParkedPop(peer or FakePeer(), OrderKey("T", group, queue_id), wanted, deadline, resume)
+        return held if self.parked.hold(held) else None
 
     @property
     def names(self) -> list[str]:
@@ -54,16 +55,16 @@ def test_a_message_wakes_the_oldest_of_each_kind_and_group() -> None:
         ("H", -1, "H"),
     ]:
         bench.hold(name, queue_id, group=group)
-    bench.holds.arrived([arrival(queue_id=0)])
+    bench.parked.arrived([arrival(queue_id=0)])
     assert sorted(bench.names) == ["0", "H", "any"]
-    assert len(bench.holds) == 2
+    assert len(bench.parked) == 2
 
 
 def test_the_newest_may_come_first() -> None:
     bench = Bench(last_first=True)
     bench.hold("old")
     bench.hold("new")
-    bench.holds.arrived([arrival()])
+    bench.parked.arrived([arrival()])
     assert bench.names == ["new"]
 
 
@@ -71,9 +72,9 @@ def test_tags_decide_who_is_woken() -> None:
     bench = Bench()
     bench.hold("x", wanted=frozenset({1}))
     bench.hold("y", wanted=frozenset({2}))
-    bench.holds.arrived([arrival(code=3)])
+    bench.parked.arrived([arrival(code=3)])
     assert bench.names == []
-    bench.holds.arrived([arrival(code=2)])
+    bench.parked.arrived([arrival(code=2)])
     assert bench.names == ["y"]
 
 
@@ -82,9 +83,9 @@ def test_what_comes_again_wakes_its_own_group(kind: str) -> None:
     bench = Bench()
     bench.hold("G", wanted=frozenset({1}))
     bench.hold("H", group="H")
-    bench.holds.arrived([arrival(f"%RETRY%G{kind}T")])
+    bench.parked.arrived([arrival(f"%RETRY%G{kind}T")])
     assert bench.names == ["G"]
-    bench.holds.arrived([arrival(f"%RETRY%G{kind}T")])
+    bench.parked.arrived([arrival(f"%RETRY%G{kind}T")])
     assert bench.names == ["G"]
 
 
@@ -92,23 +93,23 @@ def test_who_has_no_answer_waits_on() -> None:
     bench = Bench()
     bench.answers = False
     bench.hold("a")
-    bench.holds.arrived([arrival()])
-    bench.holds.wake(("T", "G", ANY_QUEUE))
-    assert len(bench.holds) == 1
-    bench.holds.due(9_999)
+    bench.parked.arrived([arrival()])
+    bench.parked.wake(OrderKey("T", "G", ANY_QUEUE))
+    assert len(bench.parked) == 1
+    bench.parked.due(9_999)
     assert bench.resumed == [("a", False)] * 2
-    bench.holds.due(10_000)
+    bench.parked.due(10_000)
     assert bench.resumed[-1] == ("a", True)
-    assert len(bench.holds) == 0
+    assert len(bench.parked) == 0
 
 
 def test_only_one_is_woken_at_the_first_place_where_somebody_waits() -> None:
     bench = Bench()
     bench.hold("1", 1)
     bench.hold("2", 1)
-    bench.holds.wake(("T", "G", ANY_QUEUE), ("T", "G", 1))
+    bench.parked.wake(OrderKey("T", "G", ANY_QUEUE), OrderKey("T", "G", 1))
     assert bench.names == ["1"]
-    bench.holds.wake(("T", "G", 5))
+    bench.parked.wake(OrderKey("T", "G", 5))
     assert bench.names == ["1"]
 
 
@@ -122,13 +123,13 @@ def test_one_who_wakes_the_next_goes_first() -> None:
         depth += 1
         assert depth == 1
         bench.resumed.append(("", is_last))
-        bench.holds.wake(("T", "G", ANY_QUEUE))
+        bench.parked.wake(OrderKey("T", "G", ANY_QUEUE))
         depth -= 1
         return True
 
     for _ in range(3000):
-        assert bench.holds.hold(HeldPop(FakePeer(), ("T", "G", ANY_QUEUE), None, 1, resume))
-    bench.holds.arrived([arrival()])
+        assert bench.parked.hold(ParkedPop(FakePeer(), OrderKey("T", "G", ANY_QUEUE), None, 1, resume))
+    bench.parked.arrived([arrival()])
     assert len(bench.resumed) == 3000
 
 
@@ -138,26 +139,27 @@ def test_the_table_is_bounded() -> None:
     assert bench.hold("b") is None
     assert bench.hold("c", 0) is not None
     assert bench.hold("d", 1) is None
-    assert bench.holds.count(("T", "G", 0)) == 1
+    assert bench.parked.count(OrderKey("T", "G", 0)) == 1
 
 
 def test_a_lost_connection_is_forgotten() -> None:
     bench = Bench()
-    peer = FakePeer()
+    peer, other = FakePeer(), FakePeer()
     bench.hold("a", peer=peer)
-    held = bench.hold("b")
+    held = bench.hold("b", peer=other)
     assert held is not None
-    bench.holds.forget(held)
-    bench.holds.forget(held)
+    bench.parked.forget(held)
+    bench.parked.forget(held)
     peer.lose()
-    assert len(bench.holds) == 0
+    other.lose()
+    assert len(bench.parked) == 0
     assert not any(
         (
-            bench.holds._places,
-            bench.holds._slots,
-            bench.holds._peers,
-            bench.holds._groups,
-            bench.holds._retried,
+            bench.parked._places,
+            bench.parked._slots,
+            bench.parked._clients,
+            bench.parked._groups,
+            bench.parked._retried,
         )
     )
 
@@ -168,9 +170,9 @@ def test_one_that_fails_does_not_keep_the_others_waiting(caplog: pytest.LogCaptu
     def fail(is_last: bool) -> bool:
         raise ValueError("no")
 
-    bench.holds.hold(HeldPop(FakePeer(), ("T", "G", ANY_QUEUE), None, 5, fail))
+    bench.parked.hold(ParkedPop(FakePeer(), OrderKey("T", "G", ANY_QUEUE), None, 5, fail))
     bench.hold("b", deadline=5)
     with caplog.at_level(logging.ERROR):
-        bench.holds.due(5)
+        bench.parked.due(5)
     assert bench.names == ["b"]
     assert "could not be answered" in caplog.text

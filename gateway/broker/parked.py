@@ -1,0 +1,119 @@
+"""Requests that wait: the table of parked requests, for pulls, pops and notifications.
+
+A request is parked at a place until it is woken, until its time is up, until nobody waits for it any more, or
+until its client's connection is lost. Who wakes it, and what it does then, is up to those who use the table.
+
+The table knows no timers and no sockets: time is passed in, in milliseconds of a clock that never goes back,
+and deadlines are kept in slots of 100 ms, so that thousands of parked requests cost nothing but their memory.
+
+Standard: `PullRequestHoldService`, `PopLongPollingService`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Generic, TypeVar
+
+from mqgateway.gateway.broker.connection import ClientConnection
+
+SLOT_MILLIS = 100
+
+P = TypeVar("P", bound=Hashable)
+R = TypeVar("R", bound="ParkedRequest[Any]")
+
+
+class ParkedRequest(Generic[P]):
+    """One that waits; `place` is what for, `deadline` when its time is up."""
+
+    def __init__(self, client: ClientConnection, place: P, deadline: int) -> None:
+        self.client = client
+        self.place = place
+        self.deadline = deadline
+
+
+class ParkedRequests(Generic[P, R]):
+    """The table; `most` may wait in all, `most_at_place` at one place."""
+
+    def __init__(self, most: Callable[[], int], most_at_place: Callable[[], int]) -> None:
+        self._most = most
+        self._most_at_place = most_at_place
+        self._count = 0
+        self._places: dict[P, dict[R, None]] = {}
+        self._slots: dict[int, dict[R, None]] = {}
+        self._clients: dict[ClientConnection, dict[R, None]] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def count(self, place: P) -> int:
+        """How many wait there."""
+        return len(self._places.get(place, ()))
+
+    def hold(self, request: R) -> bool:
+        """Park a request; false when there is no room, and it must be answered at once."""
+        if self._count >= self._most():
+            return False
+        at_place = self._places.get(request.place)
+        if at_place is not None and len(at_place) >= self._most_at_place():
+            return False
+        self._park(request)
+        return True
+
+    def forget(self, request: R) -> None:
+        """Drop one that nobody waits for any more; does nothing when it is not parked."""
+        if request in self._clients.get(request.client, ()):
+            self._take_out(request)
+
+    def drop(self, client: ClientConnection) -> None:
+        """Forget what a lost connection waited for; nobody is left to answer."""
+        for request in list(self._clients.get(client, ())):
+            self._take_out(request)
+        self._clients.pop(client, None)
+
+    def take_expired(self, now: int) -> list[R]:
+        """Take out those whose time is up."""
+        last = now // SLOT_MILLIS
+        expired = [request for slot in [s for s in self._slots if s < last] for request in self._slots[slot]]
+        if last in self._slots:
+            expired += [request for request in self._slots[last] if request.deadline <= now]
+        self._take_all_out(expired)
+        return expired
+
+    def _park(self, request: R) -> None:
+        self._count += 1
+        _add(self._places, request.place, request)
+        _add(self._slots, request.deadline // SLOT_MILLIS, request)
+        of_client = self._clients.get(request.client)
+        if of_client is not None:
+            of_client[request] = None
+        else:
+            self._clients[request.client] = {request: None}
+            request.client.on_lost(self.drop)  # last, as it drops at once when the client is gone already
+
+    def _take_all_out(self, requests: Iterable[R]) -> None:
+        for request in requests:
+            self._take_out(request)
+
+    def _take_out(self, request: R) -> None:
+        self._count -= 1
+        _remove(self._places, request.place, request)
+        _remove(self._slots, request.deadline // SLOT_MILLIS, request)
+        del self._clients[request.client][request]
+
+
+K = TypeVar("K")
+
+
+def _add(table: dict[K, dict[R, None]], key: K, request: R) -> None:
+    found = table.get(key)
+    if found is None:
+        table[key] = {request: None}
+    else:
+        found[request] = None
+
+
+def _remove(table: dict[K, dict[R, None]], key: K, request: R) -> None:
+    found = table[key]
+    del found[request]
+    if not found:
+        del table[key]
