@@ -121,6 +121,12 @@ class Events:
                 del waiting.queues[queue]
                 yield queue
 
+    def give_back(self, client_id: str, queue: str) -> None:
+        """Let a client look first into a queue that it took and could not look into."""
+        waiting = self._waiting.get(client_id)
+        if waiting is not None:
+            waiting.queues = {queue: None, **waiting.queues}
+
     def dispatch_group(self, group: str) -> None:
         """Tell all clients of a group of all that is there for them. Standard: `doFullDispatchByGroup`."""
         if self._rules.is_wildcard(group):

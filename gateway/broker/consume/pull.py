@@ -26,13 +26,14 @@ from mqgateway.engine.filters import (
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.message import RETRY_PREFIX, is_system_group
-from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
+from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.engine.store.results import Accept
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import BROADCASTING
+from mqgateway.gateway.broker.cold import ROUNDS, reading
 from mqgateway.gateway.broker.consume.cold_pulls import HOLD_MILLIS, count_cold, must_wait
 from mqgateway.gateway.broker.consume.initial_offset import (
     broadcast_beginning,
@@ -47,9 +48,6 @@ from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 LITE_PULL = int(RequestCode.LITE_PULL_MESSAGE)
-COLD_ROUNDS = 8
-"""How often messages that are not in memory are brought there for one pull before it waits for the disk."""
-
 NEVER_PASSED = 2**62
 """The offset a pull waits for that only time lets go."""
 
@@ -89,7 +87,7 @@ class PutOff(Exception):
 
 def pull_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """Answer with the records from an offset on, or wait for them as long as the client will."""
-    return _pull_or_wait(broker, call, COLD_ROUNDS)
+    return reading(broker, partial(_pull_or_wait, broker, call))
 
 
 def _pull_or_wait(broker: Broker, call: Call, rounds: int) -> Reply | Deferred[Reply]:
@@ -98,18 +96,19 @@ def _pull_or_wait(broker: Broker, call: Call, rounds: int) -> Reply | Deferred[R
     try:
         reply, wanted = _pull(broker, call, header, is_first=True, rounds=rounds)
     except PutOff:
-        return _put_off(broker, call, header) or _pull(broker, call, header, is_first=False)[0]
-    except ColdRead as cold:
-        warm: Deferred[None] = Deferred()
-        broker.store.bring(cold, lambda: warm.callback(None))
-        return warm.addCallback(lambda _: _pull_or_wait(broker, call, rounds - 1))
+        return _put_off(broker, call, header) or _pull_again(broker, call, header)
     if reply.code == NOT_FOUND and header.sys_flag & FLAG_SUSPEND:
         return _wait(broker, call, header, wanted) or reply
     return reply
 
 
+def _pull_again(broker: Broker, call: Call, header: PullMessageRequestHeader) -> Reply | Deferred[Reply]:
+    """Read for one that waits no more."""
+    return reading(broker, lambda rounds: _pull(broker, call, header, is_first=False, rounds=rounds)[0])
+
+
 def _pull(
-    broker: Broker, call: Call, header: PullMessageRequestHeader, *, is_first: bool, rounds: int = 0
+    broker: Broker, call: Call, header: PullMessageRequestHeader, *, is_first: bool, rounds: int
 ) -> tuple[Reply, Wanted]:
     """Read once. The offset that came along is committed the first time only: it grows old while waiting.
 
@@ -133,7 +132,7 @@ def _pull(
         code = 0
         broker.stats.got(header.consumer_group, header.topic, result.count, result.size)
         if is_watched:
-            count_cold(broker, header.consumer_group, result, rounds < COLD_ROUNDS)
+            count_cold(broker, header.consumer_group, result, rounds < ROUNDS)
     else:
         code = CODE_OF.get(result.status, OFFSET_MOVED if header.queue_offset else NOT_FOUND)
     if broker.options.disable_consume_if_consumer_read_slowly and result.status in SHOWS_DISTANCE:
@@ -339,9 +338,12 @@ def _park(
 
     def resume() -> None:
         try:
-            reply, _ = _pull(broker, call, header, is_first=False)
+            reply = _pull_again(broker, call, header)
         except Exception:
             waiting.errback()
+            return
+        if isinstance(reply, Deferred):
+            reply.addBoth(lambda result: None if waiting.called else waiting.callback(result))
         else:
             waiting.callback(reply)
 

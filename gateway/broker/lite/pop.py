@@ -5,15 +5,17 @@ it is acknowledged or its time is over, and so long nobody of the group gets mor
 Standard: `PopLiteMessageProcessor`, `PopLiteLongPollingService`.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.pop import MESSAGES_MAX, ORDER_REVIVE_QUEUE, Order, OrderKey, message_count_info
-from mqgateway.engine.store.message_store import GetResult, GetStatus
+from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
 from mqgateway.engine.tables.offsets import UNKNOWN
 from mqgateway.engine.tables.topics import PERM_READ
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.consume.initial_offset import begins_fresh
 from mqgateway.gateway.broker.errors import FAQ
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
@@ -51,14 +53,21 @@ def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     except RequestError as refusal:
         refusal.header = NOTHING_POPPED
         raise
-    reply = _pop(broker, header)
+    return reading(broker, partial(_pop_or_wait, broker, call, header))
+
+
+def _pop_or_wait(
+    broker: Broker, call: Call, header: PopLiteMessageRequestHeader, rounds: int
+) -> Reply | Deferred[Reply]:
+    reply = _pop(broker, header, may_wait=not rounds)
     left = time_left(header, clients_now(broker, call.peer))
     if reply.code == ResponseCode.SUCCESS or left <= 0:
         return reply
 
-    def look(is_last: bool) -> Reply | None:
-        again = _pop(broker, header)
-        return again if is_last or again.code == ResponseCode.SUCCESS else None
+    def look(is_last: bool) -> Reply | Deferred[Reply] | None:
+        again = reading(broker, lambda rounds: _pop(broker, header, may_wait=not rounds))
+        is_answer = is_last or isinstance(again, Deferred) or again.code == ResponseCode.SUCCESS
+        return again if is_answer else None
 
     place = OrderKey(header.client_id, header.consumer_group, ANY_QUEUE)
     waiting = wait(broker, broker.lites.parked, call, place, None, left, look)
@@ -98,12 +107,20 @@ def _invalid(remark: str) -> RequestError:
     return RequestError(ResponseCode.INVALID_PARAMETER, remark)
 
 
-def _pop(broker: Broker, header: PopLiteMessageRequestHeader) -> Reply:
-    """Look into the queues that the client was told of, until it has enough."""
+def _pop(broker: Broker, header: PopLiteMessageRequestHeader, *, may_wait: bool) -> Reply:
+    """Look into the queues that the client was told of, until it has enough, or would have to wait for the
+    disk. Raises `ColdRead` where that is before it has anything.
+    """
     now, most = broker.store.steady.now(), header.max_msg_num
     found: list[Popped] = []
     for queue in broker.lites.events.take(header.client_id) if most > 0 else ():
-        popped = _pop_queue(broker, header, queue, most, now)
+        try:
+            popped = _pop_queue(broker, header, queue, most, now, may_wait)
+        except ColdRead:
+            broker.lites.events.give_back(header.client_id, queue)
+            if not found:
+                raise
+            break
         if popped is not None:
             found.append(popped)
             most -= len(popped.result.queue_offsets)
@@ -122,17 +139,17 @@ def _pop(broker: Broker, header: PopLiteMessageRequestHeader) -> Reply:
 
 
 def _pop_queue(
-    broker: Broker, header: PopLiteMessageRequestHeader, queue: str, most: int, now: int
+    broker: Broker, header: PopLiteMessageRequestHeader, queue: str, most: int, now: int, may_wait: bool
 ) -> Popped | None:
     """What one lite topic has, if nothing of it is out."""
     group, orders = header.consumer_group, broker.lites.orders
     key = OrderKey(queue, group, QUEUE_ID)
     if orders.is_blocked(key, header.attempt_id, now) or not orders.has_room(key):
         return None
-    result = broker.store.get(queue, QUEUE_ID, _start(broker, group, queue), most)
+    result = broker.store.get(queue, QUEUE_ID, _start(broker, group, queue), most, may_wait=may_wait)
     if result.status in MISPLACED:
         broker.offsets.commit(group, queue, QUEUE_ID, result.next_offset)
-        result = broker.store.get(queue, QUEUE_ID, result.next_offset, most)
+        result = broker.store.get(queue, QUEUE_ID, result.next_offset, most, may_wait=may_wait)
     offsets = tuple(result.queue_offsets)
     if not offsets:
         return None

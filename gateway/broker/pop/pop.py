@@ -26,10 +26,11 @@ from mqgateway.engine.pop import (
     order_count_info,
     start_offset_info,
 )
-from mqgateway.engine.store.message_store import ColdRead, GetStatus, PutResult, PutStatus
+from mqgateway.engine.store.message_store import GetStatus, PutResult, PutStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.pop.away import PopsAway, Taking
 from mqgateway.gateway.broker.pop.checks import (
@@ -48,8 +49,6 @@ from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.headers import PopMessageRequestHeader, PopMessageResponseHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
-COLD_ROUNDS = 8
-"""How often messages that are not in memory are brought there for one pop before it waits for the disk."""
 SCAN_ROUNDS = 16
 """How often a pop reads on that was given nothing but messages it does not want."""
 
@@ -81,7 +80,7 @@ def pop_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     assert isinstance(header, PopMessageRequestHeader)
     topic, group = _checked(broker, call, header)
     wanted = wanted_by(broker, header.topic, header.exp, header.exp_type)
-    return _pop_or_wait(broker, Question(call, header, topic, group, wanted), COLD_ROUNDS)
+    return reading(broker, partial(_pop_or_wait, broker, Question(call, header, topic, group, wanted)))
 
 
 def _checked(
@@ -109,12 +108,7 @@ def _checked(
 
 
 def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Deferred[Reply]:
-    try:
-        outcome = _pop(broker, question, may_wait=not rounds)
-    except ColdRead as cold:
-        warm: Deferred[None] = Deferred()
-        broker.store.bring(cold, lambda: warm.callback(None))
-        return warm.addCallback(lambda _: _pop_or_wait(broker, question, rounds - 1))
+    outcome = _pop(broker, question, may_wait=not rounds)
     if isinstance(outcome, Deferred):
         return outcome
     header = question.header
@@ -131,11 +125,15 @@ def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Def
 
 
 def _look(broker: Broker, question: Question, is_last: bool) -> Reply | Deferred[Reply] | None:
-    """Look once more for one that waits."""
-    outcome = _pop(broker, question, may_wait=True)
-    if isinstance(outcome, Deferred):
-        return outcome
-    return outcome.reply if outcome.is_found or is_last else None
+    """Look once more for one that waits; who waits for the disk is answered, whatever comes from there."""
+
+    def attempt(rounds: int) -> Reply | Deferred[Reply]:
+        outcome = _pop(broker, question, may_wait=not rounds)
+        return outcome if isinstance(outcome, Deferred) else outcome.reply
+
+    reply = reading(broker, attempt)
+    is_answer = is_last or isinstance(reply, Deferred) or reply.code == ResponseCode.SUCCESS
+    return reply if is_answer else None
 
 
 def _pop(broker: Broker, question: Question, *, may_wait: bool) -> Outcome | Deferred[Reply]:

@@ -10,9 +10,10 @@ from functools import partial
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.pop import OrderKey, retry_topic
-from mqgateway.engine.store.message_store import ColdRead, GetStatus
+from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.pop.checks import (
     check_broker,
@@ -35,7 +36,6 @@ from mqgateway.gateway.codec.headers import (
 )
 from mqgateway.gateway.remoting.call import Call, Reply
 
-COLD_ROUNDS = 8
 MISPLACED = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY)
 RETRY_EVERY = 5
 """Every how many times a peek looks for messages that come again first."""
@@ -48,21 +48,10 @@ def peek_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     check_broker(broker, "peeking")
     topic = checked_topic(broker, call, header.topic, header.queue_id)
     checked_group(broker, header.consumer_group)
-    return _peek(broker, header, topic, COLD_ROUNDS)
+    return reading(broker, lambda rounds: _peek(broker, header, topic, may_wait=not rounds))
 
 
-def _peek(
-    broker: Broker, header: PeekMessageRequestHeader, topic: TopicConfig, rounds: int
-) -> Reply | Deferred[Reply]:
-    try:
-        return _peeked(broker, header, topic, may_wait=not rounds)
-    except ColdRead as cold:
-        warm: Deferred[None] = Deferred()
-        broker.store.bring(cold, lambda: warm.callback(None))
-        return warm.addCallback(lambda _: _peek(broker, header, topic, rounds - 1))
-
-
-def _peeked(broker: Broker, header: PeekMessageRequestHeader, topic: TopicConfig, *, may_wait: bool) -> Reply:
+def _peek(broker: Broker, header: PeekMessageRequestHeader, topic: TopicConfig, *, may_wait: bool) -> Reply:
     """Read the queues, those of messages that come again first or last. Raises `ColdRead`."""
     group, store = header.consumer_group, broker.store
     chance = broker.pops.chance()

@@ -16,6 +16,17 @@ def test_one_client_of_each_group_is_told_once_until_it_looks() -> None:
     assert world.take("c1") == []
 
 
+def test_what_could_not_be_looked_into_comes_first_the_next_time() -> None:
+    world = World()
+    world.add("c1", "a", "b", "c")
+    world.send("a", "b", "c")
+    events = world.events
+    assert next(iter(events.take("c1"))) == queue("a")
+    events.give_back("c1", queue("a"))
+    events.give_back("c9", queue("a"))
+    assert world.take("c1") == ["a", "b", "c"]
+
+
 def test_who_subscribes_is_told_of_what_is_there() -> None:
     world = World()
     world.send("a")

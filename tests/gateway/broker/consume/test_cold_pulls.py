@@ -8,6 +8,7 @@ from mqgateway.engine.cold_reads import ColdReads
 from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.gateway.broker.consume.cold_pulls import HOLD_MILLIS, count_cold
 from mqgateway.gateway.codec.codes import ResponseCode
+from tests.support.gateway.broker.cold import ColdStore
 from tests.support.gateway.broker.helpers import MemoryBroker
 
 BUSY = (ResponseCode.SYSTEM_BUSY, "This consumer group is reading cold data. It has been flow control")
@@ -56,6 +57,28 @@ def test_who_pulls_by_itself_waits_and_gets_one_message(memory: MemoryBroker) ->
     assert answer.waits
     memory.wait(200)
     assert [one.body for one in answer.messages] == [b"03"]
+
+
+def test_a_worker_brings_what_was_put_off(memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.pull(group="A", max_msg_nums=3)
+    cold = ColdStore(memory.broker.store, monkeypatch, times=1)
+    answer = memory.pull(offset=3, group="A")
+    memory.wait(HOLD_MILLIS + 100)
+    assert answer.waits
+    assert cold.bring() == 1
+    assert ([one.body for one in answer.messages], cold.waits) == ([b"03"], 0)
+
+
+def test_a_worker_brings_what_cannot_be_put_off(
+    memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.options.max_held_pulls = 0
+    memory.pull(group="A", max_msg_nums=3)
+    cold = ColdStore(memory.broker.store, monkeypatch, times=1)
+    answer = memory.pull(offset=3, group="A")
+    assert answer.waits
+    assert cold.bring() == 1
+    assert (len(answer.messages), cold.waits) == (1, 0)
 
 
 def test_without_room_to_wait_it_gets_one_message_at_once(memory: MemoryBroker) -> None:

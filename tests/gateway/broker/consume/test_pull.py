@@ -1,14 +1,14 @@
 """Pulls: the checks in the standard's order, what each status of the store is answered with, and waiting."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mqgateway.engine.message import java_hash
-from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
+from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.gateway.broker.errors import FAQ
 from mqgateway.gateway.codec.codes import RequestCode
+from tests.support.gateway.broker.cold import ColdStore
 from tests.support.gateway.broker.helpers import (
     Answer,
     FakePeer,
@@ -581,28 +581,11 @@ def test_a_delayed_message_wakes_when_it_is_due(memory: MemoryBroker) -> None:
     assert [message.body for message in pull.messages] == [b"later"]
 
 
-def cold(memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch, times: int) -> list[Callable[[], None]]:
-    """Let that many reads that may not wait find nothing in memory; what is to be called when it is there."""
-    store = memory.broker.store
-    get, waiting = store.get, list[Callable[[], None]]()
-
-    def reluctant(*args: Any, may_wait: bool = True, **more: Any) -> GetResult:
-        nonlocal times
-        if times and not may_wait:
-            times -= 1
-            raise ColdRead(0, [])
-        return get(*args, may_wait=may_wait, **more)
-
-    monkeypatch.setattr(store, "get", reluctant)
-    monkeypatch.setattr(store, "bring", lambda _cold, done: waiting.append(done))
-    return waiting
-
-
 def test_messages_that_are_not_in_memory_come_when_a_worker_has_brought_them(
     memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.send()
-    waiting = cold(memory, monkeypatch, times=2)
+    waiting = ColdStore(memory.broker.store, monkeypatch, times=2).waiting
     answer = memory.pull(sys_flag=COMMIT | SUSPEND, commit_offset=0)
     for _ in range(2):
         assert answer.command is None
@@ -616,7 +599,7 @@ def test_a_pull_that_never_finds_them_in_memory_waits_in_the_end(
     memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.send()
-    waiting = cold(memory, monkeypatch, times=1000)
+    waiting = ColdStore(memory.broker.store, monkeypatch, times=1000).waiting
     answer = memory.pull()
     rounds = 0
     while answer.command is None:
@@ -629,11 +612,22 @@ def test_a_pull_may_be_refused_after_it_waited_for_the_disk(
     memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.send()
-    waiting = cold(memory, monkeypatch, times=1)
+    waiting = ColdStore(memory.broker.store, monkeypatch, times=1).waiting
     answer = memory.pull()
     memory.broker.topics.delete("T")
     waiting.pop()()
     assert answer.code == 17
+
+
+def test_who_is_woken_for_messages_not_in_memory_waits_for_a_worker(
+    memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = memory.pull(sys_flag=SUSPEND)
+    cold = ColdStore(memory.broker.store, monkeypatch, times=1)
+    memory.send()
+    assert answer.waits
+    assert cold.bring() == 1
+    assert (len(answer.messages), cold.waits) == (1, 0)
 
 
 LIGHT = {"enable_lmq": True, "enable_multi_dispatch": True}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mqgateway.gateway.broker.errors import FAQ
+from tests.support.gateway.broker.cold import ColdStore
 from tests.support.gateway.broker.liting import LiteBroker, queue
 
 
@@ -157,3 +158,36 @@ def test_a_killed_broker_gives_again_what_was_not_acknowledged() -> None:
     again.broker.offsets.load()
     again.control("COMPLETE_ADD", "a")
     assert again.pop() == [b"2"]
+
+
+def test_messages_that_are_not_in_memory_come_when_a_worker_has_brought_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = subscribed("a", "b")
+    broker.post("a", b"1")
+    broker.post("b", b"x")
+    cold = ColdStore(broker.broker.store, monkeypatch, times=2)
+    answer = broker.ask_pop()
+    assert answer.waits
+    assert cold.bring() == 2
+    assert ([message.body for message in answer.messages], cold.waits) == ([b"1", b"x"], 0)
+
+
+def test_what_is_in_memory_does_not_wait_for_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = subscribed("a", "b", "c")
+    for name in "abc":
+        broker.post(name, name.encode())
+    cold = ColdStore(broker.broker.store, monkeypatch, times=1, after=1)
+    assert broker.pop() == [b"a"]
+    assert broker.pop() == [b"b", b"c"]
+    assert (cold.waiting, cold.waits) == ([], 0)
+
+
+def test_who_is_woken_for_messages_not_in_memory_waits_for_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = subscribed("a")
+    waiting = broker.ask_pop(poll_time=5_000)
+    cold = ColdStore(broker.broker.store, monkeypatch, times=1)
+    broker.post("a", b"1")
+    assert waiting.waits
+    assert cold.bring() == 1
+    assert ([message.body for message in waiting.messages], cold.waits) == ([b"1"], 0)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.codec.codes import ResponseCode
+from tests.support.gateway.broker.cold import ColdStore
 from tests.support.gateway.broker.helpers import FakePeer, plain_message
 from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
 
@@ -440,16 +440,20 @@ def test_a_group_whose_offset_is_wrong_goes_on_where_it_can(broker: PopBroker) -
 
 def test_messages_not_in_memory_are_brought_there(monkeypatch: pytest.MonkeyPatch, broker: PopBroker) -> None:
     send(broker, b"a")
-    store = broker.broker.store
-    real, calls = store.get, []
+    cold = ColdStore(broker.broker.store, monkeypatch, times=1)
+    answer = broker.ask_pop()
+    assert answer.waits
+    assert cold.bring() == 1
+    assert ([message.body for message in answer.messages], cold.waits) == ([b"a"], 0)
 
-    def get(*given: object, may_wait: bool = True, **other: object) -> object:
-        calls.append(may_wait)
-        if len(calls) == 2:
-            raise ColdRead(0, [])
-        return real(*given, may_wait=may_wait, **other)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store, "get", get)
-    monkeypatch.setattr(store, "bring", lambda cold, done: done())
-    assert [message.body for message in broker.pop()] == [b"a"]
-    assert not any(calls)
+def test_who_is_woken_for_messages_not_in_memory_does_not_keep_others_waiting(
+    monkeypatch: pytest.MonkeyPatch, broker: PopBroker
+) -> None:
+    waiting = broker.ask_pop(poll_time=15_000)
+    assert waiting.waits
+    cold = ColdStore(broker.broker.store, monkeypatch, times=1)
+    send(broker, b"a")
+    assert waiting.waits
+    assert cold.bring() == 1
+    assert ([message.body for message in waiting.messages], cold.waits) == ([b"a"], 0)
