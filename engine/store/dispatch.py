@@ -39,10 +39,60 @@ _UNKNOWN_LEVEL_MILLIS = 1000
 
 Batch = list[tuple[int, bytes]]
 """Sizes and properties, which nobody parsed yet, of records that lie one behind the other."""
-Stored = tuple[str, AnyQueue | None, dict[str, str] | Batch, int, int, int, int, int]
-"""A message in the log that is not dispatched yet: topic, queue (None for one that enters no consume queue),
-properties, sys flag, queue offset, physical offset, size, store time ms; or all messages of a batch, whose
-offsets are those of the first, with the size of all."""
+
+
+class DispatchRequest:
+    """A message in the log that is not dispatched yet; or all messages of a batch, whose offsets are those of
+    the first, with the size of all.
+
+    `queue` is None for a message that enters no consume queue, `size` is in bytes, `store_timestamp` in ms.
+    Standard: `DispatchRequest`.
+    """
+
+    __slots__ = (
+        "physical_offset",
+        "properties",
+        "queue",
+        "queue_offset",
+        "size",
+        "store_timestamp",
+        "sys_flag",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        queue: AnyQueue | None,
+        properties: dict[str, str] | Batch,
+        sys_flag: int,
+        queue_offset: int,
+        physical_offset: int,
+        size: int,
+        store_timestamp: int,
+    ) -> None:
+        self.topic = topic
+        self.queue = queue
+        self.properties = properties
+        self.sys_flag = sys_flag
+        self.queue_offset = queue_offset
+        self.physical_offset = physical_offset
+        self.size = size
+        self.store_timestamp = store_timestamp
+
+
+def request_of(message: StoredMessage, queue: AnyQueue | None) -> DispatchRequest:
+    """What is to be dispatched of a record read from the log."""
+    return DispatchRequest(
+        message.topic,
+        queue,
+        message.properties,
+        message.sys_flag,
+        message.queue_offset,
+        message.physical_offset,
+        message.size,
+        message.store_timestamp,
+    )
 
 
 def parse_delay_levels(text: str) -> list[int]:
@@ -89,7 +139,8 @@ class Dispatch:
     """Fills queues and index in the order of the log.
 
     `offset` is up to where the log is dispatched, `last_start` and `last_timestamp` (ms) tell the newest
-    message that was put into a queue. `light` says whether messages enter light queues.
+    message that was put into a queue. `light` says whether messages enter light queues. `waiting` are the
+    requests that `add` took and `apply` has still to dispatch.
     """
 
     def __init__(
@@ -101,7 +152,7 @@ class Dispatch:
         self._light = light
         self._codes: dict[str, int] = {}
         self._long: set[AnyQueue] = set()
-        self.waiting: deque[Stored] = deque()
+        self.waiting: deque[DispatchRequest] = deque()
         self.offset = 0
         self.last_start = 0
         self.last_timestamp = 0
@@ -117,35 +168,42 @@ class Dispatch:
             code = self._codes[tags] = tags_code(tags)
         return code
 
+    def add(self, request: DispatchRequest) -> None:
+        """Take what was stored last; `apply` dispatches it."""
+        self.waiting.append(request)
+
     def apply(self, confirmed: int, arrivals: list[Arrival] | None) -> None:
         """Dispatch what lies before `confirmed`, adding to `arrivals`. Touches no file; see `settle`."""
         waiting = self.waiting
         while waiting:
-            item = waiting[0]
-            end = item[5] + item[6]
+            request = waiting[0]
+            end = request.physical_offset + request.size
             if end > confirmed:
                 return
             waiting.popleft()
-            self._take(item, arrivals, self._light)
+            self._take(request, arrivals, self._light)
             self.offset = end
         if self.offset < confirmed:
             self.offset = confirmed
 
-    def _take(self, item: Stored, arrivals: list[Arrival] | None, light: bool) -> None:
-        topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp = item
+    def _take(self, request: DispatchRequest, arrivals: list[Arrival] | None, light: bool) -> None:
+        properties, queue = request.properties, request.queue
         if isinstance(properties, list):
-            self._take_batch(item, properties, arrivals)
+            self._take_batch(request, properties, arrivals)
             return
+        topic, store_timestamp = request.topic, request.store_timestamp
+        physical_offset = request.physical_offset
         if queue is not None:
             code = self._tags_code(properties)
             if topic == SCHEDULE_TOPIC:
                 code = delivery_time(properties, store_timestamp, self._delays) or code
+            queue_offset = request.queue_offset
             next_offset = queue_offset + 1
             if isinstance(queue, ConsumeQueue):
-                queue.append(queue_offset, physical_offset, size, code)
+                queue.append(queue_offset, physical_offset, request.size, code)
             else:
                 base, count = inner_batch(properties) or (queue_offset, 1)
-                queue.append(base, physical_offset, size, code, store_timestamp, count)
+                queue.append(base, physical_offset, request.size, code, store_timestamp, count)
                 next_offset = base + count
             self._entered(queue, physical_offset, store_timestamp)
             if arrivals is not None:
@@ -153,28 +211,35 @@ class Dispatch:
                     Arrival(topic, queue.queue_id, next_offset, code, store_timestamp, properties)
                 )
             if light and PROPERTY_INNER_MULTI_DISPATCH in properties:
-                self._take_light(item, properties, code, arrivals)
-        if self._index is not None and sys_flag & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK:
+                self._take_light(request, properties, code, arrivals)
+        transaction = request.sys_flag & SysFlag.TRANSACTION_MASK
+        if self._index is not None and transaction != SysFlag.TRANSACTION_ROLLBACK:
             self._index.note(topic, properties, physical_offset, store_timestamp)
 
     def _take_light(
-        self, item: Stored, properties: dict[str, str], code: int, arrivals: list[Arrival] | None
+        self,
+        request: DispatchRequest,
+        properties: dict[str, str],
+        code: int,
+        arrivals: list[Arrival] | None,
     ) -> None:
         """Dispatch a message into the light queues that it names and that are there."""
-        topic, _, _, _, _, physical_offset, size, store_timestamp = item
-        for name, offset in light_places(topic, properties):
+        physical_offset, store_timestamp = request.physical_offset, request.store_timestamp
+        for name, offset in light_places(request.topic, properties):
             queue = self._queues.get(name, LIGHT_QUEUE_ID)
             if not isinstance(queue, ConsumeQueue):
                 continue
-            queue.append(offset, physical_offset, size, code)
+            queue.append(offset, physical_offset, request.size, code)
             self._entered(queue, physical_offset, store_timestamp)
             if arrivals is not None:
                 arrivals.append(Arrival(name, LIGHT_QUEUE_ID, offset + 1, code, store_timestamp, properties))
 
-    def _take_batch(self, item: Stored, batch: Batch, arrivals: list[Arrival] | None) -> None:
+    def _take_batch(self, request: DispatchRequest, batch: Batch, arrivals: list[Arrival] | None) -> None:
         """Dispatch the messages of a batch. Properties are parsed only where they say more than a unique key;
         of messages that have no tags, those who wait are told at once."""
-        topic, queue, _, sys_flag, queue_offset, physical_offset, _, store_timestamp = item
+        topic, queue, sys_flag = request.topic, request.queue, request.sys_flag
+        queue_offset, physical_offset = request.queue_offset, request.physical_offset
+        store_timestamp = request.store_timestamp
         units: list[tuple[int, int, int]] = []
         plain: list[Pending] = []
         of_bytes = None if self._index is None else self._index.hashes.of_bytes
@@ -196,7 +261,9 @@ class Dispatch:
                 self._index.pending += plain
         for size, text in batch[len(units) :]:
             properties = parse_properties(text.decode("utf-8", "replace"))
-            single = topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp
+            single = DispatchRequest(
+                topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp
+            )
             self._take(single, arrivals, False)
             queue_offset += 1
             physical_offset += size
@@ -216,9 +283,9 @@ class Dispatch:
 
     def forget(self, topic: str) -> None:
         """Let what waits of a topic enter no queue: its queues are deleted."""
-        for _ in range(len(self.waiting)):
-            item = self.waiting.popleft()
-            self.waiting.append((item[0], None, *item[2:]) if item[0] == topic else item)
+        for request in self.waiting:
+            if request.topic == topic:
+                request.queue = None
         self._long = {queue for queue in self._long if queue.topic != topic}
 
     def settle(self) -> None:
@@ -245,20 +312,7 @@ class Dispatch:
             queue.give_way(message.queue_offset, message.physical_offset)
             if self._light and PROPERTY_INNER_MULTI_DISPATCH in message.properties:
                 follows &= self._repeat_light(message)
-        self._take(
-            (
-                message.topic,
-                queue,
-                message.properties,
-                message.sys_flag,
-                message.queue_offset,
-                message.physical_offset,
-                message.size,
-                message.store_timestamp,
-            ),
-            None,
-            self._light,
-        )
+        self._take(request_of(message, queue), None, self._light)
         self.offset = message.physical_offset + message.size
         self.settle()
         return follows

@@ -19,7 +19,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch
+from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch, request_of
 from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, has_light_queues, light_places
 from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
@@ -177,18 +177,7 @@ class RawLog:
                     light = self._queue(name, LIGHT_QUEUE_ID)
                     if light is not None:
                         self._make_ready(light, offset, 1, message.physical_offset)
-        self._dispatch.waiting.append(
-            (
-                message.topic,
-                queue,
-                message.properties,
-                message.sys_flag,
-                message.queue_offset,
-                message.physical_offset,
-                message.size,
-                message.store_timestamp,
-            )
-        )
+        self._dispatch.add(request_of(message, queue))
         self._log.last_timestamp = message.store_timestamp
         self._last = message.physical_offset
 

@@ -24,7 +24,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import Dispatch, enters_queue
+from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue
 from mqgateway.engine.store.lmq import LightQueues, QuotaExceeded
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
@@ -47,6 +47,7 @@ log = logging.getLogger(__name__)
 
 _RECORD_OVERHEAD_MAX = 64 * 1024
 _TOPIC_FIELDS_MAX = 10_000
+_PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration is slow
 
 
 class Writer:
@@ -67,7 +68,7 @@ class Writer:
         self._log = commit_log
         self._queues = queues
         self._lights = LightQueues(options, queues)
-        self._waiting = dispatch.waiting
+        self._dispatch = dispatch
         self._statistics = statistics
         self._store_host = store_host
         self._seals = options.enabled_append_prop_crc
@@ -115,12 +116,14 @@ class Writer:
             return failed
         if queue is not None:
             queue.next_offset = queue_offset + 1
-        self._waiting.append(
-            (message.topic, queue, message.properties, sys_flag, queue_offset, offset, size, now)
+        self._dispatch.add(
+            DispatchRequest(
+                message.topic, queue, message.properties, sys_flag, queue_offset, offset, size, now
+            )
         )
         self._log.last_timestamp = now
         self._statistics.put(1, size, self._clock.monotonic() - began)
-        return PutResult(PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
+        return PutResult(_PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
 
     def put_into_light_queues(self, message: Message, refusal: str) -> PutResult:
         """As `put`, for a message that names light queues."""
@@ -131,7 +134,7 @@ class Writer:
         except QuotaExceeded:
             return self._refuse(PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, "there are too many light queues")
         result = self.put(message, refusal)
-        if result.status is PutStatus.PUT_OK:
+        if result.status is _PUT_OK:
             for queue in queues:
                 queue.next_offset += 1
         return result
@@ -153,7 +156,7 @@ class Writer:
         properties[PROPERTY_INNER_NUM] = str(count)
         properties[PROPERTY_INNER_BASE] = str(queue.next_offset)
         result = self.put(message, refusal)
-        if result.status is PutStatus.PUT_OK:
+        if result.status is _PUT_OK:
             queue.next_offset += count - 1
             result.count = count
         return result
@@ -190,13 +193,13 @@ class Writer:
             return failed
         queue.next_offset = queue_offset + len(parts)
         batch = [(size, tail[2:]) for size, (_, _, tail) in zip(sizes, parts, strict=True)]
-        self._waiting.append((message.topic, queue, batch, sys_flag, queue_offset, offset, total, now))
+        self._dispatch.add(
+            DispatchRequest(message.topic, queue, batch, sys_flag, queue_offset, offset, total, now)
+        )
         self._log.last_timestamp = now
         self._statistics.put(len(parts), total, self._clock.monotonic() - began)
         offsets = list(accumulate(sizes[:-1], initial=offset))
-        return PutResult(
-            PutStatus.PUT_OK, message.store_host, queue_offset, offset, offset + total, now, offsets
-        )
+        return PutResult(_PUT_OK, message.store_host, queue_offset, offset, offset + total, now, offsets)
 
     def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], AnyQueue | None]:
         """Topic field and queue of a message. Raises `MessageIllegal`."""

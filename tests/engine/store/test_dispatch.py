@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
-from mqgateway.engine.store.dispatch import enters_queue, parse_delay_levels
+from mqgateway.engine.store.dispatch import DispatchRequest, enters_queue, parse_delay_levels, request_of
 from tests.support.engine.store.stores import Bench, message
 
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
@@ -80,3 +80,39 @@ def test_tails_of_busy_queues_are_written_out_and_the_index_is_filled_in_groups(
     assert queue is not None and queue.tail_start == 1500
     assert bench.store._index is not None and len(bench.store._index.pending) < 1500
     assert bench.store.dispatch_behind_bytes == 0
+
+
+def test_what_waits_has_names_and_is_dispatched_once_all_of_it_is_confirmed() -> None:
+    bench = Bench()
+    put = bench.store.put(message(properties={"TAGS": "a"}))
+    dispatch = bench.store._dispatch
+    (request,) = dispatch.waiting
+    assert (request.topic, request.queue_offset, request.physical_offset) == ("orders", 0, 0)
+    assert (request.size, request.store_timestamp) == (put.end_offset, put.store_timestamp)
+    dispatch.apply(put.end_offset - 1, None)
+    assert (len(dispatch.waiting), dispatch.offset) == (1, 0)
+    dispatch.apply(put.end_offset, None)
+    assert (len(dispatch.waiting), dispatch.offset) == (0, put.end_offset)
+    assert bench.store.max_offset("orders", 0) == 1
+
+
+def test_what_waits_of_a_topic_that_goes_enters_no_queue() -> None:
+    bench = Bench()
+    for topic in ("orders", "bills"):
+        bench.store.put(message(topic=topic))
+    bench.store._dispatch.forget("orders")
+    bench.store.dispatch()
+    assert [bench.store.max_offset(topic, 0) for topic in ("orders", "bills")] == [0, 1]
+
+
+def test_a_record_read_from_the_log_is_dispatched_as_the_one_that_was_put() -> None:
+    bench = Bench()
+    put = bench.store.put(message(properties={"KEYS": "k"}))
+    (request,) = bench.store._dispatch.waiting
+    bench.store.dispatch()
+    read = bench.store.look_up(put.physical_offset)
+    assert read is not None
+    again = request_of(read, request.queue)
+    assert [getattr(again, name) for name in DispatchRequest.__slots__] == [
+        getattr(request, name) for name in DispatchRequest.__slots__
+    ]
