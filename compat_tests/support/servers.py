@@ -273,6 +273,23 @@ class MixedCluster:
             part.kill9()
 
 
+def wait_until_registered(namesrv: str, brokers: set[str]) -> None:
+    """Wait until a name server knows the brokers of these names."""
+    wait_until(
+        lambda: brokers <= registered(namesrv), START_SECONDS, f"{', '.join(sorted(brokers))} registered"
+    )
+
+
+def registered(namesrv: str) -> set[str]:
+    """The brokers that a name server knows; none when it does not answer."""
+    try:
+        with RawConnection(namesrv) as connection:
+            answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
+    except OSError:
+        return set()
+    return set(loads(answer.body)["brokerAddrTable"]) if answer is not None else set()
+
+
 class Server:
     """A name server and a broker of one kind, ``apache`` or ``ours``."""
 
@@ -325,16 +342,7 @@ class Server:
 
         Apache's may register ten seconds after it said that it is up, and anew when it had no time to answer.
         """
-        names = ", ".join(sorted(self._registering))
-        wait_until(self._is_registered, START_SECONDS, f"{names} registered")
-
-    def _is_registered(self) -> bool:
-        try:
-            with RawConnection(self.namesrv_address) as connection:
-                answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
-        except OSError:
-            return False
-        return answer is not None and self._registering <= set(loads(answer.body)["brokerAddrTable"])
+        wait_until_registered(self.namesrv_address, self._registering)
 
     def stop(self) -> None:
         """End everything in good order, the broker first."""
