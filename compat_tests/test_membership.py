@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from compat_tests.support.driver import PushConsumer, message
+from compat_tests.support.driver import PATIENCE_SECONDS, PushConsumer, message
 from compat_tests.support.peers import Peer
 from compat_tests.support.processes import wait_until
 
-pytestmark = pytest.mark.overlap
+pytestmark = [pytest.mark.overlap, pytest.mark.timeout(600)]
 
 
 def shares(consumers: list[PushConsumer], topic: str) -> list[int]:
@@ -46,9 +46,11 @@ def test_nine_queues_over_four_consumers(peer: Peer) -> None:
                 received += [one.body for one in member.collect(0, 0)]
                 member.close()
             members = members[leave:]
-            wait_until(partial(has_shares, members, topic, expected), 60, f"shares {expected}", 0.3)
+            wait_until(
+                partial(has_shares, members, topic, expected), PATIENCE_SECONDS, f"shares {expected}", 0.3
+            )
             before = count(members)
             producer.send([message(topic, f"{expected[0]}-{len(expected)}-{i}") for i in range(36)])
-            wait_until(partial(has_received, members, before + 36), 30, "36 messages")
+            wait_until(partial(has_received, members, before + 36), PATIENCE_SECONDS, "36 messages")
         received += [one.body for member in members for one in member.collect(0, 0)]
     assert len(set(received)) == 3 * 36

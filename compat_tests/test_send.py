@@ -145,5 +145,7 @@ def test_delayed_message_arrives_after_its_level(peer: Peer) -> None:
         [one] = consumer.collect(1)
     assert result.status == "SEND_OK"
     assert (one.topic, one.body, one.keys, one.unique_key) == (topic, "late", "k", result.msg_id)
-    assert 4900 <= one.received_at - one.born_timestamp <= 12_000
+    assert one.received_at - one.born_timestamp >= 4900
+    # When the server let it go; when the client is given it depends on the client's heartbeat, too.
+    assert 4900 <= one.store_timestamp - one.born_timestamp <= 12_000
     assert one.properties["REAL_TOPIC"] == topic

@@ -21,17 +21,26 @@ from typing import NamedTuple
 import pytest
 
 from compat_tests.support.artifacts import CURRENT, OLD_SERVER
-from compat_tests.support.driver import PullConsumer, Queue, Received, message
+from compat_tests.support.driver import PATIENCE_SECONDS, PullConsumer, Queue, Received, message
 from compat_tests.support.mixture import Mixture, name_in
 from compat_tests.support.mqadmin import Mqadmin, make_batched
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
-from compat_tests.support.servers import HOST, Part, Settings, apache_broker, our_broker, our_namesrv
+from compat_tests.support.servers import (
+    BROKER_NAME,
+    HOST,
+    Part,
+    Settings,
+    apache_broker,
+    our_broker,
+    our_namesrv,
+    wait_until_registered,
+)
 from mqgateway.engine.lenient_json import loads
 
 MESSAGES = int(os.environ.get("MQGATEWAY_TAKEOVER_MESSAGES", "1200"))
 TOPICS = max(4, min(50, MESSAGES // 400))
-POLL_SECONDS = max(60, MESSAGES // 200)
+POLL_SECONDS = max(2 * PATIENCE_SECONDS, MESSAGES // 200)
 SETTINGS = {"mappedFileSizeCommitLog": str(16 << 20), "flushConsumerOffsetInterval": "500"}
 WITH_MORE = {**SETTINGS, "enableConsumeQueueExt": "true", "enabledAppendPropCRC": "true"}
 """Tags behind addresses into extra files, and records that end with a checksum."""
@@ -73,6 +82,7 @@ class Home:
                 folder, self._port, self.namesrv_address, self.settings, version=version
             )
         self._broker.start()
+        wait_until_registered(self.namesrv_address, {BROKER_NAME})
 
     def end(self, how: str) -> None:
         """End the broker: ``stop`` in good order, ``kill`` at once."""
@@ -183,7 +193,7 @@ class Cast(NamedTuple):
 
 @pytest.mark.overlap
 @pytest.mark.both_servers
-@pytest.mark.timeout(max(300, MESSAGES // 50))
+@pytest.mark.timeout(max(600, MESSAGES // 50))
 @pytest.mark.parametrize("how", ["kill", "stop"])
 @pytest.mark.parametrize(
     "brokers",

@@ -7,15 +7,19 @@ folder, listens on the loopback address, and ends by process id. Mixed clusters 
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from compat_tests.support.artifacts import CURRENT, OPENS, class_path
+from compat_tests.support.artifacts import CURRENT, OPENS, cache_folder, class_path
 from compat_tests.support.processes import accepts, free_ports, start_logged, stop, wait_until
 from compat_tests.support.raw import RawConnection
 from mqgateway.engine.lenient_json import loads
@@ -25,6 +29,9 @@ HOST = "127.0.0.1"
 BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
 START_SECONDS = 60
+STOP_SECONDS = 20
+ARCHIVE_SECONDS = 120
+"""For a stop that writes an archive of classes."""
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,6 +75,9 @@ PRODUCTION_JVM = ("-Xms1g", "-Xmx2g", "-XX:+UseG1GC")
 """Two cores and a few gibibytes, with the collector that Apache's own start script chooses."""
 
 
+_making_class_data = threading.Lock()
+
+
 class Part:
     """One server process: how it is started, when it is up, how it ends."""
 
@@ -99,10 +109,10 @@ class Part:
             tail = self._log.read_text(errors="replace")[began:][-3000:]
             raise RuntimeError(f"{failure}; its output ends:\n{tail}") from failure
 
-    def stop(self) -> None:
-        """End the process in good order; does nothing when it has ended."""
+    def stop(self, grace: float = STOP_SECONDS) -> None:
+        """End the process in good order, within ``grace`` seconds; does nothing when it has ended."""
         if self._popen is not None:
-            stop(self._popen)
+            stop(self._popen, grace)
             self._popen = None
 
     def kill9(self) -> None:
@@ -127,7 +137,7 @@ def apache_namesrv(folder: Path, port: int, *, production: bool = False) -> Part
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "namesrv.conf"
     config.write_text(f"listenPort={port}\nbindAddress={HOST}\n")
-    jvm = ("-Xms128m", "-Xmx256m", *(SERIAL_GC if production else QUICK_JVM))
+    jvm = ("-Xms128m", "-Xmx256m", *(SERIAL_GC if production else (*QUICK_JVM, *class_data())))
     command = _apache_command(folder, jvm, "org.apache.rocketmq.namesrv.NamesrvStartup")
     command += ["-c", str(config)]
     return Part(command, folder / "namesrv.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
@@ -146,20 +156,58 @@ def apache_broker(
 
     In production it has the heap and the file sizes that its users run it with.
     """
+    if production:
+        return _apache_broker(folder, port, namesrv, settings, PRODUCTION_JVM, version)
+    jvm = (*TEST_JVM, *class_data()) if version == CURRENT else TEST_JVM
+    return _apache_broker(folder, port, namesrv, {**APACHE_TEST_SETTINGS, **settings}, jvm, version)
+
+
+def _apache_broker(
+    folder: Path, port: int, namesrv: str, settings: Settings, jvm: Sequence[str], version: str
+) -> Part:
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "store"
     paths = {"storePathRootDir": str(store), "storePathCommitLog": str(store / "commitlog")}
-    chosen = {**BASE_SETTINGS, **APACHE_SETTINGS, "listenPort": str(port), **paths}
-    chosen |= settings if production else {**APACHE_TEST_SETTINGS, **settings}
+    chosen = {**BASE_SETTINGS, **APACHE_SETTINGS, "listenPort": str(port), **paths, **settings}
     logback = folder / "conf" / "logback_broker.xml"
     logback.parent.mkdir(exist_ok=True)
     logback.write_text("<configuration/>")  # version 4 does not start without it
     config = folder / "broker.conf"
     config.write_text("".join(f"{name}={value}\n" for name, value in chosen.items()))
-    jvm = PRODUCTION_JVM if production else TEST_JVM
     command = _apache_command(folder, jvm, "org.apache.rocketmq.broker.BrokerStartup", version)
     command += ["-c", str(config), "-n", namesrv]
     return Part(command, folder / "broker.log", "boot success", [f"{HOST}:{port}"], _apache_env(folder))
+
+
+def class_data() -> tuple[str, ...]:
+    """The option with which Apache's servers of today start from an archive of the classes they load.
+
+    It is written when a broker of that kind ends, which is started for this once for each Java.
+    """
+    archive = cache_folder() / "archives" / f"server-{CURRENT}-{_java()}.jsa"
+    with _making_class_data:
+        if not archive.exists():
+            archive.parent.mkdir(exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix="making-", dir=archive.parent) as folder:
+                _write_class_data(Path(folder), archive)
+    return (f"-XX:SharedArchiveFile={archive}",)
+
+
+def _write_class_data(folder: Path, archive: Path) -> None:
+    aside = folder / archive.name
+    jvm = (*TEST_JVM, f"-XX:ArchiveClassesAtExit={aside}")
+    port, nobody = free_ports((-2, 0, 1)), f"{HOST}:{free_ports()}"
+    broker = _apache_broker(folder, port, nobody, APACHE_TEST_SETTINGS, jvm, CURRENT)
+    broker.start()
+    broker.stop(ARCHIVE_SECONDS)
+    aside.rename(archive)
+
+
+@cache
+def _java() -> str:
+    """A digest of which Java this is: archives are its own."""
+    said = subprocess.run(["java", "-version"], capture_output=True, check=True, timeout=60).stderr
+    return hashlib.sha256(said).hexdigest()[:12]
 
 
 def apache_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]) -> Part:
@@ -273,6 +321,23 @@ class MixedCluster:
             part.kill9()
 
 
+def wait_until_registered(namesrv: str, brokers: set[str]) -> None:
+    """Wait until a name server knows the brokers of these names."""
+    wait_until(
+        lambda: brokers <= registered(namesrv), START_SECONDS, f"{', '.join(sorted(brokers))} registered"
+    )
+
+
+def registered(namesrv: str) -> set[str]:
+    """The brokers that a name server knows; none when it does not answer."""
+    try:
+        with RawConnection(namesrv) as connection:
+            answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
+    except OSError:
+        return set()
+    return set(loads(answer.body)["brokerAddrTable"]) if answer is not None else set()
+
+
 class Server:
     """A name server and a broker of one kind, ``apache`` or ``ours``."""
 
@@ -325,16 +390,7 @@ class Server:
 
         Apache's may register ten seconds after it said that it is up, and anew when it had no time to answer.
         """
-        names = ", ".join(sorted(self._registering))
-        wait_until(self._is_registered, START_SECONDS, f"{names} registered")
-
-    def _is_registered(self) -> bool:
-        try:
-            with RawConnection(self.namesrv_address) as connection:
-                answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
-        except OSError:
-            return False
-        return answer is not None and self._registering <= set(loads(answer.body)["brokerAddrTable"])
+        wait_until_registered(self.namesrv_address, self._registering)
 
     def stop(self) -> None:
         """End everything in good order, the broker first."""
