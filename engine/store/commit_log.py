@@ -2,73 +2,81 @@
 
 A record never crosses a file border: where it does not fit with 8 bytes to spare, the file ends with a
 blank and the record opens the next file. Appending is `reserve(size)`, which gives the record's place, then
-`write(data)`, which moves `position`. A write that fails moves nothing; what it left behind must be made
-zero again, for good (`wash`), before anything else is written there: a later power cut could mix the two.
-Standard: `CommitLog`.
+`write(data)`, which moves `end_offset`. A write that fails moves nothing; what it left behind, a dirty tail,
+must be made zero again, for good (`repair_tail`), before anything else is written there: a later power cut
+could mix the two. Standard: `CommitLog`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mqgateway.engine.disk import File, Slices
+from mqgateway.engine.disk import Disk, File, Slices
+from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.cold import ColdRead, Piece
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, clear_tail
-from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, blank, store_timestamp
+from mqgateway.engine.store.log import ConfirmPolicy, Log, confirm_policy, written
+from mqgateway.engine.store.record import BLANK_SIZE, blank
+
+_NEWEST_SHARE = 32
+"""The part of the machine's memory that is taken to hold the newest of the log: docs/decisions/0006."""
 
 
 def _nothing() -> None:
     return
 
 
-class CommitLog:
-    """Appends and reads bytes.
-
-    `position` is the offset after the last record (the greatest physical offset), `last_timestamp` that
-    record's store time in ms, kept by who writes it; `durable` is up to where who syncs has come, `opened_at`
-    up to where others have written. The
-    `newest` bytes are taken to be in memory. `stain` is what went wrong while a failed write is
-    not washed away; `on_stain` is told.
-    """
+class CommitLog(Log):
+    """Appends and reads bytes; see `Log`. `policy` says how far they are confirmed."""
 
     __slots__ = (
         "_end",
         "_file",
+        "_policy",
         "_start",
-        "durable",
+        "dirty_tail",
+        "end_offset",
         "file_size",
         "files",
+        "flushed_offset",
         "last_timestamp",
         "newest",
-        "on_stain",
+        "on_dirty_tail",
         "opened_at",
-        "position",
-        "stain",
     )
 
-    def __init__(self, pool: FilePool, directory: str, file_size: int, newest: int = 0) -> None:
+    def __init__(
+        self,
+        pool: FilePool,
+        directory: str,
+        file_size: int,
+        newest: int = 0,
+        policy: ConfirmPolicy = written,
+    ) -> None:
         self.files = FileQueue(pool, directory, file_size)
         self.newest = newest
         self.file_size = file_size
-        self.position = 0
-        self.durable = self.opened_at = 0
+        self.end_offset = 0
+        self.flushed_offset = self.opened_at = 0
         self.last_timestamp = 0
-        self.stain: OSError | None = None
-        self.on_stain: Callable[[], None] = _nothing
+        self.dirty_tail: OSError | None = None
+        self.on_dirty_tail: Callable[[], None] = _nothing
+        self._policy = policy
         self._file: File | None = None
         self._start = 0
         self._end = 0
 
-    def open_at(self, position: int) -> None:
-        """Go on writing at `position`; what lies after it is forgotten."""
-        self.files.cut(position)
-        self.position = self.opened_at = position
-        if self.files.starts and position < self.files.end:
+    def cut(self, offset: int) -> None:
+        """Go on writing at `offset`; what lies after it is forgotten."""
+        self.files.cut(offset)
+        self.end_offset = self.opened_at = offset
+        self.flushed_offset = min(self.flushed_offset, offset)
+        if self.files.starts and offset < self.files.end:
             self._start = self.files.starts[-1]
             self._file = self.files.file(self._start)
             self._end = self._start + self.file_size
         else:
-            self._start = self._end = position
+            self._start = self._end = offset
             self._file = None
 
     def reopen(self) -> None:
@@ -80,7 +88,12 @@ class CommitLog:
     @property
     def min_offset(self) -> int:
         """The first offset still there. Standard: `getMinPhyOffset`."""
-        return self.files.starts[0] if self.files.starts else self.position
+        return self.files.starts[0] if self.files.starts else self.end_offset
+
+    @property
+    def confirm_offset(self) -> int:
+        """Up to where records are confirmed by the policy. Standard: `getConfirmOffset`."""
+        return self._policy(self)
 
     @property
     def record_size_max(self) -> int:
@@ -92,28 +105,28 @@ class CommitLog:
 
         Rolls to the next file if needed; `OSError` when that cannot be made.
         """
-        if self.position + size + BLANK_SIZE > self._end:
+        if self.end_offset + size + BLANK_SIZE > self._end:
             self._roll()
-        return self.position
+        return self.end_offset
 
     def _roll(self) -> None:
-        if self.stain:
-            raise self.stain
-        start = self._end if self.position < self._end else self.position
+        if self.dirty_tail:
+            raise self.dirty_tail
+        start = self._end if self.end_offset < self._end else self.end_offset
         starts = self.files.starts
-        if starts and self.durable <= starts[-1]:
+        if starts and self.flushed_offset <= starts[-1]:
             # Nobody has synced the name of the last file yet: a power cut must not leave the next one alone.
             self.files.disk.sync_dir(self.files.directory)
         file = self.files.create(start)
-        if self.position < self._end:
+        if self.end_offset < self._end:
             assert self._file is not None
             try:
-                self._file.write(self.position - self._start, blank(self._end - self.position))
+                self._file.write(self.end_offset - self._start, blank(self._end - self.end_offset))
             except OSError as error:
-                self._stained(error)
+                self._leave_dirty(error)
                 raise
         self._file = file
-        self._start = self.position = start
+        self._start = self.end_offset = start
         self._end = start + self.file_size
 
     def write(self, data: bytes) -> None:
@@ -121,40 +134,40 @@ class CommitLog:
         file = self._file
         assert file is not None
         try:
-            file.write(self.position - self._start, data)
+            file.write(self.end_offset - self._start, data)
         except OSError as error:
-            self._stained(error)
+            self._leave_dirty(error)
             raise
-        self.position += len(data)
+        self.end_offset += len(data)
 
     def write_raw(self, data: bytes) -> None:
         """Write bytes of another's log, which end in the file they begin in; raises as `write`."""
-        if self.position == self._end:
+        if self.end_offset == self._end:
             self._roll()
         self.write(data)
 
-    def _stained(self, error: OSError) -> None:
-        self.stain = error
-        self._end = self.position  # so that the next record asks for room, and is refused
-        self.on_stain()
+    def _leave_dirty(self, error: OSError) -> None:
+        self.dirty_tail = error
+        self._end = self.end_offset  # so that the next record asks for room, and is refused
+        self.on_dirty_tail()
 
-    def wash(self) -> File:
-        """Make what a failed write left behind zeros; the file must be synced, then `washed` follows.
+    def repair_tail(self) -> File:
+        """Make what a failed write left behind zeros; the file must be synced, then `tail_repaired` follows.
 
         Raises `OSError`. May run elsewhere, as nothing is written meanwhile.
         """
         assert self._file is not None
-        clear_tail(self._file, self.position - self._start, self.file_size)
+        clear_tail(self._file, self.end_offset - self._start, self.file_size)
         return self._file
 
-    def washed(self) -> None:
+    def tail_repaired(self) -> None:
         """Take records again."""
-        self.stain = None
+        self.dirty_tail = None
         self._end = self._start + self.file_size
 
     def read(self, offset: int, size: int) -> bytes | None:
         """`size` bytes of one file, or None when they are not (or no longer) in the log."""
-        if offset + size > self.position or offset < 0:
+        if offset + size > self.end_offset or offset < 0:
             return None
         start = offset - offset % self.file_size
         if start == self._start:
@@ -164,7 +177,7 @@ class CommitLog:
             return None
         else:
             file = self.files.file(start)
-        if self.files.pool.may_wait or offset >= self.position - self.newest:
+        if self.files.pool.may_wait or offset >= self.end_offset - self.newest:
             data = file.read(offset - start, size)
             return data if len(data) == size else None
         ready = file.read_ready(offset - start, size)
@@ -195,9 +208,9 @@ class CommitLog:
         """What is in memory around an offset, and where in the log that begins and ends."""
         files = self.files
         start = offset - offset % self.file_size
-        if not 0 <= offset < self.position or start not in files.starts:
+        if not 0 <= offset < self.end_offset or start not in files.starts:
             return None
-        length = min(self.position - start, self.file_size)
+        length = min(self.end_offset - start, self.file_size)
         place, windows = (files.directory, start), files.pool.windows
         window = windows.get(place, files.file(start), offset - start, length, self.file_size)
         return None if window is None else (window[0], start + window[1], start + window[2])
@@ -211,27 +224,18 @@ class CommitLog:
             if first <= offset and (start := self.files.start_of(offset)) in starts
         ]
 
-    def record_at(self, offset: int) -> bytes | None:
-        """The record that starts at an offset, or None. The offset is believed to be a record's."""
-        start = self.read(offset, START.size)
-        if start is None:
-            return None
-        size, _magic = START.unpack(start)
-        record = self.read(offset, size) if size > BLANK_SIZE else None
-        if record is None or int.from_bytes(record[28:36], "big") != offset:
-            return None
-        return record
-
-    def store_time(self, offset: int) -> int:
-        """Store time in ms of the record at an offset; -1 when there is none."""
-        head = self.read(offset, STORE_TIME_HEAD_SIZE)
-        return -1 if head is None else store_timestamp(head)
-
     def next_file(self, offset: int) -> int:
         """Where the file after the one with `offset` starts. Standard: `rollNextFile`."""
         return offset + self.file_size - offset % self.file_size
 
-    def files_between(self, begin: int, end: int) -> list[File]:
-        """The open files that hold bytes of [begin, end)."""
-        first = self.files.start_of(begin)
-        return [self.files.file(start) for start in self.files.starts if first <= start < end]
+
+def commit_log_of(options: StoreOptions, disk: Disk, root: str, memory: int) -> CommitLog:
+    """The commit log of a store in a folder, on a machine with so many bytes of memory."""
+    newest = memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
+    return CommitLog(
+        FilePool(disk),
+        options.store_path_commit_log or f"{root}/commitlog",
+        options.mapped_file_size_commit_log,
+        newest,
+        confirm_policy(options),
+    )

@@ -209,6 +209,11 @@ class FileQueue:
         """The open file that starts at `start`."""
         return self.pool.get(self.directory, start)
 
+    def between(self, begin: int, end: int) -> list[File]:
+        """The open files that hold bytes of [begin, end)."""
+        first = self.start_of(begin)
+        return [self.file(start) for start in self.starts if first <= start < end]
+
     def read(self, offset: int, size: int) -> bytes:
         """`size` bytes from `offset`, over file borders; fewer where there are no files."""
         if not self.starts or offset < self.starts[0]:

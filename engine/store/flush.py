@@ -26,10 +26,10 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, FileSystem
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.file_queue import file_name, make_file
 from mqgateway.engine.store.index_file import Header, Index, IndexFile
+from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.store.unit_queue import FirstFile
 from mqgateway.engine.worker import Worker
@@ -160,7 +160,7 @@ class Durability:
         disk: Disk,
         clock: Clock,
         worker: Worker,
-        commit_log: CommitLog,
+        commit_log: Log,
         queues: ConsumeQueues,
         index: Index | None,
         checkpoint: Checkpoint,
@@ -190,14 +190,14 @@ class Durability:
         self._is_round_synced = False
         self._running = False
         self._sync_failed = False
-        self._is_washing = False
+        self._is_repairing = False
         self._is_making = False
         self._complaint = ""
-        commit_log.on_stain = self._wash
+        commit_log.on_dirty_tail = self._repair_tail
 
     def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
         """Begin with a log that is durable up to `flushed` and dispatched up to a record."""
-        self.commit.flushed = self._log.durable = flushed
+        self.commit.flushed = self._log.flushed_offset = flushed
         # Opened before anything is written, so that it knows of every failure.
         self._file_system = self._disk.file_system(self._queues.directory)
         self.dispatched_offset = self._round_offset = dispatched_offset
@@ -212,11 +212,11 @@ class Durability:
 
     def flush(self) -> None:
         """Start a sync of the log, unless one is running or there is nothing to sync."""
-        if not self.commit.begin(self._log.position):
+        if not self.commit.begin(self._log.end_offset):
             return
         self._last_flush = elapsed_millis(self._clock)
         self._target_timestamp = self._log.last_timestamp
-        files = self._log.files_between(self.commit.flushed, self._log.position)
+        files = self._log.files.between(self.commit.flushed, self._log.end_offset)
         directories = self._take_directories(self._log.files.pool.unsynced)
 
         def work() -> None:
@@ -235,31 +235,31 @@ class Durability:
             log.error("%s; writes are refused from now on", self.commit.failure)
         else:
             self.commit.finish()
-            self._log.durable = self.commit.flushed
+            self._log.flushed_offset = self.commit.flushed
             self._checkpoint.physic_msg_timestamp = self._target_timestamp
         self._on_flushed()
         self.commit.answer()
         if self.commit.waiting:
             self.flush()
 
-    def _wash(self) -> None:
+    def _repair_tail(self) -> None:
         """Clear what a failed write left at the end of the log; until that is durable nothing is written."""
-        if self._is_washing:
+        if self._is_repairing:
             return
-        self._is_washing = True
+        self._is_repairing = True
 
         def work() -> str:
-            file = self._log.wash()
+            file = self._log.repair_tail()
             try:
                 file.sync()
             except OSError as error:
                 return f"the commit log could not be written to disk: {error}"
             return ""
 
-        self._worker.run(work, self._washed)
+        self._worker.run(work, self._repaired)
 
-    def _washed(self, outcome: str | Exception) -> None:
-        self._is_washing = False
+    def _repaired(self, outcome: str | Exception) -> None:
+        self._is_repairing = False
         if isinstance(outcome, Exception):
             self._complain(f"the end of the commit log cannot be cleared: {outcome}; tried again")
         elif outcome:
@@ -267,7 +267,7 @@ class Durability:
             self.commit.fail(outcome)
         else:
             self._complaint = ""
-            self._log.washed()
+            self._log.tail_repaired()
 
     def _complain(self, text: str) -> None:
         """Say what goes on being wrong once."""
@@ -287,14 +287,14 @@ class Durability:
         options = self._options
         if len(self._queues.new) >= NEW_QUEUES_MANY and not self.derived_failure:
             self._make_files()
-        if self._log.stain is not None and not self.commit.failure:
-            self._wash()
+        if self._log.dirty_tail is not None and not self.commit.failure:
+            self._repair_tail()
         self.commit.expire(now)
         if self.commit.waiting:
             self.flush()
         elif now - self._last_flush >= options.flush_interval_commit_log:
             thorough = now - self._last_thorough >= options.flush_commit_log_thorough_interval
-            dirty = self._log.position // PAGE - self.commit.flushed // PAGE
+            dirty = self._log.end_offset // PAGE - self.commit.flushed // PAGE
             if thorough or dirty >= options.flush_commit_log_least_pages:
                 if thorough:
                     self._last_thorough = now
@@ -370,7 +370,7 @@ class Durability:
         offset, timestamp = self.dispatched_offset, self.dispatched_timestamp
         waiting = self._queues.first_waiting()
         if waiting is not None:
-            offset, timestamp = waiting, self._log.store_time(waiting)
+            offset, timestamp = waiting, store_time(self._log, waiting)
         files = sorted(self._queues.written)
         directories = self._take_directories(self._queues.pool.unsynced)
         many = len(files) + len(directories) >= FILES_MANY
@@ -379,7 +379,7 @@ class Durability:
             [*([] if many else directories), *self._index_directories()],
             many,
             self._index_headers(),
-            self._log.position,
+            self._log.end_offset,
             offset,
             timestamp,
         )
@@ -496,13 +496,13 @@ class Durability:
         return clean
 
     def _sync_all(self) -> None:
-        if self._log.stain is not None:
-            self._log.wash().sync()
-        for file in self._log.files_between(self.commit.flushed, self._log.position):
+        if self._log.dirty_tail is not None:
+            self._log.repair_tail().sync()
+        for file in self._log.files.between(self.commit.flushed, self._log.end_offset):
             file.sync()
         # The directory always: a sync that is still waiting has taken it from the list.
         self._sync_directories({*self._log.files.pool.unsynced, self._log.files.directory})
-        self.commit.flushed = self._log.durable = self._log.position
+        self.commit.flushed = self._log.flushed_offset = self._log.end_offset
         unfinished = self._round or _Round([], [], False, [], 0, 0, 0)
         files = sorted({*self._queues.written, *unfinished.files})
         names = {*self._queues.pool.unsynced, *unfinished.directories, *self._index_directories()}

@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 import struct
 
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue
 from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import Invalid, examine, is_sound, topic_of
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ _IN_QUEUE = struct.Struct(">i4xq")
 class Inspection:
     """`damaged` says for each record found wrong, by its offset in the log, what is wrong."""
 
-    def __init__(self, commit_log: CommitLog, is_on: bool) -> None:
+    def __init__(self, commit_log: Log, is_on: bool) -> None:
         self._log = commit_log
         self._is_on = is_on
         self._topics: dict[str, bytes] = {}
@@ -42,7 +42,7 @@ class Inspection:
         commit_log = self._log
         return self._is_on and (
             position < commit_log.opened_at
-            or position < commit_log.position - commit_log.newest
+            or position < commit_log.end_offset - commit_log.newest
             or (queue is not None and queue_offset < queue.opened_at)
         )
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.results import QueryResult
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class KeyQuery:
         options: StoreOptions,
         clock: Clock,
         index: Index | None,
-        commit_log: CommitLog,
+        commit_log: Log,
         record_at: Callable[[int], bytes | None],
     ) -> None:
         self._options = options
@@ -63,7 +63,7 @@ class KeyQuery:
             if records or not offsets:
                 return records
             # All of these have gone from the log; older ones cannot be there, newer ones may.
-            end = min(end, self._log.store_time(offsets[0]))
+            end = min(end, store_time(self._log, offsets[0]))
             if end < begin:
                 break
         return []

@@ -21,12 +21,12 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_light
-from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
+from mqgateway.engine.options import BrokerRole, StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.commit_log import commit_log_of
 from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
@@ -36,6 +36,7 @@ from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
 from mqgateway.engine.store.lmq import has_light_queues
+from mqgateway.engine.store.log import Log, record_at, store_time
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.raw_log import RawLog
@@ -74,13 +75,11 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 _SAMPLE_MILLIS = 1000
-_NEWEST_SHARE = 32
-"""The part of the machine's memory that is taken to hold the newest of the log: docs/decisions/0006."""
 
 
 class MessageStore:
     """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks
-    say so.
+    say so. They lie in `commit_log`; where none is given, in the one that the settings describe.
     """
 
     compaction: Compacted | None = None
@@ -98,16 +97,15 @@ class MessageStore:
         is_batch_topic: Callable[[str], bool] | None = None,
         memory: int | None = None,
         aside: Worker | None = None,
+        commit_log: Log | None = None,
     ) -> None:
         self._options = options
         self._disk = disk
         self._clock = clock
         self.on_arrivals = on_arrivals
         self._root = options.store_path_root_dir or os.path.expanduser("~/store")
-        directory = options.store_path_commit_log or f"{self._root}/commitlog"
         memory = total_memory() if memory is None else memory
-        newest = memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
-        self._log = CommitLog(FilePool(disk), directory, options.mapped_file_size_commit_log, newest)
+        self._log = commit_log_of(options, disk, self._root, memory) if commit_log is None else commit_log
         self._queues = _queues(options, disk, self._root, is_batch_topic)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
@@ -143,7 +141,6 @@ class MessageStore:
         self._inspection = Inspection(self._log, options.check_crc_on_read)
         self._reader = Reader(options, self._log, self._queues.pool, self._inspection, memory)
         self._key_query = KeyQuery(options, clock, self._index, self._log, self._record_at)
-        self._sync_flush = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
         self.statistics = Statistics(clock.millis(), elapsed_millis(clock))
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
@@ -183,10 +180,10 @@ class MessageStore:
         self._checkpoint.load()
         self._disk.sync_dir(self._root)
         recovery.run(clean)
-        end = self._log.position
+        end = self._log.end_offset
         if not clean:
             # What only the page cache may hold counts as flushed from now on, so it must be.
-            for file in self._log.files_between(end - recovery.scanned_bytes, end + 1):
+            for file in self._log.files.between(end - recovery.scanned_bytes, end + 1):
                 file.sync()
             self._disk.sync_dir(self._log.files.directory)
         self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)
@@ -248,7 +245,7 @@ class MessageStore:
     def _stop_in_order(self) -> None:
         """Not after a start that failed, which leaves everything to the next one."""
         self._is_open = False
-        self._dispatch_up_to(self._log.position)
+        self._dispatch_up_to(self._log.end_offset)
         if self.compaction is not None:
             self.compaction.stop()
         clean = self._durability.stop()
@@ -321,7 +318,7 @@ class MessageStore:
         Called once after the puts that came together. Standard: `ReputMessageService`.
         """
         if self._dispatch.waiting:
-            behind = self._log.position - self._dispatch.offset
+            behind = self._log.end_offset - self._dispatch.offset
             if behind > self.statistics.dispatch_longest:
                 self.statistics.dispatch_longest = behind
             self._apply()
@@ -353,7 +350,7 @@ class MessageStore:
         """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms or
         so.
         """
-        self.steady.look(self._log.position)
+        self.steady.look(self._log.end_offset)
         self.dispatch()
         self._durability.tick()
         try:
@@ -421,7 +418,7 @@ class MessageStore:
             return None
 
     def _record_at(self, physical_offset: int) -> bytes | None:
-        record = self._log.record_at(physical_offset)
+        record = record_at(self._log, physical_offset)
         if record is not None and self._inspection.is_due(None, 0, physical_offset):
             return record if self._inspection.passes(physical_offset, record) else None
         return record
@@ -460,11 +457,11 @@ class MessageStore:
         """When a message was stored, in ms; -1 when it is not there."""
         queue = self._queues.get(topic, queue_id)
         unit = None if queue is None or offset < queue.min_offset else queue.unit(offset)
-        return -1 if unit is None else self._log.store_time(unit[0])
+        return -1 if unit is None else store_time(self._log, unit[0])
 
     def earliest_store_time(self) -> int:
         """When the oldest message in the log was stored, in ms; -1 for an empty log."""
-        return self._log.store_time(self._log.min_offset)
+        return store_time(self._log, self._log.min_offset)
 
     def consume_queue_units(
         self, topic: str, queue_id: int, index: int, count: int
@@ -486,12 +483,12 @@ class MessageStore:
     @property
     def confirm_offset(self) -> int:
         """Up to where messages may be seen. Standard: `getConfirmOffset`."""
-        return self._durability.commit.flushed if self._sync_flush else self._log.position
+        return self._log.confirm_offset
 
     @property
     def max_physical_offset(self) -> int:
         """The log offset after the last record."""
-        return self._log.position
+        return self._log.end_offset
 
     @property
     def min_physical_offset(self) -> int:
@@ -568,7 +565,7 @@ class MessageStore:
             "earliestMessageTimeStamp": str(self.earliest_store_time()),
             "pageCacheLockTimeMills": "0",
             "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
-            "remainHowManyDataToFlush": in_words(self._log.position - self.flushed_offset),
+            "remainHowManyDataToFlush": in_words(self._log.end_offset - self.flushed_offset),
             **({"writesRefused": self.sickness} if self.sickness else {}),
         }
 

@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import ConsumeQueues
+from mqgateway.engine.store.log import Log
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class QueueTable:
     def _locked(self) -> int:
         return self._disk.modified(self._lock_path) if self._disk.exists(self._lock_path) else 0
 
-    def save(self, commit_log: CommitLog, queues: ConsumeQueues, newest: int) -> None:
+    def save(self, commit_log: Log, queues: ConsumeQueues, newest: int) -> None:
         """Write the file; `newest` is where the newest record with a unit lies. A failure is only told.
 
         Everything was written out and synced.
@@ -63,13 +63,13 @@ class QueueTable:
         except (OSError, TypeError) as error:
             log.warning("where the queues end cannot be noted in %s: %s", self._path, error)
 
-    def _noted(self, commit_log: CommitLog, queues: ConsumeQueues, newest: int) -> bytes:
+    def _noted(self, commit_log: Log, queues: ConsumeQueues, newest: int) -> bytes:
         table = {
             "version": VERSION,
             "lock": self._locked(),
             "folder": self._folder(queues),
             **_extent(commit_log),
-            "logEnd": commit_log.position,
+            "logEnd": commit_log.end_offset,
             "newest": newest,
             "queues": [
                 [topic, queues.is_batch_topic(topic), [queue.state() for queue in found.values()]]
@@ -90,7 +90,7 @@ class QueueTable:
         directories = [name for name in (queues.directory, queues.batch_directory) if name]
         return [self._disk.modified(name) if self._disk.is_dir(name) else 0 for name in directories]
 
-    def restore(self, commit_log: CommitLog, queues: ConsumeQueues) -> tuple[int, int] | None:
+    def restore(self, commit_log: Log, queues: ConsumeQueues) -> tuple[int, int] | None:
         """Fill the queues, or do nothing; gives the newest record with a unit and the end of the log."""
         found, self._found = self._found, None
         if found is None:
@@ -115,6 +115,6 @@ class QueueTable:
         return found["newest"], found["logEnd"]
 
 
-def _extent(commit_log: CommitLog) -> dict[str, int]:
+def _extent(commit_log: Log) -> dict[str, int]:
     files = commit_log.files
     return {"logFirst": commit_log.min_offset if files.starts else 0, "filesEnd": files.end}

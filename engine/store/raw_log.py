@@ -17,11 +17,11 @@ from mqgateway.engine.errors import MessageIllegal, StoreError
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessage
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch, request_of
 from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, has_light_queues, light_places
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
 from mqgateway.engine.store.scan import Scan
 
@@ -45,7 +45,7 @@ class RawLog:
     def __init__(
         self,
         options: StoreOptions,
-        commit_log: CommitLog,
+        commit_log: Log,
         queues: ConsumeQueues,
         dispatch: Dispatch,
         commit: GroupCommit,
@@ -64,7 +64,7 @@ class RawLog:
     @property
     def position(self) -> int:
         """Where the log ends, perhaps inside a record."""
-        return self._log.position
+        return self._log.end_offset
 
     @property
     def min_offset(self) -> int:
@@ -101,8 +101,8 @@ class RawLog:
         """End the log with its last whole record, as a new start would: the rest of a record that came in
         part is asked for anew, perhaps of another master. Raises `OSError`."""
         if self._rest:
-            end = self._log.position - len(self._rest)
-            self._log.open_at(end)
+            end = self._log.end_offset - len(self._rest)
+            self._log.cut(end)
             self._rest = b""
             self._commit.retreat(end)
 
@@ -111,7 +111,7 @@ class RawLog:
 
         Raises `ForeignBytes` and `OSError`, and then nothing was appended."""
         commit_log = self._log
-        position = commit_log.position
+        position = commit_log.end_offset
         if not position and offset:
             if offset % self.file_size:
                 raise ForeignBytes(f"an empty log cannot begin at {offset}, where none of its files begins")
@@ -128,7 +128,7 @@ class RawLog:
         if offset and not position:
             while commit_log.files.starts:
                 commit_log.files.remove_last()
-            commit_log.open_at(offset)
+            commit_log.cut(offset)
         commit_log.write_raw(data)
         self._rest = everything[used:]
         for message in messages:

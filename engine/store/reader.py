@@ -12,11 +12,11 @@ from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.inspection import Inspection
+from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.record import properties_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
@@ -45,7 +45,7 @@ class Reader:
     def __init__(
         self,
         options: StoreOptions,
-        commit_log: CommitLog,
+        commit_log: Log,
         queue_pool: FilePool,
         inspection: Inspection,
         memory: int,
@@ -133,7 +133,7 @@ class Reader:
             removed = removed or bool(places)
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, next_offset, low, high)
-        behind = self._log.position - places[-1][1]
+        behind = self._log.end_offset - places[-1][1]
         return GetResult(
             GetStatus.FOUND, next_offset, low, high, body, offsets, behind > self._fresh, behind=behind
         )
@@ -144,7 +144,7 @@ class Reader:
         Standard: `DefaultMessageStore.isTheBatchFull`, `estimateInMemByCommitOffset`.
         """
         options = self._options
-        if self._log.position - physical_offset <= self._fresh:
+        if self._log.end_offset - physical_offset <= self._fresh:
             return (
                 options.max_transfer_bytes_on_message_in_memory,
                 options.max_transfer_count_on_message_in_memory,
@@ -162,7 +162,7 @@ class Reader:
     ) -> tuple[list[Place], int, bool]:
         """The records of one answer, the offset to read next, and whether some were no longer there."""
         oldest, largest = self._log.min_offset, self._log.file_size
-        fresh_from = self._log.position - self._fresh
+        fresh_from = self._log.end_offset - self._fresh
         options = self._options
         fresh_count = min(max_count, options.max_transfer_count_on_message_in_memory)
         fresh_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_memory)
@@ -246,7 +246,7 @@ class Reader:
         """The same for a reader whose choice needs the messages themselves."""
         records: list[bytes] = []
         offsets: list[int] = []
-        total, removed, last = 0, False, self._log.position
+        total, removed, last = 0, False, self._log.end_offset
         ahead: list[bytes | None] = []
         for at, (physical_offset, size, _) in enumerate(UNIT.iter_unpack(data)):
             if records:
@@ -272,7 +272,7 @@ class Reader:
         if not records:
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, offset, low, high)
-        behind = self._log.position - last
+        behind = self._log.end_offset - last
         body = b"".join(records)
         return GetResult(
             GetStatus.FOUND, offset, low, high, body, offsets, behind > self._fresh, behind=behind
@@ -313,7 +313,7 @@ class Reader:
         """The same where a record holds several messages; a batch is given whole or not at all."""
         records: list[bytes] = []
         offsets: list[int] = []
-        next_offset, count, total, removed, last = offset, 0, 0, False, self._log.position
+        next_offset, count, total, removed, last = offset, 0, 0, False, self._log.end_offset
         window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
         for unit in queue.units(offset, window):
             if records:
@@ -338,7 +338,7 @@ class Reader:
         if not records:
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, next_offset, low, high)
-        behind, body = self._log.position - last, b"".join(records)
+        behind, body = self._log.end_offset - last, b"".join(records)
         is_far = behind > self._fresh
         return GetResult(
             GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count=count, behind=behind
@@ -379,7 +379,7 @@ class Reader:
         while low < high:
             middle = (low + high) // 2
             unit = queue.unit(middle)
-            stored = -1 if unit is None else self._log.store_time(unit[0])
+            stored = -1 if unit is None else store_time(self._log, unit[0])
             if stored < time or (upper and stored == time):
                 low = middle + 1
             else:

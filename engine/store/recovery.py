@@ -19,11 +19,11 @@ from collections.abc import Callable
 
 from mqgateway.engine.message import is_light
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.lmq import light_places
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.log_files import MissingLogFiles, fill, look_for_lost
 from mqgateway.engine.store.lost_entries import LostEntries, has_entries
 from mqgateway.engine.store.lost_units import LostUnits, rewind
@@ -42,7 +42,7 @@ class Recovery:
 
     def __init__(
         self,
-        commit_log: CommitLog,
+        commit_log: Log,
         queues: ConsumeQueues,
         index: Index | None,
         dispatch: Dispatch,
@@ -93,7 +93,7 @@ class Recovery:
                 self._index.pending.clear()
             self._scan(self._files.starts[0], -1)
         end = self._end
-        self._log.open_at(end)
+        self._log.cut(end)
         if self._last_place >= end:
             for queue in self._queues:
                 queue.cut_places_from(end)

@@ -20,10 +20,10 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.statistics import in_words
 
@@ -50,7 +50,7 @@ class Retention:
         disk: Disk,
         clock: Clock,
         steady: SteadyClock,
-        commit_log: CommitLog,
+        commit_log: Log,
         queues: ConsumeQueues,
         index: Index | None,
         removals: Removals,
@@ -167,7 +167,7 @@ class Retention:
         if self._removals.is_hanging(files.directory) or len(files.starts) < 2:
             self._to_delete = 0
             return
-        if files.starts[1] > self._log.durable:
+        if files.starts[1] > self._log.flushed_offset:
             return  # a start after a power cut could find it again, unfinished
         self._to_delete -= 1
         files.drop_first(1)

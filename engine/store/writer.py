@@ -22,10 +22,10 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
-from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue
 from mqgateway.engine.store.lmq import LightQueues, QuotaExceeded
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     batch_sizes,
@@ -57,7 +57,7 @@ class Writer:
         self,
         options: StoreOptions,
         clock: Clock,
-        commit_log: CommitLog,
+        commit_log: Log,
         queues: ConsumeQueues,
         dispatch: Dispatch,
         statistics: Statistics,

@@ -7,12 +7,13 @@ import pytest
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.file_queue import FilePool, file_name
+from mqgateway.engine.store.log import record_at, store_time
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
 
 def commit_log(disk: CrashDisk) -> CommitLog:
     log = CommitLog(FilePool(disk), "/s/log", 100)
-    log.open_at(0)
+    log.cut(0)
     return log
 
 
@@ -26,7 +27,7 @@ def test_what_fits_with_eight_bytes_to_spare_stays_in_the_file() -> None:
     log = commit_log(CrashDisk())
     assert append(log, b"a" * 50) == 0
     assert append(log, b"b" * 42) == 50
-    assert log.position == 92
+    assert log.end_offset == 92
     assert append(log, b"c") == 100
 
 
@@ -50,8 +51,8 @@ def test_reads_stay_inside_the_log_and_inside_a_file() -> None:
     assert log.read(150, 11) is None
     assert log.read(90, 20) is None
     assert log.read(-1, 1) is None
-    assert log.store_time(500) == -1
-    assert log.record_at(0) is None
+    assert store_time(log, 500) == -1
+    assert record_at(log, 0) is None
 
 
 def test_records_apart_are_read_one_by_one() -> None:
@@ -71,11 +72,11 @@ def test_a_failed_write_moves_nothing_and_leaves_zeros() -> None:
     log.reserve(20)
     with pytest.raises(OSError):
         log.write(b"b" * 20)
-    assert log.position == 10
+    assert log.end_offset == 10
     with pytest.raises(OSError, match="No space left"):
         log.reserve(20)
-    log.wash().sync()
-    log.washed()
+    log.repair_tail().sync()
+    log.tail_repaired()
     assert disk.read_bytes("/s/log/" + file_name(0))[10:] == bytes(90)
     assert append(log, b"c" * 5) == 10
 
@@ -88,10 +89,10 @@ def test_a_failed_roll_moves_nothing_and_can_be_tried_again(call: str) -> None:
     disk.fail_next(call, "/s/log", errno.ENOSPC)
     with pytest.raises(OSError):
         log.reserve(60)
-    assert log.position == 60
-    if log.stain is not None:
-        log.wash()
-        log.washed()
+    assert log.end_offset == 60
+    if log.dirty_tail is not None:
+        log.repair_tail()
+        log.tail_repaired()
     assert append(log, b"b" * 20) == 60
     assert append(log, b"c" * 60) == 100
     assert disk.size("/s/log/" + file_name(100)) == 100
@@ -104,16 +105,16 @@ def test_opening_at_a_position_forgets_what_lies_after() -> None:
         append(log, b"a" * 60)
     again = CommitLog(FilePool(disk), "/s/log", 100)
     again.files.load()
-    again.open_at(160)
+    again.cut(160)
     assert disk.listdir("/s/log") == [file_name(0), file_name(100)]
     assert append(again, b"z" * 10) == 160
     assert again.min_offset == 0
-    assert [file.size() for file in again.files_between(90, 170)] == [100, 100]
+    assert [file.size() for file in again.files.between(90, 170)] == [100, 100]
 
 
 def test_opening_at_a_file_border_makes_the_file_when_it_is_needed() -> None:
     disk = CrashDisk()
     log = commit_log(disk)
     append(log, b"a" * 60)
-    log.open_at(100)
+    log.cut(100)
     assert append(log, b"b") == 100

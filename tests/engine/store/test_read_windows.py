@@ -92,7 +92,7 @@ def test_a_log_reads_records_apart_where_they_are() -> None:
     size = 2 * PART_SIZE + 4096
     pool = FilePool(CrashDisk())
     log = CommitLog(pool, "/log", size)
-    log.open_at(0)
+    log.cut(0)
     ends = (0, PART_SIZE - 50, PART_SIZE - 10, 2 * PART_SIZE - 3)
     block = bytes(range(256)) * (PART_SIZE // 512)
     for _ in range(8):
@@ -100,6 +100,8 @@ def test_a_log_reads_records_apart_where_they_are() -> None:
         log.write(block)
     places = [(0, start + end, 100) for start in (0, size) for end in ends]
     assert log.read_each(places) == [log.read(offset, 100) for _, offset, _ in places]
-    assert log.read_each([(0, log.position - 5, 10), (0, log.position, 1), (0, 3 * size, 1)]) == [None] * 3
+    assert (
+        log.read_each([(0, log.end_offset - 5, 10), (0, log.end_offset, 1), (0, 3 * size, 1)]) == [None] * 3
+    )
     pool.forget("/log", 0)
     assert log.read_each(places)[0] == block[:100]
