@@ -35,8 +35,9 @@ from mqgateway.engine.transactions import TransactionCounts, TransactionLog
 from mqgateway.engine.worker import InlineWorker, Worker
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients import locks
+from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.clients.locks import QueueLocks
+from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.clients.table import Client, ClientTable
 from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
 from mqgateway.gateway.broker.cluster.route_cache import TopicQueues
@@ -79,8 +80,8 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.UPDATE_CONSUMER_OFFSET: offsets.update_offset,
     RequestCode.CLONE_GROUP_OFFSET: offsets.clone_offset,
     RequestCode.GET_ALL_CONSUMER_OFFSET: offsets.all_offsets,
-    RequestCode.LOCK_BATCH_MQ: locks.lock_queues,
-    RequestCode.UNLOCK_BATCH_MQ: locks.unlock_queues,
+    RequestCode.LOCK_BATCH_MQ: client_requests.lock_queues,
+    RequestCode.UNLOCK_BATCH_MQ: client_requests.unlock_queues,
 }
 
 PRODUCER = "10.0.0.1:4001"
@@ -343,8 +344,9 @@ class MemoryBroker:
         }
         member = peer or self.consumer
         consumer = ConsumerData(**told | data)
+        outgoing = RemotingOutgoing(member, CURRENT_VERSION)
         self.broker.clients.register_consumer(
-            consumer, Client(member, member.address, "JAVA", CURRENT_VERSION)
+            consumer, Client(member, member.address, "JAVA", CURRENT_VERSION, outgoing)
         )
         self.broker.filters.register(group, consumer.subscription_data_set)
 
