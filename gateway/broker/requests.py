@@ -5,16 +5,8 @@ Standard: `BrokerController.registerProcessor`.
 
 from __future__ import annotations
 
-from mqgateway.gateway.broker.admin import broker as admin_broker
-from mqgateway.gateway.broker.admin import cold_data as admin_cold
-from mqgateway.gateway.broker.admin import consumers as admin_consumers
-from mqgateway.gateway.broker.admin import groups as admin_groups
-from mqgateway.gateway.broker.admin import lite as admin_lite
-from mqgateway.gateway.broker.admin import progress as admin_progress
-from mqgateway.gateway.broker.admin import static_topics as admin_static
-from mqgateway.gateway.broker.admin import tables as admin_tables
-from mqgateway.gateway.broker.admin import topics as admin_topics
-from mqgateway.gateway.broker.clients import assignment, heartbeats, locks
+from mqgateway.gateway.broker.admin import requests as admin_requests
+from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import offsets, pull, query
 from mqgateway.gateway.broker.lite import pop as pop_lite
 from mqgateway.gateway.broker.lite import subscriptions as lite_subscriptions
@@ -23,7 +15,6 @@ from mqgateway.gateway.broker.pop import pop
 from mqgateway.gateway.broker.pop import questions as pop_questions
 from mqgateway.gateway.broker.produce import reply, send, send_back, timers
 from mqgateway.gateway.broker.replication import requests as ha_requests
-from mqgateway.gateway.broker.replication import status as ha_status
 from mqgateway.gateway.broker.static_topics import messages as static_messages
 from mqgateway.gateway.broker.static_topics import offsets as static_offsets
 from mqgateway.gateway.broker.static_topics.state import static
@@ -74,73 +65,14 @@ REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
         query.earliest_store_time, static_offsets.earliest_store_time
     ),
     # Clients
-    RequestCode.HEART_BEAT: heartbeats.heart_beat,
-    RequestCode.UNREGISTER_CLIENT: heartbeats.unregister_client,
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: heartbeats.consumer_list,
-    RequestCode.CHECK_CLIENT_CONFIG: heartbeats.check_client_config,
-    RequestCode.LOCK_BATCH_MQ: locks.lock_queues,
-    RequestCode.UNLOCK_BATCH_MQ: locks.unlock_queues,
-    RequestCode.QUERY_ASSIGNMENT: assignment.query_assignment,
-    RequestCode.SET_MESSAGE_REQUEST_MODE: assignment.set_mode,
-    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: assignment.all_modes,
-    # Administration: topics
-    RequestCode.UPDATE_AND_CREATE_TOPIC: admin_topics.update_topic,
-    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: admin_topics.update_topics,
-    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: admin_static.update_static_topic,
-    RequestCode.DELETE_TOPIC_IN_BROKER: admin_topics.delete_topic,
-    RequestCode.GET_ALL_TOPIC_CONFIG: admin_tables.all_topics,
-    RequestCode.GET_TOPIC_CONFIG: admin_topics.topic_config,
-    RequestCode.GET_TOPIC_STATS_INFO: admin_topics.topic_stats,
-    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: admin_topics.groups_of_topic,
-    RequestCode.QUERY_CONSUME_TIME_SPAN: admin_topics.time_spans,
-    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: admin_topics.system_topics,
-    # Administration: groups
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: admin_groups.update_group,
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: admin_groups.update_groups,
-    RequestCode.DELETE_SUBSCRIPTIONGROUP: admin_groups.delete_group,
-    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: admin_tables.all_groups,
-    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: admin_groups.group_config,
-    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: admin_groups.forbid,
-    # Administration: clients and their progress
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: admin_consumers.consumer_connections,
-    RequestCode.GET_PRODUCER_CONNECTION_LIST: admin_consumers.producer_connections,
-    RequestCode.GET_ALL_PRODUCER_INFO: admin_consumers.all_producers,
-    RequestCode.QUERY_TOPICS_BY_CONSUMER: admin_consumers.topics_of_consumer,
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: admin_consumers.subscription_of_consumer,
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: admin_consumers.consumer_status,
-    RequestCode.GET_CONSUMER_RUNNING_INFO: admin_consumers.consumer_running_info,
-    RequestCode.CONSUME_MESSAGE_DIRECTLY: admin_consumers.consume_directly,
-    RequestCode.GET_CONSUME_STATS: admin_progress.consume_stats,
-    RequestCode.GET_BROKER_CONSUME_STATS: admin_progress.all_consume_stats,
-    RequestCode.QUERY_CORRECTION_OFFSET: admin_progress.correction_offset,
-    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: admin_progress.reset_offset,
-    # Administration: lite topics
-    RequestCode.GET_BROKER_LITE_INFO: admin_lite.broker_info,
-    RequestCode.GET_PARENT_TOPIC_INFO: admin_lite.parent_info,
-    RequestCode.GET_LITE_TOPIC_INFO: admin_lite.topic_info,
-    RequestCode.GET_LITE_CLIENT_INFO: admin_lite.client_info,
-    RequestCode.GET_LITE_GROUP_INFO: admin_lite.group_info,
-    RequestCode.TRIGGER_LITE_DISPATCH: admin_lite.trigger_dispatch,
-    # Administration: the broker itself
-    RequestCode.UPDATE_BROKER_CONFIG: admin_broker.update_config,
-    RequestCode.GET_BROKER_CONFIG: admin_broker.get_config,
-    RequestCode.GET_BROKER_RUNTIME_INFO: admin_broker.runtime_info,
-    RequestCode.VIEW_BROKER_STATS_DATA: admin_broker.view_stats,
-    RequestCode.GET_BROKER_HA_STATUS: ha_status.ha_status,
-    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: ha_requests.min_id_changed,
-    RequestCode.EXCHANGE_BROKER_HA_INFO: ha_requests.exchange_ha_info,
-    RequestCode.RESET_MASTER_FLUSH_OFFSET: ha_requests.reset_master_flush_offset,
-    RequestCode.GET_ALL_DELAY_OFFSET: admin_tables.delay_offsets,
+    **client_requests.REQUESTS,
+    # Administration
+    **admin_requests.REQUESTS,
     RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
     RequestCode.GET_TIMER_METRICS: timers.metrics,
     RequestCode.SWITCH_TIMER_ENGINE: timers.switch_engine,
-    RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: admin_cold.set_thresholds,
-    RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: admin_cold.remove_threshold,
-    RequestCode.GET_COLD_DATA_FLOW_CTR_INFO: admin_cold.cold_data,
-    RequestCode.SET_COMMITLOG_READ_MODE: admin_cold.set_read_mode,
-    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: admin_broker.clean_queues,
-    RequestCode.CLEAN_UNUSED_TOPIC: admin_broker.clean_unused_topics,
-    RequestCode.DELETE_EXPIRED_COMMITLOG: admin_broker.delete_expired_log,
+    # Replication
+    **ha_requests.REQUESTS,
 }
 
 NOT_ON_FAST_PORT = frozenset(

@@ -47,13 +47,10 @@ from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.slave_requests import SLAVE_REQUESTS
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
-from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, RequestTable
-from mqgateway.gateway.remoting.exchange import RemotingError
 from mqgateway.gateway.remoting.loop import Reactor, Timer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.threads import ThreadWorker
@@ -411,14 +408,9 @@ class BrokerService:
         self._notice_timer = self._reactor.callLater(delay, self._tell_clients)
 
     def _tell_clients(self) -> None:
-        """40 NOTIFY_CONSUMER_IDS_CHANGED: the members share the queues anew."""
-        for peer, group in self.broker.clients.take_notices():
-            header = NotifyConsumerIdsChangedRequestHeader(consumer_group=group)
-            command = RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header, oneway=True)
-            try:
-                peer.send_oneway(command)
-            except RemotingError as error:
-                log.info("%s could not be told that group %s changed: %s", peer.address, group, error)
+        """The members of groups that changed share the queues anew."""
+        for client, group in self.broker.clients.take_notices():
+            client.outgoing.members_changed(group)
 
 
 def _dispatchers(

@@ -1,21 +1,20 @@
-"""What administration asks and changes of the broker as a whole.
+"""What administration asks and changes of the broker as a whole: settings, figures, the past of a count.
 
-25 and 26 are its settings, 28 everything that can be said of it in figures, 315 the past of one count; 306,
-316 and 329 clean up now rather than when it is time. Standard: `AdminBrokerProcessor`.
+Standard: `AdminBrokerProcessor`.
 """
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SCHEDULE_TOPIC, is_light
-from mqgateway.engine.options import Setting, load_properties
+from mqgateway.engine.options import Setting
+from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.stats import Rate
-from mqgateway.gateway.codec.bodies import BrokerStatsData, BrokerStatsItem, KVTable
-from mqgateway.gateway.codec.codes import CURRENT_VERSION, ResponseCode, version_name
-from mqgateway.gateway.codec.headers import GetBrokerConfigResponseHeader, ViewBrokerStatsDataRequestHeader
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.stats import Count
 
 POOLS = ("send", "pull", "litePull", "query", "ack")
 """The standard's thread pools. There are none here and nothing waits in them; the keys are looked for."""
@@ -26,45 +25,42 @@ GROUPS_SHOWN = 10
 BROKER_PERMISSION = "brokerPermission"
 
 
-def update_config(broker: Broker, call: Call) -> Reply:
-    """25 UPDATE_BROKER_CONFIG: properties text, all set or none.
+class BrokerSettings(NamedTuple):
+    """All settings as properties text, secrets hidden, and how often they were changed."""
+
+    version: DataVersion
+    properties: str
+
+
+def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> None:
+    """Change settings, all or none; `now` is the wall time in ms.
 
     Unknown properties and bad values are refused, where the standard passes them over without a word.
     """
     try:
-        read = load_properties(call.body.decode(), "request")
-        found = [Setting(setting.key, setting.value, source="request") for setting in read]
-        broker.configuration.update(found)
+        broker.configuration.update(settings)
     except ChangeForbidden as refusal:
-        raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None
+        raise OperationError(Reason.NO_PERMISSION, str(refusal)) from None
     except ConfigError as error:
-        raise RequestError(ResponseCode.INVALID_PARAMETER, str(error)) from None
-    except UnicodeDecodeError:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
-    if any(setting.key == BROKER_PERMISSION for setting in found):
-        broker.topics.data_version.next(call.now)
+        raise OperationError(Reason.INVALID_PARAMETER, str(error)) from None
+    if any(setting.key == BROKER_PERMISSION for setting in settings):
+        broker.topics.data_version.next(now)
         broker.register_soon()
-    return Reply()
 
 
-def get_config(broker: Broker, call: Call) -> Reply:
-    """26 GET_BROKER_CONFIG: all settings as properties text; secrets are hidden."""
-    version = broker.configuration.version.encode().decode()
-    return Reply(
-        header=GetBrokerConfigResponseHeader(version=version),
-        body=broker.configuration.as_properties().encode(),
-    )
+def settings(broker: Broker) -> BrokerSettings:
+    """All settings."""
+    return BrokerSettings(broker.configuration.version, broker.configuration.as_properties())
 
 
-def runtime_info(broker: Broker, call: Call) -> Reply:
-    """28 GET_BROKER_RUNTIME_INFO: about sixty figures by name; dashboards and exporters read them by name."""
+def runtime_info(broker: Broker) -> dict[str, str]:
+    """About sixty figures by name, as dashboards and exporters read them."""
     stats, store = broker.stats, broker.store
     table = store.runtime_info()
     table |= {
         f"commitLogDiskRatio_{_log_folder(broker)}": table["commitLogDiskRatio"],
         "remainHowManyDataToFlush": human_bytes(store.max_physical_offset - store.flushed_offset),
         "brokerActive": str(broker.is_active).lower(),
-        "brokerVersionDesc": version_name(CURRENT_VERSION),
         "msgPutTotalYesterdayMorning": str(stats.put_total_yesterday_morning),
         "msgPutTotalTodayMorning": str(stats.put_total_today_morning),
         "msgPutTotalTodayNow": str(stats.put_total),
@@ -87,44 +83,27 @@ def runtime_info(broker: Broker, call: Call) -> Reply:
     if broker.clients.inconsistent_groups:
         groups = sorted(broker.clients.inconsistent_groups)
         table["inconsistentConsumerGroups"] = f"{len(groups)}: {', '.join(groups[:GROUPS_SHOWN])}"
-    return Reply(body=KVTable(table=table).encode())
+    return table
 
 
-def view_stats(broker: Broker, call: Call) -> Reply:
-    """315 VIEW_BROKER_STATS_DATA: how one count grew over the last minute, hour and day."""
-    header = call.header
-    assert isinstance(header, ViewBrokerStatsDataRequestHeader)
-    count = broker.stats.item(header.stats_name, header.stats_key)
-    if count is None:
-        raise RequestError(
-            ResponseCode.SYSTEM_ERROR, f"The stats <{header.stats_name}> <{header.stats_key}> not exist"
-        )
-    body = BrokerStatsData(
-        stats_minute=_item(count.minute.rate()),
-        stats_hour=_item(count.hour.rate()),
-        stats_day=_item(count.day.rate()),
-    )
-    return Reply(body=body.encode())
+def count(broker: Broker, name: str, key: str) -> Count:
+    """How one count grew over the last minute, hour and day."""
+    found = broker.stats.item(name, key)
+    if found is None:
+        raise OperationError(Reason.SYSTEM_ERROR, f"The stats <{name}> <{key}> not exist")
+    return found
 
 
-def clean_queues(broker: Broker, call: Call) -> Reply:
-    """306 CLEAN_EXPIRED_CONSUMEQUEUE."""
+def delete_expired_files(broker: Broker) -> None:
+    """Old files of the log and of queues go whatever the hour."""
     broker.store.delete_expired_files()
-    return Reply()
 
 
-def clean_unused_topics(broker: Broker, call: Call) -> Reply:
-    """316 CLEAN_UNUSED_TOPIC: consume queues of topics that no longer exist go."""
+def clean_unused_topics(broker: Broker) -> None:
+    """Consume queues of topics that no longer exist go."""
     known = broker.topics
     gone = [topic for topic in broker.store.queues() if topic not in known and not is_light(topic)]
     broker.store.delete_topics(gone)
-    return Reply()
-
-
-def delete_expired_log(broker: Broker, call: Call) -> Reply:
-    """329 DELETE_EXPIRED_COMMITLOG: old files go whatever the hour."""
-    broker.store.delete_expired_files()
-    return Reply()
 
 
 def human_bytes(count: int) -> str:
@@ -138,7 +117,3 @@ def human_bytes(count: int) -> str:
 def _log_folder(broker: Broker) -> str:
     options = broker.store_options
     return options.store_path_commit_log or f"{options.store_path_root_dir}/commitlog"
-
-
-def _item(rate: Rate) -> BrokerStatsItem:
-    return BrokerStatsItem(sum=rate.sum, tps=rate.tps, avgpt=rate.avgpt)

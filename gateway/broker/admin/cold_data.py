@@ -1,69 +1,35 @@
-"""Old data: 2001 and 2002 set how much of it a group may read, 2003 shows what was read.
+"""How much old data a group may read, and whether what is read from the disk is read ahead.
 
-2004 says whether one reads on behind what had to be read from the disk.
 Standard: `AdminBrokerProcessor`, `ColdDataCgCtrService`.
 """
 
-from mqgateway.engine import lenient_json
-from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import load_properties
+from collections.abc import Mapping
+from typing import Any
+
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-
-READ_MODE = "READ_AHEAD_MODE"
-NORMAL, RANDOM = "0", "1"
-"""The modes, by their numbers in `madvise`. Standard: `LibC`."""
-LONG_MAX = 2**63 - 1
+from mqgateway.gateway.broker.errors import OperationError, Reason
 
 
-def set_thresholds(broker: Broker, call: Call) -> Reply:
-    """2001 UPDATE_COLD_DATA_FLOW_CTR_CONFIG: properties text, `group=bytes`; all are set or none.
-
-    Bad values are refused, where the standard passes them over without a word.
-    """
-    thresholds = {}
-    try:
-        for setting in load_properties(call.body.decode(), "request"):
-            thresholds[setting.key] = _number(setting.key, setting.value)
-    except (UnicodeDecodeError, ConfigError) as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+def set_thresholds(broker: Broker, thresholds: Mapping[str, int]) -> None:
+    """Set how many bytes of old data each of these groups may read."""
     most = broker.options.max_name_length
     if any(len(group) > most for group in thresholds):
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the name of a group may have {most} characters")
+        raise OperationError(Reason.SYSTEM_ERROR, f"the name of a group may have {most} characters")
     for group, threshold in thresholds.items():
         if not broker.cold_reads.set_threshold(group, threshold):
-            raise RequestError(ResponseCode.SYSTEM_ERROR, "no more thresholds are kept (maxGroups)")
-    return Reply()
+            raise OperationError(Reason.SYSTEM_ERROR, "no more thresholds are kept (maxGroups)")
 
 
-def remove_threshold(broker: Broker, call: Call) -> Reply:
-    """2002 REMOVE_COLD_DATA_FLOW_CTR_CONFIG: the body is the name of a group."""
-    broker.cold_reads.remove_threshold(call.body.decode("utf-8", "replace"))
-    return Reply()
+def remove_threshold(broker: Broker, group: str) -> None:
+    """Let the general threshold hold for a group again."""
+    broker.cold_reads.remove_threshold(group)
 
 
-def cold_data(broker: Broker, call: Call) -> Reply:
-    """2003 GET_COLD_DATA_FLOW_CTR_INFO."""
-    return Reply(body=lenient_json.dumps(broker.cold_reads.to_json()))
+def cold_data(broker: Broker) -> dict[str, Any]:
+    """The thresholds and what was read, in the standard's form."""
+    return broker.cold_reads.to_json()
 
 
-def set_read_mode(broker: Broker, call: Call) -> Reply:
-    """2004 SET_COMMITLOG_READ_MODE: whether messages are read ahead, until the broker ends."""
-    fields = call.command.ext_fields
-    if not fields:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "set commitlog readahead mode param error")
-    mode = fields.get(READ_MODE, "")
-    if not mode.removeprefix("-").isdecimal():
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "set commitlog readahead mode failed")
-    if mode not in (NORMAL, RANDOM):
-        raise RequestError(ResponseCode.INVALID_PARAMETER, "set commitlog readahead mode param value error")
-    broker.store_options.data_read_ahead_enable = mode == NORMAL
-    return Reply(remark=f"set commitlog readahead mode success, mode: {mode}")
-
-
-def _number(group: str, text: str) -> int:
-    digits = text.removeprefix("-").removeprefix("+")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 20 and int(digits) <= LONG_MAX):
-        raise ConfigError(f"the threshold of {group[:100]} is no number: {text[:100]}")
-    return int(text)
+def set_read_ahead(broker: Broker, is_on: bool) -> None:
+    """Read ahead or not, until the broker ends."""
+    broker.store_options.data_read_ahead_enable = is_on

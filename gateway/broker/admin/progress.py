@@ -1,151 +1,146 @@
 """How far consumer groups have come, as administration sees and sets it.
 
-208 and 317 show it, 308 finds the least of all groups, 222 lets a group go on from somewhere else: here, or
-in the clients themselves. Standard: `AdminBrokerProcessor`, `Broker2Client.resetOffset`.
+A group is let go on from somewhere else here, or in the clients themselves. Standard: `AdminBrokerProcessor`,
+`Broker2Client.resetOffset`.
 """
 
 import logging
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from mqgateway.engine.message import format_host
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.codec.bodies import (
-    ConsumeStats,
-    ConsumeStatsList,
-    MessageQueue,
-    MessageQueueForC,
-    OffsetWrapper,
-    QueryCorrectionOffsetBody,
-    ResetOffsetBody,
-    ResetOffsetBodyForC,
-)
-from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import (
-    GetConsumeStatsInBrokerHeader,
-    GetConsumeStatsRequestHeader,
-    QueryCorrectionOffsetHeader,
-    ResetOffsetRequestHeader,
-)
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.clients.outgoing import OffsetReset
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.codec.bodies import ConsumeStats, ConsumeStatsList, MessageQueue, OffsetWrapper
 
 log = logging.getLogger(__name__)
 
 LONG_MAX = 2**63 - 1
 
 
-def consume_stats(broker: Broker, call: Call) -> Reply:
-    """208 GET_CONSUME_STATS: how far a group is in one topic, in those named, or in all it consumes.
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """From where a group is to go on in a topic: from a time, or in one queue from an offset.
+
+    `timestamp` in ms, below 0 for the end; `queue_id` below 0 for all queues. `is_force` lets a group go on
+    behind what it has consumed; `as_list` is for members in C++.
+    """
+
+    group: str
+    topic: str
+    timestamp: int
+    queue_id: int = -1
+    offset: int | None = None
+    is_force: bool = False
+    as_list: bool = False
+
+
+def consume_stats(broker: Broker, group: str, topic: str = "", topics: Collection[str] = ()) -> ConsumeStats:
+    """How far a group is in the topics named, in the one topic, or in all it consumes.
 
     Of static topics the broker's own queues are shown, from which tools work out those of the topic; so -1 is
     said where nothing was committed.
     """
-    header = call.header
-    assert isinstance(header, GetConsumeStatsRequestHeader)
-    group = header.consumer_group
-    named = [topic for topic in (header.topic_list or "").split(";") if topic]
+    named = list(topics)
     if not named:
-        topics = [header.topic] if header.topic else sorted(broker.offsets.topics_of(group))
-        named = [topic for topic in topics if not _has_left(broker, group, topic)]
+        consumed = [topic] if topic else sorted(broker.offsets.topics_of(group))
+        named = [one for one in consumed if not _has_left(broker, group, one)]
     stats = ConsumeStats(offset_table={}, consume_tps=0.0)
-    for topic in named:
-        config = broker.topics.get(topic)
+    for name in named:
+        config = broker.topics.get(name)
         if config is not None:
-            least = -1 if topic in broker.mappings.table else 0
-            stats.offset_table.update(_progress(broker, group, topic, config.read_queue_nums, least))
-            stats.consume_tps += broker.stats.get_tps(group, topic)
-    return Reply(body=stats.encode())
+            least = -1 if name in broker.mappings.table else 0
+            stats.offset_table.update(_progress(broker, group, name, config.read_queue_nums, least))
+            stats.consume_tps += broker.stats.get_tps(group, name)
+    return stats
 
 
-def all_consume_stats(broker: Broker, call: Call) -> Reply:
-    """317 GET_BROKER_CONSUME_STATS: how far every group is in every topic it consumes."""
-    header = call.header
-    assert isinstance(header, GetConsumeStatsInBrokerHeader)
-    body = ConsumeStatsList(
+def all_consume_stats(broker: Broker, *, only_ordered: bool = False) -> ConsumeStatsList:
+    """How far every group is in every topic it consumes, or in every ordered one."""
+    stats = ConsumeStatsList(
         consume_stats_list=[], broker_addr=format_host(broker.store_host), total_diff=0, total_inflight_diff=0
     )
     for group in broker.groups.names():
         of_group = []
         for topic in sorted(broker.offsets.topics_of(group)):
             config = broker.topics.get(topic)
-            if config is None or (header.is_order and not config.order) or _has_left(broker, group, topic):
+            if config is None or (only_ordered and not config.order) or _has_left(broker, group, topic):
                 continue
             table = _progress(broker, group, topic, config.write_queue_nums)
             of_group.append(ConsumeStats(offset_table=table, consume_tps=broker.stats.get_tps(group, topic)))
-            body.total_diff += sum(one.broker_offset - one.consumer_offset for one in table.values())
-            body.total_inflight_diff += sum(one.pull_offset - one.consumer_offset for one in table.values())
-        body.consume_stats_list.append({group: of_group})
-    return Reply(body=body.encode())
+            stats.total_diff += sum(one.broker_offset - one.consumer_offset for one in table.values())
+            stats.total_inflight_diff += sum(one.pull_offset - one.consumer_offset for one in table.values())
+        stats.consume_stats_list.append({group: of_group})
+    return stats
 
 
-def correction_offset(broker: Broker, call: Call) -> Reply:
-    """308 QUERY_CORRECTION_OFFSET: for each queue the least offset of any group that is not below its start.
+def correction_offsets(
+    broker: Broker, topic: str, compared: str, without: Collection[str] = ()
+) -> dict[int, int]:
+    """For each queue of a topic the least offset of any group that is not below the queue's start.
 
-    Groups joined by "," in `filterGroups` are left out (the standard deletes their offsets). Where the
-    compared group has not come as far, the answer is Java's largest long: nothing to correct.
+    Groups in `without` are left out (the standard deletes their offsets). Where the compared group has not
+    come as far, it is Java's largest long: nothing to correct.
     """
-    header = call.header
-    assert isinstance(header, QueryCorrectionOffsetHeader)
-    left_out = set((header.filter_groups or "").split(","))
     least: dict[int, int] = {}
-    for group in broker.offsets.groups_of(header.topic):
-        if group not in left_out:
-            for queue_id, offset in broker.offsets.queues_of(group, header.topic).items():
-                if offset >= broker.store.min_offset(header.topic, queue_id):
+    for group in broker.offsets.groups_of(topic):
+        if group not in without:
+            for queue_id, offset in broker.offsets.queues_of(group, topic).items():
+                if offset >= broker.store.min_offset(topic, queue_id):
                     least[queue_id] = min(offset, least.get(queue_id, offset))
-    for queue_id, offset in broker.offsets.queues_of(header.compare_group, header.topic).items():
+    for queue_id, offset in broker.offsets.queues_of(compared, topic).items():
         if least.get(queue_id, 0) > offset:
             least[queue_id] = LONG_MAX
-    return Reply(body=QueryCorrectionOffsetBody(correction_offsets=least).encode())
+    return least
 
 
-def reset_offset(broker: Broker, call: Call) -> Reply:
-    """222 INVOKE_BROKER_TO_RESET_OFFSET: a group goes on from a time, or one queue from an offset.
+def reset_offset(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
+    """Let a group go on from somewhere else; the new offsets.
 
-    With `useServerSideResetOffset` the group finds the new offsets at its next pull; else its connected
-    members are told to set theirs.
+    With `useServerSideResetOffset` the group finds them at its next pull; else its connected members are told
+    to set theirs.
     """
-    header = call.header
-    assert isinstance(header, ResetOffsetRequestHeader)
     if broker.options.use_server_side_reset_offset:
-        return _reset_here(broker, header)
-    return _reset_in_clients(broker, header, for_c=call.command.language == LanguageCode.CPP)
+        return _reset_here(broker, restart)
+    return _reset_in_clients(broker, restart)
 
 
-def _reset_here(broker: Broker, header: ResetOffsetRequestHeader) -> Reply:
+def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
     if broker.store_options.broker_role == "SLAVE":
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
-    group, topic = header.group, header.topic
+        raise OperationError(Reason.SYSTEM_ERROR, "Can not reset offset in slave broker")
+    group, topic = restart.group, restart.topic
     config = broker.topics.get(topic)
     if config is None:
-        raise RequestError(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
+        raise OperationError(Reason.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
     if group not in broker.groups:
-        raise RequestError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
-    if header.queue_id >= 0:
-        targets = {header.queue_id: _reset_target(broker, header)}
+        raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
+    if restart.queue_id >= 0:
+        targets = {restart.queue_id: _target(broker, restart)}
     else:
         targets = {
-            queue_id: _offset_by_time(broker, topic, queue_id, header.timestamp)
+            queue_id: _offset_by_time(broker, topic, queue_id, restart.timestamp)
             for queue_id in range(config.read_queue_nums)
         }
     if not targets:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
+        raise OperationError(Reason.SYSTEM_ERROR, "No queues to reset.")
     for queue_id, offset in targets.items():
         broker.offsets.assign_reset(group, topic, queue_id, offset)
         broker.pops.sent_elsewhere(group, topic, queue_id)
-    said = ", ".join(f"queue {queue_id} at {offset}" for queue_id, offset in targets.items())
-    log.info("Group %s starts again in topic %s: %s", group, topic, said)
-    return Reply(body=_offset_table(broker, topic, targets).encode())
+    shown = ", ".join(f"queue {queue_id} at {offset}" for queue_id, offset in targets.items())
+    log.info("Group %s starts again in topic %s: %s", group, topic, shown)
+    return _by_queue(broker, topic, targets)
 
 
-def _reset_target(broker: Broker, header: ResetOffsetRequestHeader) -> int:
-    offset = header.offset
+def _target(broker: Broker, restart: Restart) -> int:
+    offset = restart.offset
     if offset is None or offset == -1:
-        return _offset_by_time(broker, header.topic, header.queue_id, header.timestamp)
-    least = broker.store.min_offset(header.topic, header.queue_id)
-    most = broker.store.max_offset(header.topic, header.queue_id)
+        return _offset_by_time(broker, restart.topic, restart.queue_id, restart.timestamp)
+    least = broker.store.min_offset(restart.topic, restart.queue_id)
+    most = broker.store.max_offset(restart.topic, restart.queue_id)
     if offset < least or offset > most + 1:
-        raise RequestError(
-            ResponseCode.SYSTEM_ERROR, f"Target offset {offset} not in consume queue range [{least}-{most}]"
+        raise OperationError(
+            Reason.SYSTEM_ERROR, f"Target offset {offset} not in consume queue range [{least}-{most}]"
         )
     return offset
 
@@ -156,56 +151,38 @@ def _offset_by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -
     return broker.store.offset_by_time(topic, queue_id, timestamp)
 
 
-def _reset_in_clients(broker: Broker, header: ResetOffsetRequestHeader, *, for_c: bool) -> Reply:
+def _reset_in_clients(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
     """Standard: `Broker2Client.resetOffset`."""
-    group, topic, timestamp = header.group, header.topic, header.timestamp
+    group, topic, timestamp = restart.group, restart.topic, restart.timestamp
     config = broker.topics.get(topic)
     if config is None:
-        raise RequestError(
-            ResponseCode.TOPIC_NOT_EXIST,
+        raise OperationError(
+            Reason.TOPIC_NOT_EXIST,
             f"[reset-offset] reset offset failed, no topic in this broker. topic={topic}",
         )
     targets = {}
     for queue_id in range(config.write_queue_nums):
         consumed = broker.offsets.query(group, topic, queue_id)
         if consumed == -1:
-            raise RequestError(ResponseCode.SYSTEM_ERROR, f"THe consumer group <{group}> not exist")
+            raise OperationError(Reason.SYSTEM_ERROR, f"THe consumer group <{group}> not exist")
         wished = max(0, _offset_by_time(broker, topic, queue_id, timestamp))
-        targets[queue_id] = wished if header.is_force else min(wished, consumed)
+        targets[queue_id] = wished if restart.is_force else min(wished, consumed)
     members = broker.clients.consumer_group(group)
     if members is None:
-        raise RequestError(
-            ResponseCode.CONSUMER_NOT_ONLINE,
+        raise OperationError(
+            Reason.CONSUMER_NOT_ONLINE,
             f"Consumer not online, so can not reset offset, Group: {group} Topic: {topic} "
             f"Timestamp: {timestamp}",
         )
-    table = _offset_table(broker, topic, targets)
-    command = RemotingCommand.request(
-        RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
-        ResetOffsetRequestHeader(group=group, topic=topic, timestamp=timestamp, is_force=False),
-        _for_c(table).encode() if for_c else table.encode(),
-        oneway=True,
-    )
+    offsets = _by_queue(broker, topic, targets)
     for client in members.clients.values():
-        client.peer.send_oneway(command)
-    return Reply(body=table.encode())
+        client.outgoing.reset_offsets(OffsetReset(group, topic, timestamp, offsets, restart.as_list))
+    return offsets
 
 
-def _offset_table(broker: Broker, topic: str, offsets: dict[int, int]) -> ResetOffsetBody:
+def _by_queue(broker: Broker, topic: str, offsets: dict[int, int]) -> dict[MessageQueue, int]:
     name = broker.options.broker_name
-    return ResetOffsetBody(
-        offset_table={MessageQueue(topic, name, queue_id): offset for queue_id, offset in offsets.items()}
-    )
-
-
-def _for_c(body: ResetOffsetBody) -> ResetOffsetBodyForC:
-    """The same as a list, which is what clients written in C++ read."""
-    return ResetOffsetBodyForC(
-        offset_table=[
-            MessageQueueForC(queue.topic, queue.broker_name, queue.queue_id, offset)
-            for queue, offset in body.offset_table.items()
-        ]
-    )
+    return {MessageQueue(topic, name, queue_id): offset for queue_id, offset in offsets.items()}
 
 
 def _has_left(broker: Broker, group: str, topic: str) -> bool:

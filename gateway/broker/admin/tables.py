@@ -1,82 +1,86 @@
-"""Whole tables, as slaves and exports fetch them: 21 topics, 201 consumer groups, 45 delay offsets.
+"""Whole tables, as slaves and exports fetch them: topics, consumer groups, delay offsets.
 
-Topics and groups come page by page, in the order of their names, when the asker sends the fields for that;
-clients before 5.5 send none and get everything. A page belongs to a data version: who asks with another one
-starts at the first name again.
+Topics and groups come page by page, in the order of their names, when the asker wishes for that. A page
+belongs to a data version: who asks with another one starts at the first name again.
 Standard: `AdminBrokerProcessor`, `TopicConfigManager.subTopicConfigTable`,
 `SubscriptionGroupManager.subGroupTable`.
 """
 
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from mqgateway.engine import lenient_json
+from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
-from mqgateway.gateway.codec.headers import (
-    GetAllSubscriptionGroupRequestHeader,
-    GetAllSubscriptionGroupResponseHeader,
-    GetAllTopicConfigRequestHeader,
-    GetAllTopicConfigResponseHeader,
-)
-from mqgateway.gateway.remoting.call import Call, Reply
 
 T = TypeVar("T")
 
 
-def all_topics(broker: Broker, call: Call) -> Reply:
-    """21 GET_ALL_TOPIC_CONFIG."""
-    table = {config.topic_name: config for config in broker.topics.all()}
-    header = GetAllTopicConfigResponseHeader(total_topic_num=len(table))
-    version = broker.topics.data_version
-    fields = call.command.ext_fields
-    if broker.options.enable_split_metadata and fields:
-        page = GetAllTopicConfigRequestHeader.decode(fields)
-        size = min(broker.options.split_metadata_size, page.max_topic_num or len(table))
-        table = _page(table, _start(page.topic_seq, page.data_version, version), size)
-    body = TopicConfigAndMappingSerializeWrapper(
-        topic_config_table={name: config.to_json() for name, config in table.items()},
-        data_version=version.to_json(),
-        topic_queue_mapping_detail_map={
-            name: mapping.to_json() for name, mapping in broker.mappings.table.items() if name in table
-        },
-        mapping_data_version=broker.mappings.data_version.to_json(),
+class Page(NamedTuple):
+    """The part of a table that is asked for: so many entries from a place on, of a version that is known.
+
+    `size` is None for as many as the broker gives at a time.
+    """
+
+    start: int
+    size: int | None
+    version: DataVersion | None
+
+
+class TopicPage(NamedTuple):
+    """Topics with the mappings of static ones; `total` is how many there are in the whole table."""
+
+    total: int
+    configs: dict[str, TopicConfig]
+    version: DataVersion
+    mappings: dict[str, TopicMapping]
+    mapping_version: DataVersion
+
+
+class GroupPage(NamedTuple):
+    """Groups with the bits of what they may not do, by topic; `total` is how many there are in all."""
+
+    total: int
+    configs: dict[str, SubscriptionGroupConfig]
+    version: DataVersion
+    forbidden: dict[str, dict[str, int]]
+
+
+def all_topics(broker: Broker, page: Page | None = None) -> TopicPage:
+    """Every topic, or those of a page."""
+    topics, mappings = broker.topics, broker.mappings
+    table = {config.topic_name: config for config in topics.all()}
+    shown = table if page is None else _page(broker, table, page, topics.data_version)
+    return TopicPage(
+        total=len(table),
+        configs=shown,
+        version=topics.data_version,
+        mappings={name: mapping for name, mapping in mappings.table.items() if name in shown},
+        mapping_version=mappings.data_version,
     )
-    return Reply(header=header, body=body.encode())
 
 
-def all_groups(broker: Broker, call: Call) -> Reply:
-    """201 GET_ALL_SUBSCRIPTIONGROUP_CONFIG."""
-    table = {config.group_name: config for config in broker.groups.all()}
-    header = GetAllSubscriptionGroupResponseHeader(total_group_num=len(table))
-    version = broker.groups.data_version
-    fields = call.command.ext_fields
-    if broker.options.enable_split_metadata and fields:
-        page = GetAllSubscriptionGroupRequestHeader.decode(fields)
-        size = min(broker.options.split_metadata_size, page.max_group_num or len(table))
-        table = _page(table, _start(page.group_seq, page.data_version, version), size)
-    forbidden = broker.groups.forbidden_table()
-    body = SubscriptionGroupWrapper(
-        subscription_group_table={name: config.to_json() for name, config in table.items()},
-        forbidden_table={name: forbidden[name] for name in table if name in forbidden},
-        data_version=version.to_json(),
+def all_groups(broker: Broker, page: Page | None = None) -> GroupPage:
+    """Every consumer group, or those of a page."""
+    groups = broker.groups
+    table = {config.group_name: config for config in groups.all()}
+    shown = table if page is None else _page(broker, table, page, groups.data_version)
+    forbidden = groups.forbidden_table()
+    return GroupPage(
+        total=len(table),
+        configs=shown,
+        version=groups.data_version,
+        forbidden={name: forbidden[name] for name in shown if name in forbidden},
     )
-    return Reply(header=header, body=body.encode())
 
 
-def delay_offsets(broker: Broker, call: Call) -> Reply:
-    """45 GET_ALL_DELAY_OFFSET: delayOffset.json."""
-    return Reply(body=lenient_json.dumps(broker.delays.to_json()))
+def delay_offsets(broker: Broker) -> dict[str, Any]:
+    """How far the delivery of each delay level is: the content of delayOffset.json."""
+    return broker.delays.to_json()
 
 
-def _start(wished: int, version: str | None, current: DataVersion) -> int:
-    try:
-        known = DataVersion.from_json(lenient_json.loads(version)) if version else None
-    except (ValueError, AttributeError):
-        known = None
-    return wished if known == current else 0
-
-
-def _page(table: dict[str, T], start: int, size: int) -> dict[str, T]:
-    names = sorted(table)[max(0, start) : max(0, start) + size]
-    return {name: table[name] for name in names}
+def _page(broker: Broker, table: dict[str, T], page: Page, version: DataVersion) -> dict[str, T]:
+    size = min(broker.options.split_metadata_size, page.size or len(table))
+    start = max(0, page.start) if page.version == version else 0
+    return {name: table[name] for name in sorted(table)[start : start + size]}

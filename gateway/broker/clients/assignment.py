@@ -1,29 +1,22 @@
-"""Queues shared out by the broker: 400 QUERY_ASSIGNMENT tells a client its own and how to read them.
+"""Queues shared out by the broker: a client is told its own and how to read them.
 
-401 SET_MESSAGE_REQUEST_MODE chooses between pulling and popping for a group in a topic, 402 shows what was
-chosen. Standard: `QueryAssignmentProcessor`, `AdminBrokerProcessor.getAllMessageRequestMode`.
+An operator chooses between pulling and popping for a group in a topic. Standard: `QueryAssignmentProcessor`,
+`AdminBrokerProcessor.getAllMessageRequestMode`.
 """
 
 import logging
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine import lenient_json
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.options import RequestMode
 from mqgateway.engine.tables.assignment import STRATEGIES, Mode, java_order, pops_everything, shared
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import BROADCASTING, CLUSTERING
-from mqgateway.gateway.codec.bodies import (
-    MessageQueue,
-    MessageQueueAssignment,
-    QueryAssignmentRequestBody,
-    QueryAssignmentResponseBody,
-    SetMessageRequestModeRequestBody,
-)
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 log = logging.getLogger(__name__)
 
@@ -31,52 +24,62 @@ ANY_QUEUE = -1
 """The queue id that stands for all queues of a broker, where every client pops all of them."""
 
 
-def query_assignment(broker: Broker, call: Call) -> Deferred[Reply]:
-    """The queues of one client. An answer without any list tells it to keep those it has.
+class AssignmentQuery(NamedTuple):
+    """A member of a group asks for its queues of a topic; `strategy` is AVG or AVG_BY_CIRCLE.
 
-    It is given so when the topic, the group or the way to share is not known.
+    `message_model` is BROADCASTING or CLUSTERING.
     """
-    told = QueryAssignmentRequestBody.decode(call.body)
-    if told.message_model not in (BROADCASTING, CLUSTERING):
-        raise RequestError(
-            ResponseCode.SYSTEM_ERROR, f"there is no message model {told.message_model!s:.100}"
-        )
-    mode = _mode(broker, told.topic, told.consumer_group)
 
-    def answer(queues: Sequence[MessageQueue] | None) -> Reply:
-        own = None if queues is None else _own_queues(broker, told, mode, queues)
-        assignments = None
-        if own is not None:
-            assignments = [MessageQueueAssignment(message_queue=one, mode=mode.mode.value) for one in own]
-        return Reply(body=QueryAssignmentResponseBody(message_queue_assignments=assignments).encode())
-
-    return broker.topic_queues.of(told.topic).addCallback(answer)
+    topic: str
+    group: str
+    client_id: str
+    strategy: str | None
+    message_model: str | None
 
 
-def set_mode(broker: Broker, call: Call) -> Reply:
-    """401: a retry topic is always pulled."""
-    told = SetMessageRequestModeRequestBody.decode(call.body)
-    topic, group = told.topic, told.consumer_group
+class Assignment(NamedTuple):
+    """The queues of a client, and whether it pulls or pops them; None lets it keep those it has."""
+
+    queues: Sequence[MessageQueue] | None
+    mode: RequestMode
+
+
+def query_assignment(broker: Broker, query: AssignmentQuery) -> Deferred[Assignment]:
+    """The queues of one client; it keeps those it has where topic, group or strategy are not known."""
+    if query.message_model not in (BROADCASTING, CLUSTERING):
+        raise OperationError(Reason.SYSTEM_ERROR, f"there is no message model {query.message_model!s:.100}")
+    mode = _mode(broker, query.topic, query.group)
+
+    def assigned(queues: Sequence[MessageQueue] | None) -> Assignment:
+        own = None if queues is None else _own_queues(broker, query, mode, queues)
+        return Assignment(own, mode.mode)
+
+    return broker.topic_queues.of(query.topic).addCallback(assigned)
+
+
+def set_mode(broker: Broker, topic: str, group: str, mode: str | None, share: int) -> None:
+    """Choose how a group reads a topic; a retry topic is always pulled.
+
+    `mode` is PULL or POP, `share` how many clients pop each queue, all of them if it is 0.
+    """
     if topic.startswith(RETRY_PREFIX):
-        raise RequestError(ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode")
+        raise OperationError(Reason.NO_PERMISSION, "retry topic is not allowed to set mode")
     if broker.topics.get(topic) is None:
-        raise RequestError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
+        raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
     if broker.groups.find(group) is None:
-        raise RequestError(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist")
-    if told.mode is None:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "there is no such mode")
-    mode = Mode(RequestMode(told.mode), told.pop_share_queue_num)
-    if not broker.request_modes.set(topic, group, mode):
+        raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist")
+    if mode is None:
+        raise OperationError(Reason.SYSTEM_ERROR, "there is no such mode")
+    if not broker.request_modes.set(topic, group, Mode(RequestMode(mode), share)):
         most = broker.options.max_request_modes
-        raise RequestError(
-            ResponseCode.SYSTEM_ERROR, f"{most} modes are kept, no more are allowed (maxRequestModes)"
+        raise OperationError(
+            Reason.SYSTEM_ERROR, f"{most} modes are kept, no more are allowed (maxRequestModes)"
         )
-    return Reply()
 
 
-def all_modes(broker: Broker, call: Call) -> Reply:
-    """402 GET_ALL_MESSAGE_REQUEST_MODE: messageRequestMode.json, for slaves."""
-    return Reply(body=lenient_json.dumps(broker.request_modes.to_json()))
+def all_modes(broker: Broker) -> dict[str, Any]:
+    """What was chosen for which group in which topic: the content of messageRequestMode.json, for slaves."""
+    return broker.request_modes.to_json()
 
 
 def _mode(broker: Broker, topic: str, group: str) -> Mode:
@@ -90,26 +93,26 @@ def _mode(broker: Broker, topic: str, group: str) -> Mode:
 
 
 def _own_queues(
-    broker: Broker, told: QueryAssignmentRequestBody, mode: Mode, queues: Sequence[MessageQueue]
+    broker: Broker, query: AssignmentQuery, mode: Mode, queues: Sequence[MessageQueue]
 ) -> Sequence[MessageQueue] | None:
     """Those of the client, where the members and the queues are in the order all brokers see them in."""
-    if told.message_model == BROADCASTING or not broker.options.server_load_balancer_enable:
+    if query.message_model == BROADCASTING or not broker.options.server_load_balancer_enable:
         return queues
-    clients = sorted(broker.clients.consumer_ids(told.consumer_group), key=java_order)
-    strategy = STRATEGIES.get(told.strategy_name or "")
+    clients = sorted(broker.clients.consumer_ids(query.group), key=java_order)
+    strategy = STRATEGIES.get(query.strategy or "")
     if not clients or strategy is None:
         log.info(
             "%.100s of group %s gets no queues of topic %s: %s",
-            told.client_id,
-            told.consumer_group,
-            told.topic,
-            "the group is not online" if not clients else f"no strategy {told.strategy_name!s:.100}",
+            query.client_id,
+            query.group,
+            query.topic,
+            "the group is not online" if not clients else f"no strategy {query.strategy!s:.100}",
         )
         return None
     ordered = sorted(queues, key=lambda queue: (java_order(queue.broker_name), queue.queue_id))
     if mode.mode is RequestMode.POP:
         if pops_everything(mode.share, clients):
             names = dict.fromkeys(queue.broker_name for queue in ordered)
-            return [MessageQueue(told.topic, name, ANY_QUEUE) for name in names]
-        return shared(strategy, told.client_id, ordered, clients, mode.share) if ordered else None
-    return strategy(told.client_id, ordered, clients) if ordered else None
+            return [MessageQueue(query.topic, name, ANY_QUEUE) for name in names]
+        return shared(strategy, query.client_id, ordered, clients, mode.share) if ordered else None
+    return strategy(query.client_id, ordered, clients) if ordered else None

@@ -1,32 +1,19 @@
 """Queue locks: which client of a group may consume a queue in order.
 
-`QueueLocks` is the table, with time passed in (ms of the monotonic clock); below it the two request
-functions. A lock lives 60 seconds from its last renewal and is let go at once when its client leaves the
-group. When the connection of its client breaks, the client may still be at work, but not for longer than 30
-seconds after it renewed the lock: official clients stop there by themselves. From then on others may have the
-queue; with the standard they wait for the whole 60.
+A table with time passed in (ms of the monotonic clock). A lock lives 60 seconds from its last renewal and is
+let go at once when its client leaves the group. When the connection of its client breaks, the client may
+still be at work, but not for longer than 30 seconds after it renewed the lock: official clients stop there by
+themselves. From then on others may have the queue; with the standard they wait for the whole 60.
 
-Standard: `RebalanceLockManager`, `AdminBrokerProcessor.lockBatchMQ` and `unlockBatchMQ`.
+Standard: `RebalanceLockManager`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.codec.bodies.assignment import (
-    LockBatchRequestBody,
-    LockBatchResponseBody,
-    UnlockBatchRequestBody,
-)
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-
-if TYPE_CHECKING:
-    from mqgateway.gateway.broker.broker import Broker
 
 LOCK_LIFE_MILLIS = 60_000
 ORPHAN_LIFE_MILLIS = 30_000
@@ -118,21 +105,3 @@ class QueueLocks:
             del locks[queue]
         if not locks:
             del self._groups[group]
-
-
-def lock_queues(broker: Broker, call: Call) -> Reply:
-    """41 LOCK_BATCH_MQ: answers the queues the client now holds."""
-    body = LockBatchRequestBody.decode(call.body)
-    most = broker.options.max_name_length
-    if max(len(body.consumer_group), len(body.client_id)) > most:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"a group or a client id may have {most} characters")
-    queues = [queue for queue in body.mq_set if len(queue.topic) + len(queue.broker_name) <= most]
-    held = broker.locks.lock(body.consumer_group, body.client_id, queues, elapsed_millis(broker.clock))
-    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=set(held)).encode())
-
-
-def unlock_queues(broker: Broker, call: Call) -> Reply:
-    """42 UNLOCK_BATCH_MQ: always succeeds; only the owner's locks go."""
-    body = UnlockBatchRequestBody.decode(call.body)
-    broker.locks.unlock(body.consumer_group, body.client_id, body.mq_set)
-    return Reply()

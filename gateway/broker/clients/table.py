@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.clients.outgoing import UNREACHABLE, Outgoing
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.remoting.call import Peer
 
@@ -35,12 +36,26 @@ class TooManyClients(Exception):
 class Client:
     """One client of one group, on one channel. `last_update` is the wall time of its last
     heartbeat, `heard_at` that of the monotonic clock; both in ms.
+
+    `outgoing` is the way to it for what the broker says of its own accord.
     """
 
-    __slots__ = ("client_id", "heard_at", "language", "last_update", "peer", "subscribed", "version")
+    __slots__ = (
+        "client_id",
+        "heard_at",
+        "language",
+        "last_update",
+        "outgoing",
+        "peer",
+        "subscribed",
+        "version",
+    )
 
-    def __init__(self, peer: Peer, client_id: str, language: str, version: int) -> None:
+    def __init__(
+        self, peer: Peer, client_id: str, language: str, version: int, outgoing: Outgoing = UNREACHABLE
+    ) -> None:
         self.peer = peer
+        self.outgoing = outgoing
         self.client_id = client_id
         self.language = language
         self.version = version
@@ -313,7 +328,7 @@ class ClientTable:
             self.lost(peer)
         return list(silent)
 
-    def take_notices(self) -> list[tuple[Peer, str]]:
+    def take_notices(self) -> list[tuple[Client, str]]:
         """Who must be told that the members of which group changed; each change is given once.
 
         Standard: `DefaultConsumerIdsChangeListener`.
@@ -322,7 +337,7 @@ class ClientTable:
         if not self._options.notify_consumer_ids_changed_enable:
             return []
         groups = [self.consumer_groups[name] for name in changed if name in self.consumer_groups]
-        return [(peer, group.name) for group in groups for peer in group.clients]
+        return [(client, group.name) for group in groups for client in group.clients.values()]
 
     def _check_new_group(self) -> None:
         most = self._options.max_groups_online

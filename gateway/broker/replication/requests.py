@@ -1,11 +1,15 @@
-"""905, 906 and 908: what name servers tell a group, and what its members ask one another.
+"""905, 906 and 908: what name servers tell a group, and what its members ask one another; 907 its state.
 
-Standard: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, `resetMasterFlushOffset`.
+Standard: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, `resetMasterFlushOffset`,
+`getBrokerHaStatus`.
 """
 
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.replication import status
+from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 
 def min_id_changed(broker: Broker, call: Call) -> Reply:
@@ -34,3 +38,16 @@ def exchange_ha_info(broker: Broker, call: Call) -> Reply:
 def reset_master_flush_offset(broker: Broker, call: Call) -> Reply:
     """908 RESET_MASTER_FLUSH_OFFSET: our slave holds nothing back until its master has flushed it."""
     return Reply()
+
+
+def ha_status(broker: Broker, call: Call) -> Reply:
+    """907 GET_BROKER_HA_STATUS."""
+    return Reply(body=status.ha_status(broker).encode())
+
+
+REQUESTS: dict[int, RequestFunction] = {
+    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: min_id_changed,
+    RequestCode.EXCHANGE_BROKER_HA_INFO: exchange_ha_info,
+    RequestCode.RESET_MASTER_FLUSH_OFFSET: reset_master_flush_offset,
+    RequestCode.GET_BROKER_HA_STATUS: ha_status,
+}

@@ -1,89 +1,68 @@
-"""The broker as a whole: its settings, its figures, its counts, and cleaning up by hand."""
+"""The broker as a whole, asked without a command."""
 
 import pytest
 
-from mqgateway.engine.lenient_json import loads
-from mqgateway.gateway.broker.admin.broker import human_bytes
-from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.headers import ViewBrokerStatsDataRequestHeader
+from mqgateway.engine.options import Setting
+from mqgateway.gateway.broker.admin import broker as operations
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from tests.support.gateway.broker.admin import AdminBroker
-from tests.support.gateway.broker.helpers import FakePeer
-
-UPDATE = RequestCode.UPDATE_BROKER_CONFIG
-
-STANDARD_KEYS = """
-EndTransactionQueueSize EndTransactionThreadPoolQueueCapacity ackThreadPoolQueueCapacity
-ackThreadPoolQueueHeadWaitTimeMills ackThreadPoolQueueSize bootTimestamp brokerActive brokerVersionDesc
-commitLogDirCapacity commitLogDiskRatio commitLogDiskRatio_/store/commitlog commitLogMaxOffset
-commitLogMinOffset consumeQueueDiskRatio dispatchBehindBytes dispatchMaxBuffer earliestMessageTimeStamp
-getFoundTps getMessageEntireTimeMax getMissTps getTotalTps getTransferredTps litePullThreadPoolQueueCapacity
-litePullThreadPoolQueueHeadWaitTimeMills litePullThreadPoolQueueSize msgGetTotalTodayMorning
-msgGetTotalTodayNow msgGetTotalYesterdayMorning msgPutTotalTodayMorning msgPutTotalTodayNow
-msgPutTotalYesterdayMorning pageCacheLockTimeMills pullThreadPoolQueueCapacity
-pullThreadPoolQueueHeadWaitTimeMills pullThreadPoolQueueSize putLatency99 putLatency999 putMessageAverageSize
-putMessageDistributeTime putMessageEntireTimeMax putMessageFailedTimes putMessageSizeTotal
-putMessageTimesTotal putTps queryThreadPoolQueueCapacity queryThreadPoolQueueHeadWaitTimeMills
-queryThreadPoolQueueSize remainHowManyDataToFlush remainTransientStoreBufferNumbs runtime
-sendThreadPoolQueueCapacity sendThreadPoolQueueHeadWaitTimeMills sendThreadPoolQueueSize
-startAcceptSendRequestTimeStamp timerCongestNum timerDequeueTps timerEnqueueTps timerOffsetBehind
-timerReadBehind
-"""
-"""What Apache's broker 5.5.0 answers to request 28 when nothing was ever sent to it."""
 
 
 @pytest.fixture
-def broker() -> AdminBroker:
+def memory() -> AdminBroker:
     return AdminBroker()
 
 
-def figures(broker: AdminBroker) -> dict[str, str]:
-    table: dict[str, str] = broker.json(RequestCode.GET_BROKER_RUNTIME_INFO)["table"]
-    return table
+def test_settings_are_changed_and_counted(memory: AdminBroker) -> None:
+    operations.update_settings(memory.broker, [Setting("autoCreateTopicEnable", "false")], 5)
+    shown = operations.settings(memory.broker)
+    assert "autoCreateTopicEnable=false" in shown.properties.splitlines()
+    assert shown.version.counter == 1
 
 
-def test_the_figures_are_the_standards_letter_for_letter(broker: AdminBroker) -> None:
-    assert set(figures(broker)) == set(STANDARD_KEYS.split())
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [("rocketmqHome", Reason.NO_PERMISSION), ("storePathRootDir", Reason.INVALID_PARAMETER)],
+)
+def test_some_settings_stay(memory: AdminBroker, key: str, reason: Reason) -> None:
+    with pytest.raises(OperationError) as refused:
+        operations.update_settings(memory.broker, [Setting(key, "x")], 5)
+    assert refused.value.reason is reason
 
 
-def test_the_figures_tell_of_messages(broker: AdminBroker) -> None:
-    broker.add_topic("T")
-    broker.fill("T", 3)
-    broker.subscribe("g", "T")
-    broker.pull("T", group="g")
-    table = figures(broker)
-    assert (table["msgPutTotalTodayNow"], table["msgGetTotalTodayNow"]) == ("3", "3")
-    assert table["putMessageTimesTotal"] == "3"
-    assert table["brokerVersionDesc"] == "V5_5_0"
-    assert table["sendThreadPoolQueueCapacity"] == "10000"
-    assert table["commitLogMaxOffset"] == str(broker.broker.store.max_physical_offset)
+def test_figures_are_texts(memory: AdminBroker) -> None:
+    memory.add_topic("T")
+    memory.fill("T", 3)
+    figures = operations.runtime_info(memory.broker)
+    assert (figures["msgPutTotalTodayNow"], figures["brokerActive"]) == ("3", "true")
 
 
-def test_refusals_are_shown_by_their_cause(broker: AdminBroker) -> None:
-    """There is no such figure while nothing was refused."""
-    broker.broker.flow_control.count("cold data")
-    assert figures(broker)["flowControl_cold_data"] == "1"
+def test_a_count(memory: AdminBroker) -> None:
+    memory.add_topic("T")
+    memory.fill("T", 2)
+    assert operations.count(memory.broker, "TOPIC_PUT_NUMS", "T").value == 2
+    with pytest.raises(OperationError) as refused:
+        operations.count(memory.broker, "TOPIC_PUT_NUMS", "U")
+    assert refused.value.message == "The stats <TOPIC_PUT_NUMS> <U> not exist"
 
 
-def test_groups_whose_members_disagree_are_shown_and_counted(broker: AdminBroker) -> None:
-    """They lose messages without any error; there is no such figure while all agree."""
-    broker.subscribe("g", "T", "a")
-    broker.subscribe("g", "T", "b", peer=FakePeer("10.0.0.9:1"))
-    assert figures(broker)["inconsistentConsumerGroups"] == "1: g"
-    asked = ViewBrokerStatsDataRequestHeader(stats_name="INCONSISTENT_SUBSCRIPTION_NUMS", stats_key="g")
-    broker.clock.advance(10_000)
-    broker.broker.stats.tick(broker.clock.millis(), 0)
-    assert broker.json(RequestCode.VIEW_BROKER_STATS_DATA, asked)["statsMinute"]["sum"] == 1
-    broker.broker.stats.group_deleted("g")
-    assert broker.broker.stats.item("INCONSISTENT_SUBSCRIPTION_NUMS", "g") is None
+def test_queues_of_topics_that_are_gone_are_cleaned(memory: AdminBroker) -> None:
+    memory.add_topic("T")
+    memory.fill("T", 1)
+    memory.broker.topics.delete("T")
+    operations.clean_unused_topics(memory.broker)
+    assert memory.broker.store.queues() == {}
 
 
-def test_delay_levels_that_were_used_show_how_far_they_are(broker: AdminBroker) -> None:
-    broker.add_topic("T")
-    for _ in range(2):
-        broker.send("T", properties={"DELAY": "1"})
-    broker.wait(1000)
-    broker.send("T", properties={"DELAY": "1"})
-    assert figures(broker)["scheduleMessageOffset_1"] == "2,3"
+def test_old_files_go_whatever_the_hour() -> None:
+    memory = AdminBroker(store_options={"mapped_file_size_commit_log": 4096, "delete_when": "99"})
+    memory.add_topic("T", queues=1)
+    memory.fill("T", 40)
+    memory.clock.advance(100 * 3_600_000)
+    for _ in range(3):
+        operations.delete_expired_files(memory.broker)
+        memory.wait(1000)
+    assert memory.broker.store.min_physical_offset > 0
 
 
 @pytest.mark.parametrize(
@@ -98,91 +77,4 @@ def test_delay_levels_that_were_used_show_how_far_they_are(broker: AdminBroker) 
     ],
 )
 def test_bytes_as_people_read_them(count: int, text: str) -> None:
-    assert human_bytes(count) == text
-
-
-def test_settings_are_shown_with_their_version(broker: AdminBroker) -> None:
-    answer = broker.ask(RequestCode.GET_BROKER_CONFIG)
-    lines = answer.arrived.body.decode().splitlines()
-    assert "autoCreateTopicEnable=true" in lines and "brokerName=broker-a" in lines
-    assert "flushDiskType=ASYNC_FLUSH" in lines
-    assert loads(answer.ext["version"])["counter"] == 0
-
-
-def test_settings_are_changed(broker: AdminBroker) -> None:
-    body = b"autoCreateTopicEnable=false\nflushDiskType = SYNC_FLUSH\n"
-    assert broker.ask(UPDATE, body=body).code == 0
-    assert broker.options.auto_create_topic_enable is False
-    assert broker.store_options.flush_disk_type == "SYNC_FLUSH"
-    assert loads(broker.ask(RequestCode.GET_BROKER_CONFIG).ext["version"])["counter"] == 1
-
-
-def test_no_setting_is_changed_when_one_is_wrong(broker: AdminBroker) -> None:
-    code, remark = broker.refusal(UPDATE, body=b"autoCreateTopicEnable=false\nautoCreateTopicEnabel=1")
-    assert code == ResponseCode.INVALID_PARAMETER
-    assert remark == "request: autoCreateTopicEnabel=1: no such property; did you mean autoCreateTopicEnable?"
-    assert broker.options.auto_create_topic_enable is True
-
-
-@pytest.mark.parametrize("key", ["configBlackList", "brokerConfigPath", "rocketmqHome"])
-def test_some_settings_are_not_for_requests(broker: AdminBroker, key: str) -> None:
-    assert broker.refusal(UPDATE, body=f"{key}=x".encode()) == (16, "Can not update config in black list.")
-
-
-def test_settings_read_at_start_only_are_refused(broker: AdminBroker) -> None:
-    code, remark = broker.refusal(UPDATE, body=b"storePathRootDir=/elsewhere")
-    assert code == ResponseCode.INVALID_PARAMETER and "storePathRootDir" in str(remark)
-    assert broker.store_options.store_path_root_dir == "/store"
-
-
-def test_text_that_is_no_text_is_refused(broker: AdminBroker) -> None:
-    assert broker.refusal(UPDATE, body=b"\xff\xfe") == (1, "string2Properties error")
-
-
-def test_another_permission_is_told_to_the_name_servers(broker: AdminBroker) -> None:
-    told: list[int] = []
-    broker.broker.register_soon = lambda: told.append(1)
-    before = broker.broker.topics.data_version.counter
-    broker.ask(UPDATE, body=b"traceOn=false")
-    assert told == [] and broker.broker.topics.data_version.counter == before
-    broker.ask(UPDATE, body=b"brokerPermission=4")
-    assert told == [1] and broker.broker.topics.data_version.counter == before + 1
-
-
-def test_a_count_is_shown_over_a_minute_an_hour_and_a_day(broker: AdminBroker) -> None:
-    broker.add_topic("T")
-    header = ViewBrokerStatsDataRequestHeader(stats_name="TOPIC_PUT_NUMS", stats_key="T")
-    assert broker.refusal(RequestCode.VIEW_BROKER_STATS_DATA, header) == (
-        1,
-        "The stats <TOPIC_PUT_NUMS> <T> not exist",
-    )
-    broker.fill("T", 5)
-    broker.broker.stats.tick(broker.clock.millis() + 10_000, 10_000)
-    found = broker.json(RequestCode.VIEW_BROKER_STATS_DATA, header)
-    assert set(found) == {"statsMinute", "statsHour", "statsDay"}
-    assert found["statsMinute"]["sum"] == 5
-    assert found["statsMinute"]["avgpt"] == 1.0
-
-
-def test_queues_of_topics_that_are_gone_are_cleaned(broker: AdminBroker) -> None:
-    broker.add_topic("T")
-    broker.add_topic("U")
-    broker.fill("T", 1)
-    broker.fill("U", 1)
-    broker.broker.topics.delete("T")
-    assert broker.ask(RequestCode.CLEAN_UNUSED_TOPIC).code == 0
-    assert set(broker.broker.store.queues()) == {"U"}
-
-
-@pytest.mark.parametrize(
-    "code", [RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, RequestCode.DELETE_EXPIRED_COMMITLOG]
-)
-def test_old_files_go_whatever_the_hour(code: RequestCode) -> None:
-    broker = AdminBroker(store_options={"mapped_file_size_commit_log": 4096, "delete_when": "99"})
-    broker.add_topic("T", queues=1)
-    broker.fill("T", 40)
-    broker.clock.advance(100 * 3_600_000)
-    for _ in range(3):
-        assert broker.ask(code).code == 0
-        broker.wait(1000)
-    assert broker.broker.store.min_physical_offset > 0
+    assert operations.human_bytes(count) == text

@@ -7,6 +7,9 @@ import pytest
 
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.broker.admin.static_topics import update_static_topic
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import ConsumeStats, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -29,6 +32,20 @@ def test_a_topic_and_its_mapping_are_taken_over_together() -> None:
     broker = brokers["a"].broker
     config = broker.topics.get(TOPIC)
     assert config is not None and (config.read_queue_nums, config.perm) == (8, 6)
+    assert broker.mappings.table[TOPIC].to_json() == GOOD
+
+
+def test_without_a_command_too() -> None:
+    broker = Cluster("a")["a"].broker
+    mapping = TopicMapping.from_json(GOOD)
+    for config, reason in (
+        (TopicConfig("other"), Reason.SYSTEM_ERROR),
+        (TopicConfig("no such name!"), Reason.INVALID_PARAMETER),
+    ):
+        with pytest.raises(OperationError) as refused:
+            update_static_topic(broker, config, mapping)
+        assert refused.value.reason is reason
+    assert update_static_topic(broker, TopicConfig(TOPIC), mapping).called
     assert broker.mappings.table[TOPIC].to_json() == GOOD
 
 

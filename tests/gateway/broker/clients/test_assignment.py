@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.options import RequestMode
+from mqgateway.gateway.broker.clients import assignment
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import SetMessageRequestModeRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from tests.support.gateway.broker.admin import AdminBroker
@@ -154,3 +156,17 @@ def test_only_so_many_modes_are_kept(world: AdminBroker) -> None:
     choose(world, "POP")
     body = SetMessageRequestModeRequestBody("T", "H", "POP")
     assert world.refusal(SET, body=body.encode())[0] == ResponseCode.SYSTEM_ERROR
+
+
+def test_without_a_command_too(world: AdminBroker) -> None:
+    found: list[assignment.Assignment] = []
+    query = assignment.AssignmentQuery("T", "G", CLIENTS[0], "AVG", "CLUSTERING")
+    assignment.query_assignment(world.broker, query).addCallback(found.append)
+    assignment.set_mode(world.broker, "T", "G", "POP", 0)
+    assignment.query_assignment(world.broker, query).addCallback(found.append)
+    assert [[one.queue_id for one in each.queues or ()] for each in found] == [[0, 1, 2], [-1]]
+    assert [each.mode for each in found] == [RequestMode.PULL, RequestMode.POP]
+    assert set(assignment.all_modes(world.broker)["messageRequestModeMap"]) == {"T"}
+    with pytest.raises(OperationError) as refused:
+        assignment.set_mode(world.broker, "U", "G", "POP", 0)
+    assert refused.value.reason is Reason.TOPIC_NOT_EXIST

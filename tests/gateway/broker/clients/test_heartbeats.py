@@ -2,12 +2,16 @@
 
 import pytest
 
+from mqgateway.engine.steps import run
+from mqgateway.gateway.broker.clients import heartbeats
 from mqgateway.gateway.broker.clients.locks import ORPHAN_LIFE_MILLIS
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     ConsumerData,
     HeartbeatData,
     MessageQueue,
+    ProducerData,
     SubscriptionData,
 )
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -223,3 +227,35 @@ def test_a_bad_expression_does_not_spoil_the_rest_of_a_heartbeat(broker: AdminBr
 
 def test_a_heartbeat_of_a_client_in_no_group_is_fine(broker: AdminBroker) -> None:
     assert broker.ask(RequestCode.HEART_BEAT, body=HeartbeatData(client_id="me").encode()).code == 0
+
+
+def test_without_a_command_too(broker: AdminBroker) -> None:
+    peer = FakePeer(ONE)
+    heartbeat = HeartbeatData("me", [ProducerData("p")], [consumer("g", "t")], heartbeat_fingerprint=7)
+    steps = heartbeats.heart_beat(broker.broker, heartbeats.Origin(peer, "RUST", 513), heartbeat)
+    assert run(steps) is False
+    assert heartbeats.consumer_ids(broker.broker, "g") == ["me"]
+    assert broker.broker.clients.producer("me") is not None
+    heartbeats.unregister_producer(broker.broker, peer, "p")
+    heartbeats.unregister_consumer(broker.broker, peer, "me", "g")
+    with pytest.raises(OperationError) as refused:
+        heartbeats.consumer_ids(broker.broker, "g")
+    assert refused.value.reason is Reason.SYSTEM_ERROR
+    assert broker.broker.clients.producer("me") is None
+
+
+def test_who_goes_while_its_heartbeat_is_taken_up_is_not_taken_up(broker: AdminBroker) -> None:
+    peer = FakePeer(ONE)
+    heartbeat = HeartbeatData("me", consumer_data_set=[consumer("g", "t"), consumer("h", "t")])
+    steps = heartbeats.heart_beat(broker.broker, heartbeats.Origin(peer, "RUST", 513), heartbeat)
+    next(steps)
+    peer.lose()
+    assert run(steps) is None
+    assert broker.broker.clients.consumer_groups == {}
+
+
+def test_a_subscription_is_tried(broker: AdminBroker) -> None:
+    heartbeats.check_subscription(broker.broker, subscription("t", "a || b"))
+    with pytest.raises(OperationError) as refused:
+        heartbeats.check_subscription(broker.broker, SubscriptionData("t", "a > 1", expression_type="SQL92"))
+    assert refused.value.reason is Reason.SYSTEM_ERROR

@@ -55,7 +55,7 @@ class Tables:
         return self.table.register_consumer(told, client(peer), **how)  # type: ignore[arg-type]
 
     def notices(self) -> list[tuple[str, str]]:
-        return [(peer.address, group) for peer, group in self.table.take_notices()]
+        return [(client.peer.address, group) for client, group in self.table.take_notices()]
 
 
 @pytest.fixture

@@ -227,8 +227,9 @@ class MemoryBroker:
         }
         member = peer or self.consumer
         consumer = ConsumerData(**told | data)
+        outgoing = RemotingOutgoing(member, CURRENT_VERSION)
         self.broker.clients.register_consumer(
-            consumer, Client(member, member.address, "JAVA", CURRENT_VERSION)
+            consumer, Client(member, member.address, "JAVA", CURRENT_VERSION, outgoing)
         )
         self.broker.filters.register(group, consumer.subscription_data_set)
 

@@ -7,9 +7,9 @@ from typing import Any
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.broker.admin import groups as admin_groups
-from mqgateway.gateway.broker.admin import lite as admin_lite
-from mqgateway.gateway.broker.admin import topics as admin_topics
+from mqgateway.gateway.broker.admin import group_requests as admin_groups
+from mqgateway.gateway.broker.admin import lite_requests as admin_lite
+from mqgateway.gateway.broker.admin import topic_requests as admin_topics
 from mqgateway.gateway.broker.lite import pop as pop_lite
 from mqgateway.gateway.broker.lite import subscriptions as lite_subscriptions
 from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody, OffsetOption

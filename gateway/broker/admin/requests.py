@@ -1,0 +1,24 @@
+"""Every request of administration, subject by subject."""
+
+from mqgateway.gateway.broker.admin import (
+    broker_requests,
+    cold_data_requests,
+    consumer_requests,
+    group_requests,
+    lite_requests,
+    progress_requests,
+    table_requests,
+    topic_requests,
+)
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
+
+REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
+    **topic_requests.REQUESTS,
+    **group_requests.REQUESTS,
+    **table_requests.REQUESTS,
+    **consumer_requests.REQUESTS,
+    **progress_requests.REQUESTS,
+    **lite_requests.REQUESTS,
+    **broker_requests.REQUESTS,
+    **cold_data_requests.REQUESTS,
+}

@@ -1,0 +1,72 @@
+"""Whole tables by request: 21 topics, 201 consumer groups, 45 delay offsets.
+
+Topics and groups come page by page to who sends the fields for that; clients before 5.5 send none and get
+everything. Standard: `AdminBrokerProcessor`.
+"""
+
+from mqgateway.engine import lenient_json
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.gateway.broker.admin import tables
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import (
+    GetAllSubscriptionGroupRequestHeader,
+    GetAllSubscriptionGroupResponseHeader,
+    GetAllTopicConfigRequestHeader,
+    GetAllTopicConfigResponseHeader,
+)
+from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import RequestFunction
+
+
+def all_topics(broker: Broker, call: Call) -> Reply:
+    """21 GET_ALL_TOPIC_CONFIG."""
+    fields, page = call.command.ext_fields, None
+    if broker.options.enable_split_metadata and fields:
+        wish = GetAllTopicConfigRequestHeader.decode(fields)
+        page = tables.Page(wish.topic_seq, wish.max_topic_num, _version(wish.data_version))
+    found = tables.all_topics(broker, page)
+    body = TopicConfigAndMappingSerializeWrapper(
+        topic_config_table={name: config.to_json() for name, config in found.configs.items()},
+        data_version=found.version.to_json(),
+        topic_queue_mapping_detail_map={name: one.to_json() for name, one in found.mappings.items()},
+        mapping_data_version=found.mapping_version.to_json(),
+    )
+    return Reply(header=GetAllTopicConfigResponseHeader(total_topic_num=found.total), body=body.encode())
+
+
+def all_groups(broker: Broker, call: Call) -> Reply:
+    """201 GET_ALL_SUBSCRIPTIONGROUP_CONFIG."""
+    fields, page = call.command.ext_fields, None
+    if broker.options.enable_split_metadata and fields:
+        wish = GetAllSubscriptionGroupRequestHeader.decode(fields)
+        page = tables.Page(wish.group_seq, wish.max_group_num, _version(wish.data_version))
+    found = tables.all_groups(broker, page)
+    body = SubscriptionGroupWrapper(
+        subscription_group_table={name: config.to_json() for name, config in found.configs.items()},
+        forbidden_table=found.forbidden,
+        data_version=found.version.to_json(),
+    )
+    header = GetAllSubscriptionGroupResponseHeader(total_group_num=found.total)
+    return Reply(header=header, body=body.encode())
+
+
+def delay_offsets(broker: Broker, call: Call) -> Reply:
+    """45 GET_ALL_DELAY_OFFSET: delayOffset.json."""
+    return Reply(body=lenient_json.dumps(tables.delay_offsets(broker)))
+
+
+def _version(text: str | None) -> DataVersion | None:
+    """The version of a table that the asker knows; None for none, and for what is no version."""
+    try:
+        return DataVersion.from_json(lenient_json.loads(text)) if text else None
+    except (ValueError, AttributeError):
+        return None
+
+
+REQUESTS: dict[int, RequestFunction] = {
+    RequestCode.GET_ALL_TOPIC_CONFIG: all_topics,
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: all_groups,
+    RequestCode.GET_ALL_DELAY_OFFSET: delay_offsets,
+}

@@ -1,0 +1,27 @@
+"""Clients lock queues to consume them in order, and let them go.
+
+Standard: `AdminBrokerProcessor.lockBatchMQ` and `unlockBatchMQ`.
+"""
+
+from collections.abc import Collection
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.codec.bodies import MessageQueue
+
+
+def lock_queues(
+    broker: Broker, group: str, client_id: str, queues: Collection[MessageQueue]
+) -> set[MessageQueue]:
+    """Take or renew the locks of queues; gives those that the client now has."""
+    most = broker.options.max_name_length
+    if max(len(group), len(client_id)) > most:
+        raise OperationError(Reason.SYSTEM_ERROR, f"a group or a client id may have {most} characters")
+    sane = [queue for queue in queues if len(queue.topic) + len(queue.broker_name) <= most]
+    return set(broker.locks.lock(group, client_id, sane, elapsed_millis(broker.clock)))
+
+
+def unlock_queues(broker: Broker, group: str, client_id: str, queues: Collection[MessageQueue]) -> None:
+    """Let go of queues; those that others have locked stay locked."""
+    broker.locks.unlock(group, client_id, queues)

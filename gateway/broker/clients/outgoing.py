@@ -1,0 +1,111 @@
+"""What the broker tells connected clients of its own accord, and asks them for administration.
+
+Each door's clients have an `Outgoing` of that door. Standard: `Broker2Client`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from twisted.internet.defer import Deferred, fail
+
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
+
+
+class OffsetReset(NamedTuple):
+    """From where a group goes on in a topic; `timestamp` is the time that was asked for, in ms.
+
+    `as_list` is for clients in C++, which read no table.
+    """
+
+    group: str
+    topic: str
+    timestamp: int
+    offsets: dict[MessageQueue, int]
+    as_list: bool = False
+
+
+class DirectConsumption(NamedTuple):
+    """A stored message, as its record, that one client is to consume now.
+
+    The flags are None for a topic or a group that the broker does not know.
+    """
+
+    group: str
+    client_id: str
+    message_id: str
+    record: bytes
+    broker_name: str
+    topic: str | None
+    topic_sys_flag: int | None
+    group_sys_flag: int | None
+
+
+class ClientAnswer(NamedTuple):
+    """What a client answered, which the broker hands back unread."""
+
+    code: int
+    body: bytes
+    remark: str | None
+    fields: dict[str, str]
+
+
+class NotAnswered(Exception):
+    """A client did not answer; the text says why."""
+
+    def __init__(self, why: str, *, is_late: bool = False) -> None:
+        super().__init__(why)
+        self.is_late = is_late
+
+
+class Outgoing(Protocol):
+    """The way to one connected client. What is asked fails with `NotAnswered`.
+
+    Who cannot be told something is not told; the log notes it.
+    """
+
+    def members_changed(self, group: str) -> None:
+        """Tell it that others came to a group or left it: the members share the queues anew."""
+        ...
+
+    def reset_offsets(self, reset: OffsetReset) -> None:
+        """Tell it from where to go on."""
+        ...
+
+    def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
+        """Ask it how far it is with the queues that it has."""
+        ...
+
+    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+        """Ask it what it is doing, with the stacks of its threads if those are wished for.
+
+        Raises `OperationError` where the client is too old to know.
+        """
+        ...
+
+    def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
+        """Have it consume a message now. Raises `OperationError` where the client is too old for that."""
+        ...
+
+
+class _Unreachable:
+    """The way to a client that can be told nothing."""
+
+    def members_changed(self, group: str) -> None:
+        """It finds out by itself."""
+
+    def reset_offsets(self, reset: OffsetReset) -> None:
+        """It goes on where it is."""
+
+    def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
+        return fail(NotAnswered("the client cannot be asked"))
+
+    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+        return fail(NotAnswered("the client cannot be asked"))
+
+    def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
+        return fail(NotAnswered("the client cannot be asked"))
+
+
+UNREACHABLE: Outgoing = _Unreachable()
+"""Of clients whose door cannot ask them anything."""

@@ -1,0 +1,137 @@
+"""What the broker tells and asks clients that speak the remoting protocol, as commands.
+
+40 tells of changed members, 220 of offsets; 221 asks for offsets, 307 what a client is doing, 309 to consume
+a message. Standard: `Broker2Client`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.gateway.broker.clients.outgoing import (
+    ClientAnswer,
+    DirectConsumption,
+    NotAnswered,
+    OffsetReset,
+)
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.codec.bodies import (
+    GetConsumerStatusBody,
+    MessageQueue,
+    MessageQueueForC,
+    ResetOffsetBody,
+    ResetOffsetBodyForC,
+)
+from mqgateway.gateway.codec.codes import V3_1_8_SNAPSHOT, RequestCode, version_name
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import (
+    ConsumeMessageDirectlyResultRequestHeader,
+    GetConsumerRunningInfoRequestHeader,
+    GetConsumerStatusRequestHeader,
+    NotifyConsumerIdsChangedRequestHeader,
+    ResetOffsetRequestHeader,
+)
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.exchange import RemotingError, RequestTimedOut
+
+log = logging.getLogger(__name__)
+
+ANSWER_SECONDS = 10.0
+"""How long a client may take for what one client is asked. Standard: `Broker2Client.callClient`."""
+OFFSETS_SECONDS = 5.0
+"""The same for what all members are asked. Standard: `Broker2Client.getConsumeStatus`."""
+
+
+class RemotingOutgoing:
+    """The way to a client of the remoting protocol; `version` is the ordinal that its commands bear."""
+
+    __slots__ = ("_peer", "_version")
+
+    def __init__(self, peer: Peer, version: int) -> None:
+        self._peer = peer
+        self._version = version
+
+    def members_changed(self, group: str) -> None:
+        """40 NOTIFY_CONSUMER_IDS_CHANGED."""
+        header = NotifyConsumerIdsChangedRequestHeader(consumer_group=group)
+        self._tell(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header, b"", f"group {group} changed")
+
+    def reset_offsets(self, reset: OffsetReset) -> None:
+        """220 RESET_CONSUMER_CLIENT_OFFSET."""
+        header = ResetOffsetRequestHeader(
+            group=reset.group, topic=reset.topic, timestamp=reset.timestamp, is_force=False
+        )
+        body = ResetOffsetBody(offset_table=reset.offsets) if not reset.as_list else _listed(reset.offsets)
+        what = f"group {reset.group} goes on elsewhere in {reset.topic}"
+        self._tell(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body.encode(), what)
+
+    def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
+        """221 GET_CONSUMER_STATUS_FROM_CLIENT."""
+        header = GetConsumerStatusRequestHeader(topic=topic, group=group)
+        command = RemotingCommand.request(RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header)
+        return self._ask(command, OFFSETS_SECONDS).addCallback(
+            lambda answer: GetConsumerStatusBody.decode(answer.body).message_queue_table
+        )
+
+    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+        """307 GET_CONSUMER_RUNNING_INFO."""
+        self._check_version(client_id)
+        header = GetConsumerRunningInfoRequestHeader(
+            consumer_group=group, client_id=client_id, jstack_enable=jstack
+        )
+        command = RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+        return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
+
+    def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
+        """309 CONSUME_MESSAGE_DIRECTLY."""
+        self._check_version(message.client_id)
+        header = ConsumeMessageDirectlyResultRequestHeader(
+            consumer_group=message.group,
+            client_id=message.client_id,
+            msg_id=message.message_id,
+            broker_name=message.broker_name,
+            topic=message.topic,
+            topic_sys_flag=message.topic_sys_flag,
+            group_sys_flag=message.group_sys_flag,
+        )
+        command = RemotingCommand.request(RequestCode.CONSUME_MESSAGE_DIRECTLY, header, message.record)
+        return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
+
+    def _check_version(self, client_id: str) -> None:
+        if self._version < V3_1_8_SNAPSHOT:
+            raise OperationError(
+                Reason.SYSTEM_ERROR,
+                f"The Consumer <{client_id}> Version <{version_name(self._version)}> too low to finish, "
+                "please upgrade it to V3_1_8_SNAPSHOT",
+            )
+
+    def _tell(self, code: RequestCode, header: Header, body: bytes, what: str) -> None:
+        try:
+            self._peer.send_oneway(RemotingCommand.request(code, header, body, oneway=True))
+        except RemotingError as error:
+            log.info("%s could not be told that %s: %s", self._peer.address, what, error)
+
+    def _ask(self, command: RemotingCommand, seconds: float) -> Deferred[RemotingCommand]:
+        return self._peer.request(command, seconds).addErrback(_not_answered)
+
+
+def _answer(answer: RemotingCommand) -> ClientAnswer:
+    return ClientAnswer(answer.code, answer.body, answer.remark, answer.ext_fields)
+
+
+def _not_answered(failure: Failure) -> RemotingCommand:
+    error = failure.value
+    raise NotAnswered(f"{type(error).__name__}, {error}", is_late=isinstance(error, RequestTimedOut))
+
+
+def _listed(offsets: dict[MessageQueue, int]) -> ResetOffsetBodyForC:
+    return ResetOffsetBodyForC(
+        offset_table=[
+            MessageQueueForC(queue.topic, queue.broker_name, queue.queue_id, offset)
+            for queue, offset in offsets.items()
+        ]
+    )

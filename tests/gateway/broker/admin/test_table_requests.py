@@ -1,0 +1,106 @@
+"""Whole tables: everything to who asks for everything, page by page to who asks for pages."""
+
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.lenient_json import dumps, loads
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
+    GetAllSubscriptionGroupRequestHeader,
+    GetAllTopicConfigRequestHeader,
+)
+from tests.support.gateway.broker.admin import AdminBroker
+
+TOPICS = RequestCode.GET_ALL_TOPIC_CONFIG
+GROUPS = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
+
+
+@pytest.fixture
+def broker() -> AdminBroker:
+    broker = AdminBroker(options={"split_metadata_size": 3})
+    for name in ("Tb", "Ta", "Tc"):
+        broker.add_topic(name)
+        assert broker.broker.groups.find("G" + name) is not None
+    return broker
+
+
+def names(broker: AdminBroker, code: int, header: Any = None) -> tuple[list[str], int, dict[str, int]]:
+    """The names of an answer, how many there are in all, and the table's version."""
+    answer = broker.ask(code, header)
+    assert answer.code == 0, answer.remark
+    body = loads(answer.arrived.body)
+    key, total = (
+        ("topicConfigTable", "totalTopicNum")
+        if code == TOPICS
+        else ("subscriptionGroupTable", "totalGroupNum")
+    )
+    return list(body[key]), int(answer.ext[total]), body["dataVersion"]
+
+
+def test_who_sends_no_fields_gets_everything(broker: AdminBroker) -> None:
+    topics, total, version = names(broker, TOPICS)
+    assert total == len(topics) == len(broker.broker.topics)
+    assert version == broker.broker.topics.data_version.to_json()
+    groups, total, _ = names(broker, GROUPS)
+    assert total == len(groups) == len(broker.broker.groups)
+
+
+@pytest.mark.parametrize("code", [TOPICS, GROUPS])
+def test_pages_put_together_are_the_table_in_order(broker: AdminBroker, code: RequestCode) -> None:
+    table = broker.broker.topics if code == TOPICS else broker.broker.groups
+    collected: list[str] = []
+    version = ""
+    for _ in range(20):
+        if code == TOPICS:
+            header: Any = GetAllTopicConfigRequestHeader(topic_seq=len(collected), data_version=version)
+        else:
+            header = GetAllSubscriptionGroupRequestHeader(group_seq=len(collected), data_version=version)
+        page, total, found = names(broker, code, header)
+        assert len(page) <= 3 and total == len(table)
+        collected += page
+        version = dumps(found).decode()
+        if len(collected) >= total:
+            break
+    assert collected == sorted(table.names())
+
+
+def test_a_page_of_another_version_starts_at_the_first_name(broker: AdminBroker) -> None:
+    _, _, version = names(broker, TOPICS)
+    text = dumps(version).decode()
+    first = sorted(broker.broker.topics.names())
+    page, _, _ = names(broker, TOPICS, GetAllTopicConfigRequestHeader(topic_seq=2, data_version=text))
+    assert page == first[2:5]
+    broker.add_topic("Td")
+    for stale in (text, None, "", "{oh", "[]"):
+        header = GetAllTopicConfigRequestHeader(topic_seq=2, data_version=stale)
+        assert names(broker, TOPICS, header)[0] == sorted(broker.broker.topics.names())[:3]
+
+
+def test_the_asker_may_want_smaller_pages(broker: AdminBroker) -> None:
+    header = GetAllTopicConfigRequestHeader(topic_seq=0, max_topic_num=2)
+    assert len(names(broker, TOPICS, header)[0]) == 2
+    other = GetAllSubscriptionGroupRequestHeader(group_seq=0, max_group_num=1)
+    assert len(names(broker, GROUPS, other)[0]) == 1
+
+
+def test_pages_may_be_switched_off(broker: AdminBroker) -> None:
+    broker.options.enable_split_metadata = False
+    header = GetAllTopicConfigRequestHeader(topic_seq=2, max_topic_num=1)
+    assert len(names(broker, TOPICS, header)[0]) == len(broker.broker.topics)
+
+
+def test_fields_without_a_place_to_start_are_an_error(broker: AdminBroker) -> None:
+    """As in the standard, whose clients send the field whenever they send any."""
+    answer = broker.ask(TOPICS, ext={"maxTopicNum": "1"})
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+
+
+def test_what_groups_may_not_read_goes_with_them(broker: AdminBroker) -> None:
+    broker.broker.groups.forbid("GTa", "Ta", 2, True)
+    assert broker.json(GROUPS)["forbiddenTable"] == {"GTa": {"Ta": 4}}
+
+
+def test_delay_offsets_are_the_file(broker: AdminBroker) -> None:
+    found = broker.json(RequestCode.GET_ALL_DELAY_OFFSET)
+    assert found == {"dataVersion": broker.broker.delays.data_version.to_json(), "offsetTable": {}}

@@ -1,0 +1,31 @@
+"""Queues are locked and let go by operation."""
+
+import pytest
+
+from mqgateway.gateway.broker.clients.locking import lock_queues, unlock_queues
+from mqgateway.gateway.broker.clients.locks import LOCK_LIFE_MILLIS
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.codec.bodies import MessageQueue
+from tests.support.gateway.broker.helpers import MemoryBroker
+
+Q0, Q1 = MessageQueue("T", "b", 0), MessageQueue("T", "b", 1)
+
+
+def test_a_queue_is_one_clients_until_it_lets_go_or_renews_no_more() -> None:
+    memory = MemoryBroker()
+    broker = memory.broker
+    assert lock_queues(broker, "G", "one", [Q0, Q1]) == {Q0, Q1}
+    assert lock_queues(broker, "G", "two", [Q0]) == set()
+    unlock_queues(broker, "G", "two", [Q0])
+    unlock_queues(broker, "G", "one", [Q1])
+    assert lock_queues(broker, "G", "two", [Q0, Q1]) == {Q1}
+    memory.clock.advance(LOCK_LIFE_MILLIS + 1)
+    assert lock_queues(broker, "G", "two", [Q0]) == {Q0}
+
+
+def test_names_have_a_sane_length() -> None:
+    broker = MemoryBroker(options={"max_name_length": 20}).broker
+    with pytest.raises(OperationError) as refused:
+        lock_queues(broker, "G" * 21, "one", [Q0])
+    assert refused.value.reason is Reason.SYSTEM_ERROR
+    assert lock_queues(broker, "G", "one", [Q0, MessageQueue("T" * 21, "b", 0)]) == {Q0}

@@ -1,0 +1,25 @@
+"""The way to clients that cannot be reached."""
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.gateway.broker.clients.outgoing import (
+    UNREACHABLE,
+    DirectConsumption,
+    NotAnswered,
+    OffsetReset,
+)
+
+
+def test_who_cannot_be_reached_is_told_nothing_and_answers_nothing() -> None:
+    UNREACHABLE.members_changed("g")
+    UNREACHABLE.reset_offsets(OffsetReset("g", "T", 0, {}))
+    message = DirectConsumption("g", "me", "id", b"", "broker-a", None, None, None)
+    asked: list[Deferred[object]] = [
+        UNREACHABLE.offsets("g", "T").addCallback(lambda _: None),
+        UNREACHABLE.running_info("g", "me", False).addCallback(lambda _: None),
+        UNREACHABLE.consume(message).addCallback(lambda _: None),
+    ]
+    failed: list[BaseException] = []
+    for one in asked:
+        one.addErrback(lambda failure: failed.append(failure.value))
+    assert [type(error) for error in failed] == [NotAnswered] * 3

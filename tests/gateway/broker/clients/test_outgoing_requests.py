@@ -1,0 +1,102 @@
+"""What clients of the remoting protocol are told and asked, as they see it."""
+
+import pytest
+
+from mqgateway.gateway.broker.clients.outgoing import (
+    ClientAnswer,
+    DirectConsumption,
+    NotAnswered,
+    OffsetReset,
+)
+from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.codec.bodies import GetConsumerStatusBody, MessageQueue
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
+from tests.support.gateway.broker.admin import AnsweringPeer
+from tests.support.gateway.broker.helpers import FakePeer
+
+ONE = "10.0.0.1:4001"
+QUEUE = MessageQueue("T", "broker-a", 0)
+MESSAGE = DirectConsumption("g", "me", "id", b"record", "broker-a", "T", 1, None)
+
+
+class Gone(FakePeer):
+    """A client that stopped reading."""
+
+    def send_oneway(self, command: RemotingCommand) -> None:
+        raise PeerGone("gone")
+
+
+def outgoing(peer: FakePeer, version: int = CURRENT_VERSION) -> RemotingOutgoing:
+    return RemotingOutgoing(peer, version)
+
+
+def test_it_hears_that_members_changed() -> None:
+    peer = FakePeer(ONE)
+    outgoing(peer).members_changed("g")
+    (told,) = peer.sent
+    assert (told.code, told.ext_fields["consumerGroup"]) == (RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, "g")
+    outgoing(Gone(ONE)).members_changed("g")
+
+
+@pytest.mark.parametrize(
+    ("as_list", "body"),
+    [
+        (False, b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"T"}:5}}'),
+        (True, b'{"offsetTable":[{"brokerName":"broker-a","offset":5,"queueId":0,"topic":"T"}]}'),
+    ],
+)
+def test_it_hears_from_where_to_go_on(as_list: bool, body: bytes) -> None:
+    peer = FakePeer(ONE)
+    outgoing(peer).reset_offsets(OffsetReset("g", "T", 7, {QUEUE: 5}, as_list))
+    (told,) = peer.sent
+    assert (told.code, told.body) == (RequestCode.RESET_CONSUMER_CLIENT_OFFSET, body)
+    assert (told.ext_fields["timestamp"], told.ext_fields["isForce"]) == ("7", "false")
+
+
+def test_it_says_how_far_it_is() -> None:
+    said = GetConsumerStatusBody(message_queue_table={QUEUE: 5}).encode()
+    found: list[dict[MessageQueue, int]] = []
+    peer = AnsweringPeer(ONE, RemotingCommand.response(0, body=said))
+    outgoing(peer).offsets("g", "T").addCallback(found.append)
+    assert found == [{QUEUE: 5}]
+
+
+def test_its_answer_is_handed_back_as_it_is() -> None:
+    peer = AnsweringPeer(ONE, RemotingCommand.response(1, body=b"b", remark="r", ext={"a": "b"}))
+    found: list[ClientAnswer] = []
+    outgoing(peer).running_info("g", "me", True).addCallback(found.append)
+    outgoing(peer).consume(MESSAGE).addCallback(found.append)
+    assert found == [ClientAnswer(1, b"b", "r", {"a": "b"})] * 2
+    asked, consumed = peer.sent
+    assert asked.ext_fields == {"consumerGroup": "g", "clientId": "me", "jstackEnable": "true"}
+    assert consumed.body == b"record" and consumed.ext_fields["topicSysFlag"] == "1"
+    assert "groupSysFlag" not in consumed.ext_fields
+
+
+@pytest.mark.parametrize(
+    ("error", "why", "is_late"),
+    [
+        (RequestTimedOut("no answer"), "RequestTimedOut, no answer", True),
+        (PeerGone("gone"), "PeerGone, gone", False),
+    ],
+)
+def test_why_it_does_not_answer(error: Exception, why: str, is_late: bool) -> None:
+    failed: list[BaseException] = []
+    asked = outgoing(AnsweringPeer(ONE, error)).running_info("g", "me", False)
+    asked.addErrback(lambda failure: failed.append(failure.value))
+    (refused,) = failed
+    assert isinstance(refused, NotAnswered)
+    assert (str(refused), refused.is_late) == (why, is_late)
+
+
+def test_old_clients_are_not_asked_what_they_do_not_know() -> None:
+    peer = FakePeer(ONE)
+    old = outgoing(peer, version=26)
+    for ask in (lambda: old.running_info("g", "me", False), lambda: old.consume(MESSAGE)):
+        with pytest.raises(OperationError) as refused:
+            ask()
+        assert refused.value.reason is Reason.SYSTEM_ERROR
+    assert peer.sent == []
