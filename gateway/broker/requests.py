@@ -1,5 +1,7 @@
 """What the broker answers, code by code: `REQUESTS`; and what it does not and why: `UNSUPPORTED`.
 
+`OF_MASTERS` is what a master does; the one table of all roles is made of that.
+
 Standard: `BrokerController.registerProcessor`.
 """
 
@@ -24,6 +26,7 @@ from mqgateway.gateway.broker.pop import questions as pop_questions
 from mqgateway.gateway.broker.produce import reply, send, send_back, timers
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication import status as ha_status
+from mqgateway.gateway.broker.replication.role_requests import of_all_roles
 from mqgateway.gateway.broker.static_topics import messages as static_messages
 from mqgateway.gateway.broker.static_topics import offsets as static_offsets
 from mqgateway.gateway.broker.static_topics.state import static
@@ -34,7 +37,7 @@ from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunc
 SEND = static(send.send_message, static_messages.send, chooses=True)
 PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
 
-REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
+OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     # Messages
     RequestCode.SEND_MESSAGE: SEND,
     RequestCode.SEND_MESSAGE_V2: SEND,
@@ -142,6 +145,8 @@ REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.CLEAN_UNUSED_TOPIC: admin_broker.clean_unused_topics,
     RequestCode.DELETE_EXPIRED_COMMITLOG: admin_broker.delete_expired_log,
 }
+
+REQUESTS = of_all_roles(OF_MASTERS)
 
 NOT_ON_FAST_PORT = frozenset(
     {

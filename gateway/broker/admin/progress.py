@@ -112,7 +112,7 @@ def reset_offset(broker: Broker, call: Call) -> Reply:
 
 
 def _reset_here(broker: Broker, header: ResetOffsetRequestHeader) -> Reply:
-    if broker.store_options.broker_role == "SLAVE":
+    if broker.role.is_slave:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
     group, topic = header.group, header.topic
     config = broker.topics.get(topic)

@@ -18,6 +18,7 @@ from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.delays import DelayLevels, DelaySchedule
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.filters import ConsumerFilters, compile_subscription
+from mqgateway.engine.ha.role import Role
 from mqgateway.engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions
 from mqgateway.engine.slow_consumers import Laggards
@@ -251,10 +252,12 @@ class MemoryBroker:
             TopicQueues(options, topics, lambda *_: Deferred(), PERM_WRITE),
         )
         counts = TransactionCounts(disk, config + "transactionMetrics", clock)
+        role = Role.initial(store_options.broker_role, options.broker_id)
         return Broker(
             options=options,
             store_options=store_options,
             clock=clock,
+            role=role,
             store=store,
             topics=topics,
             groups=groups,
@@ -294,7 +297,7 @@ class MemoryBroker:
             transactions=TransactionLog(
                 store, topics, offsets, counts, options, store_options, clock, unique_keys, STORE_HOST, stats
             ),
-            durable=Durability(store, options, store_options, clock),
+            durable=Durability(store, options, store_options, clock, role),
             stats=stats,
             flow_control=FlowControl(clock, stats),
             broadcasts=BroadcastOffsets(options, clock),
