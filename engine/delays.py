@@ -295,6 +295,18 @@ class DelaySchedule:
         self._is_dirty |= version != self.data_version
         self.data_version = version
 
+    def stand_by(self) -> None:
+        """Another broker delivers from now on: what the log gets is not counted here."""
+        self._counted_to = self._log_offset()
+
+    def going_on(self) -> Steps[None]:
+        """Go on as master, behind what another one delivered meanwhile, as the log shows it."""
+        since = max(self._log_offset(), self._store.min_physical_offset)
+        for queue in self._queues:
+            queue.due, queue.paused_until = None, 0
+        later = messages_since(self._store, since, self._file_size, PROPERTY_REAL_TOPIC.encode())
+        yield from self.take_over(later)
+
     def take_over(self, later: Iterable[StoredMessage | None]) -> Steps[None]:
         """Go on in a master's place, behind what it delivered since it last said how far it was.
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mqgateway.engine.ha.feed import Feed, LogEnds
-from mqgateway.engine.options import BrokerRole, StoreOptions
+from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import PutStatus
 
 log = logging.getLogger(__name__)
@@ -52,11 +52,6 @@ class Replicas:
     def waiting(self) -> int:
         """How many sends wait."""
         return sum(map(len, self._waiting.values()))
-
-    @property
-    def is_awaited(self) -> bool:
-        """Whether any send waits for slaves at all."""
-        return self._options.broker_role is BrokerRole.SYNC_MASTER
 
     @property
     def wanted(self) -> int:
@@ -130,6 +125,13 @@ class Replicas:
                 log.warning("%d messages were not in %d logs in time", late, need)
             if not waiting:
                 self._waiting.pop(need, None)
+
+    def release(self) -> None:
+        """Answer everybody: this broker's role has changed, and nothing is known any more of what waits."""
+        waiting, self._waiting = self._waiting, {}
+        for waiters in waiting.values():
+            for waiter in waiters:
+                waiter.done(PutStatus.FLUSH_SLAVE_TIMEOUT)
 
     def give_up(self) -> None:
         """Answer everybody: the broker stops."""

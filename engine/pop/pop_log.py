@@ -189,6 +189,8 @@ class PopLog:
 
     def loading(self) -> Steps[None]:
         """What `load` does, in steps."""
+        self.in_flight = InFlight(self._store.steady.now(), self._options.max_offsets)
+        self._retries.forget_copies()
         yield from self._repeat_pops()
         self._queues = []
         self._recovered = []

@@ -21,7 +21,7 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_light
-from mqgateway.engine.options import BrokerRole, StoreOptions
+from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.checkpoint import Checkpoint
@@ -57,6 +57,7 @@ from mqgateway.engine.store.results import (
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.scan import Progress, logged
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
+from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 from mqgateway.engine.worker import Worker
 
@@ -84,6 +85,8 @@ class MessageStore:
 
     compaction: Compacted | None = None
     """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
+    gate: WriteGate | None = None
+    """Stands before the log while it is not ours to write; None: what is put is written."""
 
     def __init__(
         self,
@@ -187,8 +190,7 @@ class MessageStore:
                 file.sync()
             self._disk.sync_dir(self._log.files.directory)
         self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)
-        is_slave = self._options.broker_role is BrokerRole.SLAVE
-        self._refusal = "messages are put to the master, this is a slave" if is_slave else ""
+        self._refusal = ""
         self._is_open = True
         if self.compaction is not None:
             self.compaction.load(clean)
@@ -261,7 +263,7 @@ class MessageStore:
     @property
     def refusal(self) -> str:
         """Why writes are refused at the moment; empty when they are taken."""
-        return self._refusal or self.sickness
+        return self._refusal or ("" if self.gate is None else self.gate.refusal) or self.sickness
 
     @property
     def sickness(self) -> str:
@@ -285,6 +287,8 @@ class MessageStore:
 
         The message belongs to the store until then. Standard: `CommitLog.asyncPutMessage`.
         """
+        if self.gate is not None:
+            return self.gate.put(message)
         if PROPERTY_INNER_MULTI_DISPATCH in message.properties:
             return self._writer.put_into_light_queues(message, self.refusal)
         return self._writer.put(message, self.refusal)
@@ -295,6 +299,8 @@ class MessageStore:
         `message` carries topic, queue, sys flag, hosts and times for all. Standard:
         `CommitLog.asyncPutMessages`.
         """
+        if self.gate is not None:
+            return self.gate.refused()
         return self._writer.put_batch(message, elements, self.refusal)
 
     def put_inner_batch(self, message: Message) -> PutResult:
@@ -303,6 +309,8 @@ class MessageStore:
         Only for queues of batches. How many they are says the property INNER_NUM, or else the body, which
         then is a client's batch body. Standard: `CommitLog.asyncPutMessage` with `BatchConsumeQueue`.
         """
+        if self.gate is not None:
+            return self.gate.refused()
         return self._writer.put_inner_batch(message, self.refusal)
 
     def when_flushed(self, end_offset: int, done: Done) -> None:

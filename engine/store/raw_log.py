@@ -85,11 +85,12 @@ class RawLog:
         return data
 
     def last_record(self) -> LastRecord | None:
-        """The newest whole record; None for a log without any. Looked for once, from the last one that
-        entered a queue on."""
+        """The newest whole record; None for a log without any. Looked for from the last one on that was
+        appended here or has entered a queue: a log that was ours to write has more since."""
         files = self._log.files
-        if self._last < 0 and files.starts:
-            scan = Scan(files, max(self._dispatch.last_start, self._log.min_offset), check_crc=False)
+        if files.starts:
+            begin = max(self._last, self._dispatch.last_start, self._log.min_offset)
+            scan = Scan(files, begin, check_crc=False)
             for _, _, position, _ in scan.records():
                 self._last = position
         if self._last < 0:

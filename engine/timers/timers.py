@@ -186,25 +186,32 @@ class Timers:
 
     def load(self) -> None:
         """Recover, once the store has started. Raises `OSError` and `CorruptFile`."""
+        run(self.loading())
+
+    def loading(self) -> Steps[None]:
+        """What `load` does, in steps; also for a slave that becomes master, as if it started anew."""
         if not self.is_enabled:
             return
         now = self._store.steady.now()
         checkpoint = self.checkpoint
+        self.precision = self._options.timer_precision_ms
+        self._delivery = Delivery(self._store, self._options, self._on_delivered)
+        self._make_parts()
         checkpoint.load()
         if reason := self._lost_units():
             log.warning("%s: timers are read anew from their topic", reason)
             told = Told(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
-            run(self._read_anew(told, now))
+            yield from self._read_anew(told, now)
         elif checkpoint.precision not in (0, self.precision):
-            run(self._open(checkpoint.precision, now))
+            yield from self._open(checkpoint.precision, now)
             if self.pending or self.enqueue.behind:
                 log.warning("timerPrecisionMs stays %d until no timers wait", self.precision)
             else:
                 checkpoint.stable = None
                 self._disk.unlink(f"{self._root}/timerwheel")
-                run(self._open(self._options.timer_precision_ms, now))
+                yield from self._open(self._options.timer_precision_ms, now)
         else:
-            run(self._open(self.precision, now))
+            yield from self._open(self.precision, now)
         checkpoint.precision = self.precision
         checkpoint.is_clean = False
         self._go_on_in_time()
@@ -285,9 +292,9 @@ class Timers:
         self._save()
 
     def hand_back(self) -> None:
-        """The master is there again: this slave delivers no more. Raises `OSError`."""
+        """Another broker is master: this one delivers no more. Raises `OSError`."""
         if self._is_loaded:
-            self._is_loaded = False
+            self._is_loaded = self.is_behind = False
             self.enqueue.settle()
             self._save()
 

@@ -168,6 +168,10 @@ class TransactionLog:
         # After an orderly stop too: on a full disk it could not write the last op message.
         self._read_commits()
 
+    def stand_by(self) -> None:
+        """Another broker is master: forget what is under way, which `load` finds in the log."""
+        self._begin(*self._saved)
+
     def _read_ops(self) -> None:
         """Learn what is done with beyond the progress."""
         store, settled = self._store, self._settled

@@ -19,8 +19,9 @@ from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.delays import DelayLevels, DelaySchedule
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.filters import ConsumerFilters
+from mqgateway.engine.ha.role import Role
 from mqgateway.engine.message import UniqueKeys, pack_host
-from mqgateway.engine.options import BrokerOptions, BrokerRole, OptionSet, StoreOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
 from mqgateway.engine.slow_consumers import Laggards
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.store.message_store import Arrival, MessageStore
@@ -42,7 +43,7 @@ from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import Lites
 from mqgateway.gateway.broker.pop.state import Pops
 from mqgateway.gateway.broker.produce.durability import Durability
-from mqgateway.gateway.broker.replication.slave_store import SlaveStore
+from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
 
 
@@ -69,7 +70,8 @@ def build_broker(
     ground = _Ground(options, store_options, disk, clock, worker, folder, host)
     holds, locks = PullHolds(options), QueueLocks(options)
     topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
-    store = _store(ground, topics, aside, lambda arrivals: _wake(holds, pops, lites, arrivals))
+    role = Role.initial(store_options.broker_role, options.broker_id)
+    store = _store(ground, role, topics, aside, lambda arrivals: _wake(holds, pops, lites, arrivals))
     if store_options.enable_compaction:
         store.compaction = _compaction(ground, topics, store, aside or worker)
     topics.has_light_topics = store_options.enable_lmq
@@ -88,6 +90,7 @@ def build_broker(
         options=options,
         store_options=store_options,
         clock=clock,
+        role=role,
         store=store,
         topics=topics,
         groups=groups,
@@ -104,7 +107,7 @@ def build_broker(
         delay_levels=levels,
         timers=timers,
         transactions=_transactions(ground, store, topics, offsets, unique_keys, stats),
-        durable=Durability(store, options, store_options, clock),
+        durable=Durability(store, options, store_options, clock, role),
         stats=stats,
         flow_control=FlowControl(clock, stats),
         broadcasts=BroadcastOffsets(options, clock),
@@ -134,13 +137,12 @@ class _Ground(NamedTuple):
 
 def _store(
     ground: _Ground,
+    role: Role,
     topics: TopicTable,
     aside: Worker | None,
     on_arrivals: Callable[[list[Arrival]], None],
 ) -> MessageStore:
-    is_slave = ground.store_options.broker_role is BrokerRole.SLAVE
-    kind = SlaveStore if is_slave else MessageStore
-    return kind(
+    store = MessageStore(
         ground.store_options,
         disk=ground.disk,
         clock=ground.clock,
@@ -150,6 +152,9 @@ def _store(
         is_batch_topic=topics.has_batch_queues,
         aside=aside,
     )
+    if not role.is_master:
+        store.gate = closed_gate(role.state.kind)
+    return store
 
 
 def _compaction(ground: _Ground, topics: TopicTable, store: MessageStore, worker: Worker) -> Compaction:

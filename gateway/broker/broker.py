@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mqgateway.engine.configuration import Configuration
     from mqgateway.engine.delays import DelayLevels, DelaySchedule
     from mqgateway.engine.filters import ConsumerFilters
+    from mqgateway.engine.ha.role import Role
     from mqgateway.engine.message import UniqueKeys
     from mqgateway.engine.options import BrokerOptions, StoreOptions
     from mqgateway.engine.slow_consumers import Laggards
@@ -46,11 +47,14 @@ if TYPE_CHECKING:
 class Broker:
     """The parts of one broker.
 
-    `store_host` is the broker's own address as records hold it, `unique_keys` makes the keys of
-    messages that came without one, `register_soon` asks the registration to tell the name
-    servers what has changed, and what `when_registered` gives fires once they have heard it, or cannot.
+    `role` is who it is to its replicas, `store_host` is the broker's own address as records hold it,
+    `unique_keys` makes the keys of messages that came without one, `register_soon` asks the registration to
+    tell the name servers what has changed, and what `when_registered` gives fires once they have heard it, or
+    cannot.
     """
 
+    replication: Replication | None = None
+    """The broker's part in its group of replicas, once the service has made it."""
     membership: Membership | None = None
     """What the broker knows of its group of replicas, once the service has made it."""
 
@@ -60,6 +64,7 @@ class Broker:
         options: BrokerOptions,
         store_options: StoreOptions,
         clock: Clock,
+        role: Role,
         store: MessageStore,
         topics: TopicTable,
         groups: GroupTable,
@@ -93,6 +98,7 @@ class Broker:
         self.options = options
         self.store_options = store_options
         self.clock = clock
+        self.role = role
         self.store = store
         self.topics = topics
         self.groups = groups
@@ -122,8 +128,6 @@ class Broker:
         self.configuration = configuration
         self.register_soon = register_soon
         self.when_registered = when_registered
-        self.replication: Replication | None = None
-        """The broker's part in its group of replicas, once the service has made it."""
 
     @property
     def is_active(self) -> bool:

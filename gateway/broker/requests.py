@@ -1,5 +1,7 @@
 """What the broker answers, code by code: `REQUESTS`; and what it does not and why: `UNSUPPORTED`.
 
+`OF_MASTERS` is what a master does; the one table of all roles is made of that.
+
 Standard: `BrokerController.registerProcessor`.
 """
 
@@ -15,6 +17,7 @@ from mqgateway.gateway.broker.pop import pop
 from mqgateway.gateway.broker.pop import questions as pop_questions
 from mqgateway.gateway.broker.produce import reply, send, send_back, timers
 from mqgateway.gateway.broker.replication import requests as ha_requests
+from mqgateway.gateway.broker.replication.role_requests import of_all_roles
 from mqgateway.gateway.broker.static_topics import messages as static_messages
 from mqgateway.gateway.broker.static_topics import offsets as static_offsets
 from mqgateway.gateway.broker.static_topics.state import static
@@ -25,7 +28,7 @@ from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunc
 SEND = static(send.send_message, static_messages.send, chooses=True)
 PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
 
-REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
+OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     # Messages
     RequestCode.SEND_MESSAGE: SEND,
     RequestCode.SEND_MESSAGE_V2: SEND,
@@ -74,6 +77,8 @@ REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     # Replication
     **ha_requests.REQUESTS,
 }
+
+REQUESTS = of_all_roles(OF_MASTERS)
 
 NOT_ON_FAST_PORT = frozenset(
     {

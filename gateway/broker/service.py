@@ -21,7 +21,6 @@ from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.message import SCHEDULE_TOPIC
 from mqgateway.engine.options import (
     BrokerOptions,
-    BrokerRole,
     OptionSet,
     RemotingOptions,
     StoreOptions,
@@ -44,13 +43,12 @@ from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
 from mqgateway.gateway.broker.replication.membership import Membership
 from mqgateway.gateway.broker.replication.replication import Replication
-from mqgateway.gateway.broker.replication.slave_requests import SLAVE_REQUESTS
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
-from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, RequestTable
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 from mqgateway.gateway.remoting.loop import Reactor, Timer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.threads import ThreadWorker
@@ -156,6 +154,7 @@ class BrokerService:
             broker.mappings,
             self._client,
             reactor,
+            role=broker.role,
             address=address,
             ha_address=f"{options.broker_ip2}:{self._ha_port}",
             on_master=broker.replication.told,
@@ -172,13 +171,13 @@ class BrokerService:
         reader = ForeignReader(self._options, client.request, broker.neighbours.ask_name_server)
         broker.pops.log.foreign = ForeignMessages(reader.read, self._options.max_escapes_under_way)
         escape = None
-        if replication.tables is not None and self._options.enable_slave_acting_master:
+        if self._options.enable_slave_acting_master:
             sender = EscapeSender(
                 self._options, self._clock, client.request, broker.neighbours.ask_name_server
             )
             escape = Escape(sender.send, self._options.max_escapes_under_way)
             escape.on_ended = lambda: self._beat_within(0)
-        services = SpecialServices(broker, replication.tables, escape)
+        services = SpecialServices(broker, lambda: replication.tables, escape)
         broker.membership = Membership(
             broker,
             services,
@@ -258,7 +257,7 @@ class BrokerService:
         broker.topics.load()
         broker.mappings.load()
         broker.store.start()
-        if self._store_options.broker_role is not BrokerRole.SLAVE:
+        if broker.role.is_master:
             broker.topics.restore(broker.store.topics_with_messages(), broker.store.attributes_of)
         for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
             table.load()
@@ -337,7 +336,7 @@ class BrokerService:
             log.exception("what is due cannot be done")
         seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
         wait = self.broker.timers.wait_millis(self.broker.store.steady.now())
-        if self.broker.pops.is_behind or self.services.is_behind:
+        if self.services.is_behind:
             wait = 0
         if wait is not None:
             seconds = min(seconds, max(wait / 1000, BACKLOG_SECONDS))
@@ -417,18 +416,16 @@ def _dispatchers(
     broker: Broker, remoting: RemotingOptions, clock: Clock, hooks: Sequence[Hook]
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    is_slave = broker.store_options.broker_role is BrokerRole.SLAVE
-    requests: RequestTable = {**REQUESTS, **SLAVE_REQUESTS} if is_slave else REQUESTS
-    fast = {code: function for code, function in requests.items() if code not in NOT_ON_FAST_PORT}
+    fast = {code: function for code, function in REQUESTS.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
         broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    limits = limits_of_bodies(requests, remoting, broker.options)
+    limits = limits_of_bodies(REQUESTS, remoting, broker.options)
     main_port, fast_port = (
         Dispatcher(broker, table, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
-        for table, others in ((requests, UNSUPPORTED), (fast, refused))
+        for table, others in ((REQUESTS, UNSUPPORTED), (fast, refused))
     )
     main_port.on_refused = fast_port.on_refused = count_refused
     return main_port, fast_port

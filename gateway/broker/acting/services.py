@@ -2,88 +2,146 @@
 
 A master does all of it, once it is online; a slave only while it acts for its master, from where the master
 was, as far as that is known here, and what it delivers goes to other brokers. To find out where that was may
-take long: it is done in steps, a few ms with each beat, before anything else. Standard:
+take long: it is done in steps, a few ms with each beat, before anything else. What the broker puts follows:
+its log is closed to all but a master, and to a new master until it has found out. Standard:
 `BrokerController.changeSpecialServiceStatus`.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.ha.escape import Escape
+from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.engine.message import PROPERTY_REAL_TOPIC
-from mqgateway.engine.options import BrokerRole
 from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.tail import messages_since
 from mqgateway.engine.transactions.escape import TransactionEscape
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.pop.away import PopsAway
-from mqgateway.gateway.broker.replication.slave_store import SlaveStore
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
+from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.transactions.transactions import ask, is_reachable
 
 log = logging.getLogger(__name__)
 
 TAKE_OVER_SECONDS = 0.01
 """How long a beat may find out where the master was."""
+RETRY_MILLIS = 1000
+"""How long after taking over failed it is tried again."""
+ACTIVE = (RoleKind.MASTER, RoleKind.ACTING)
+"""The roles with services."""
 
 
 class SpecialServices:
-    """`load` at the start, `tick` with every beat; `escape` is for slaves that may act."""
+    """`load` at the start, `tick` with every beat; `tables` are what a slave heard of its master, `escape` is
+    for slaves that may act. What runs follows the broker's role."""
 
-    def __init__(self, broker: Broker, tables: SlaveTables | None, escape: Escape | None) -> None:
+    def __init__(
+        self, broker: Broker, tables: Callable[[], SlaveTables | None], escape: Escape | None
+    ) -> None:
         self._broker = broker
         self._tables = tables
         self._escape = escape
-        self._is_slave = broker.store_options.broker_role is BrokerRole.SLAVE
         self._transactions = TransactionEscape(broker.store, broker.offsets)
         self._transactions_from = 0
+        self._wanted = _wanted(broker.role.state)
+        self._running: RoleKind | None = RoleKind.MASTER if broker.role.is_master else None
         self._steps: Steps[None] | None = None
-        self.is_on = not self._is_slave
+        self._retry_at = 0
+        self.is_held = False
+        """Whether the broker is not online yet: everything is ready, and waits."""
+        broker.role.on_change(self._changed)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the broker does what is due."""
+        return self._running is not None and not self.is_held
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether `tick` should be called again soon."""
+        return self._steps is not None or (self.is_on and self._broker.pops.is_behind)
 
     def load(self) -> None:
         """Go on where a master was before; a slave stands by. Raises `OSError` and `EngineError`."""
         broker = self._broker
-        if self._is_slave:
+        if self._running is None:
             broker.timers.stand_by()
             return
         broker.transactions.load()
         broker.timers.load()
         broker.pops.load()
 
-    def turn(self, on: bool) -> None:
-        """Begin, or end: for a master only when it comes online, for a slave whenever it acts."""
-        if not self._is_slave:
-            self.is_on = on
-        elif on and not self.is_on and self._steps is None:
-            self._steps = self._take_over()
-        elif not on:
-            self._steps = None
-            if self.is_on:
-                self.is_on = False
-                self._hand_back()
+    # Changes of the role.
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether `tick` should be called again soon."""
-        return self._steps is not None
-
-    def _go_on(self, steps: Steps[None]) -> None:
-        """Take over for a while."""
+    def _changed(self, before: RoleState, after: RoleState) -> None:
+        wanted = _wanted(after)
+        if wanted is not None and wanted is self._wanted:
+            return
+        self._wanted = wanted
+        self._broker.store.gate = closed_gate(after.kind)
         self._steps = None
-        try:
-            self.is_on = run_for(steps, self._broker.clock, TAKE_OVER_SECONDS)
-        except (OSError, EngineError):
-            log.exception("this slave cannot act for its master")
-        else:
-            self._steps = None if self.is_on else steps
+        self._retry_at = 0
+        running, self._running = self._running, None
+        if running is not None:
+            self._rest(running)
 
-    def _take_over(self) -> Steps[None]:
-        broker, tables = self._broker, self._tables
-        assert isinstance(broker.store, SlaveStore) and tables is not None and self._escape is not None
+    def _rest(self, running: RoleKind) -> None:
+        """Leave everything as it is: another broker goes on with it."""
+        broker = self._broker
+        broker.delays.stand_by()
+        broker.transactions.stand_by()
+        if running is RoleKind.ACTING:
+            log.warning("this slave acts for its master no longer")
+            broker.pops.away = None
+            if self._escape is not None:
+                self._escape.forget()
+        broker.pops.persist()
+        broker.timers.hand_back()
+        tables = self._tables()
+        if running is RoleKind.ACTING and broker.timers.is_enabled and tables is not None:
+            # The log does not show what was delivered here, should this slave act again soon.
+            tables.told_timers(broker.timers.checkpoint.encode())
+
+    def _go_on(self, wanted: RoleKind, steps: Steps[None]) -> None:
+        """Take over for a while."""
+        try:
+            is_done = run_for(steps, self._broker.clock, TAKE_OVER_SECONDS)
+        except (OSError, EngineError):
+            log.exception("this broker cannot go on as %s; it is tried again", wanted.value)
+            self._steps = None
+            self._retry_at = self._now() + RETRY_MILLIS
+            return
+        if is_done:
+            self._steps = None
+            self._running = wanted
+
+    def _begin(self, wanted: RoleKind) -> Steps[None]:
+        return self._act() if wanted is RoleKind.ACTING else self._lead()
+
+    def _lead(self) -> Steps[None]:
+        """Become the master: go on behind what the one before did, and let the log be written."""
+        broker, store = self._broker, self._broker.store
+        log.warning("this broker becomes the master")
+        store.raw.drop_partial()
+        store.dispatch()
+        broker.topics.restore(store.topics_with_messages(), store.attributes_of)
+        yield from broker.delays.going_on()
+        broker.transactions.load()
+        yield from broker.timers.loading()
+        yield from broker.pops.loading()
+        store.gate = None
+
+    def _act(self) -> Steps[None]:
+        """Act for the master: what is due goes to other brokers."""
+        broker, tables, escape = self._broker, self._tables(), self._escape
+        gate = broker.store.gate
+        assert tables is not None and escape is not None and gate is not None
         log.warning("this slave acts for its master")
         raw = broker.store.raw
         # A slave that has not heard of its master since it started cannot look through all there is.
@@ -94,31 +152,23 @@ class SpecialServices:
         yield from self._transactions.begin()
         self._transactions_from = self._now() + broker.options.transaction_check_interval
         yield from broker.pops.loading()
-        broker.store.escape = self._escape
-        broker.pops.away = PopsAway(broker.pops.log, self._escape)
+        gate.elsewhere = escape.put
+        broker.pops.away = PopsAway(broker.pops.log, escape)
         broker.offsets.data_version.next(broker.clock.millis())
 
-    def _hand_back(self) -> None:
-        broker, tables = self._broker, self._tables
-        assert isinstance(broker.store, SlaveStore) and tables is not None and self._escape is not None
-        log.warning("this slave acts for its master no longer")
-        broker.store.escape = None
-        broker.pops.away = None
-        self._escape.forget()
-        broker.timers.hand_back()
-        if broker.timers.is_enabled:
-            # The log does not show what was delivered here, should this slave act again soon.
-            tables.told_timers(broker.timers.checkpoint.encode())
-        broker.pops.persist()
+    # Time.
 
     def _now(self) -> int:
         return elapsed_millis(self._broker.clock)
 
     def tick(self, now: int, elapsed: int) -> None:
         """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
-        broker = self._broker
-        if self._steps is not None:
-            self._go_on(self._steps)
+        broker, wanted = self._broker, self._wanted
+        if wanted is not None and self._running is None:
+            if self._steps is None and self._now() >= self._retry_at:
+                self._steps = self._begin(wanted)
+            if self._steps is not None:
+                self._go_on(wanted, self._steps)
         if not self.is_on:
             broker.pops.wait_no_longer(elapsed)
             return
@@ -127,7 +177,12 @@ class SpecialServices:
         broker.delays.tick(now)
         broker.timers.tick(now)
         broker.pops.tick(now, elapsed)
-        if not self._is_slave:
+        if self._running is RoleKind.MASTER:
             ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         elif self._now() >= self._transactions_from:
             self._transactions.tick()
+
+
+def _wanted(state: RoleState) -> RoleKind | None:
+    """What the broker is to do in a role."""
+    return state.kind if state.kind in ACTIVE else None

@@ -107,7 +107,7 @@ def reset_offset(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
 
 
 def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
-    if broker.store_options.broker_role == "SLAVE":
+    if broker.role.is_slave:
         raise OperationError(Reason.SYSTEM_ERROR, "Can not reset offset in slave broker")
     group, topic = restart.group, restart.topic
     config = broker.topics.get(topic)

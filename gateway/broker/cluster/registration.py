@@ -2,7 +2,8 @@
 
 Each name server has a `Registrar`: at most one conversation with it is under way, and what changes meanwhile
 is told by the next. A name server that is down is asked again every few seconds; going down and coming back
-is one log line each. Nothing here is waited for by any other request.
+is one log line each. Nothing here is waited for by any other request. A new role is told at once; a broker
+that is fenced leaves, and comes back when it is something again.
 
 Standard: `BrokerController.registerBrokerAll`, `registerIncrementBrokerData`, `BrokerOuterAPI`.
 """
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.python.failure import Failure
 
+from mqgateway.engine.ha.role import Role, RoleKind, RoleState
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.data_version import DataVersion
@@ -83,6 +85,7 @@ class Registration:
         caller: Caller,
         clockwork: Clockwork,
         *,
+        role: Role,
         address: str,
         ha_address: str,
         on_master: Callable[[str | None, str | None], None] = _nobody,
@@ -92,6 +95,7 @@ class Registration:
         self._topics = topics
         self._mappings = mappings
         self._clockwork = clockwork
+        self._role = role
         self._address = address
         self._ha_address = ha_address
         self._on_master = on_master
@@ -100,12 +104,24 @@ class Registration:
         self._timers: dict[str, Timer] = {}
         self._waiting: list[Deferred[None]] = []
         self._is_running = False
+        role.on_change(self._role_changed)
+
+    def _role_changed(self, before: RoleState, after: RoleState) -> None:
+        if not self._is_running:
+            return
+        if after.kind is RoleKind.FENCED:
+            for registrar in self._registrars.values():
+                registrar.leave()
+            self.check_told()
+        elif before.kind is RoleKind.FENCED or before.broker_id != after.broker_id:
+            self.soon()
 
     def start(self) -> Deferred[None]:
         """Register everywhere now, and from now on; fires when each name server has answered, or has not."""
         self._is_running = True
         self._follow_name_servers()
-        first = [registrar.begin() for registrar in self._registrars.values()]
+        registrars = () if self._role.is_fenced else self._registrars.values()
+        first = [registrar.begin() for registrar in registrars]
         self._timers["period"] = self._clockwork.callLater(self._period(), self._tick)
         return DeferredList(first, consumeErrors=True).addCallback(lambda _: None)
 
@@ -121,7 +137,7 @@ class Registration:
 
     def soon(self, topic: str | None = None) -> None:
         """Tell of a changed topic, or with None of everything, together with what else changes right now."""
-        if not self._is_running:
+        if not self._is_running or self._role.is_fenced:
             return
         is_first = self._gathered is not None and not self._gathered
         if topic is None:
@@ -152,7 +168,7 @@ class Registration:
 
     def again_later(self, registrar: Registrar) -> None:
         """Try a name server again that could not be told."""
-        if self._is_running:
+        if self._is_running and not self._role.is_fenced:
             key = f"retry {registrar.address}"
             self._timers[key] = self._clockwork.callLater(RETRY_SECONDS, self._retry, registrar)
 
@@ -192,7 +208,7 @@ class Registration:
                 broker_addr=self._address,
                 cluster_name=options.broker_cluster_name,
                 ha_server_addr=self._ha_address,
-                broker_id=options.broker_id,
+                broker_id=self._role.state.broker_id,
                 heartbeat_timeout_millis=options.broker_not_active_timeout_millis if acts else None,
                 enable_acting_master=acts,
                 compressed=options.compressed_register,
@@ -208,7 +224,7 @@ class Registration:
             broker_name=options.broker_name,
             broker_addr=self._address,
             cluster_name=options.broker_cluster_name,
-            broker_id=options.broker_id,
+            broker_id=self._role.state.broker_id,
         )
         version = told or self._topics.data_version
         return RemotingCommand.request(
@@ -232,7 +248,7 @@ class Registration:
             broker_name=options.broker_name,
             broker_addr=self._address,
             cluster_name=options.broker_cluster_name,
-            broker_id=options.broker_id,
+            broker_id=self._role.state.broker_id,
         )
         return RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)
 
@@ -253,6 +269,8 @@ class Registration:
     def _tick(self) -> None:
         self._timers["period"] = self._clockwork.callLater(self._period(), self._tick)
         self._follow_name_servers()
+        if self._role.is_fenced:
+            return
         for registrar in self._registrars.values():
             registrar.check()
 
@@ -262,12 +280,12 @@ class Registration:
 
     def _tell_gathered(self) -> None:
         gathered, self._gathered = self._gathered, set()
-        for registrar in self._registrars.values():
+        for registrar in () if self._role.is_fenced else self._registrars.values():
             registrar.tell(gathered)
         self.check_told()
 
     def _retry(self, registrar: Registrar) -> None:
-        if self._registrars.get(registrar.address) is registrar:
+        if self._registrars.get(registrar.address) is registrar and not self._role.is_fenced:
             registrar.tell(None)
 
     def _follow_name_servers(self) -> None:
@@ -336,8 +354,13 @@ class Registrar:
 
     def stop(self) -> Deferred[object]:
         """Say good-bye, if the server is there; tells nothing more."""
-        self._everything, self._topics = False, set()
+        left = self.leave()
         self._is_busy = True
+        return left
+
+    def leave(self) -> Deferred[object]:
+        """Say good-bye, if the server is there; what was to be told is not told any more."""
+        self._everything, self._topics = False, set()
         if not self._is_reachable:
             return maybeDeferred(lambda: None)
         command = self._registration.farewell()

@@ -4,7 +4,9 @@ With ASYNC_FLUSH nothing: the road of a send stays a plain call. With SYNC_FLUSH
 the log is on disk past the message; the store lets all that wait share one flush, so many sends
 of one read cost one fsync. A SYNC_MASTER waits for its slaves too, at the same time, and takes
 nothing while too few of them keep up; where both fail, the slaves are what is told. A message
-that says WAIT=false is acknowledged at once in any case.
+that says WAIT=false is acknowledged at once in any case. A broker that started as a slave waits like a
+SYNC_MASTER once it is one. Whoever waits when the role changes is refused: what is stored here may not be
+what the group goes on with.
 
 Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransferService`.
 """
@@ -13,16 +15,25 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.replicas import Replicas
+from mqgateway.engine.ha.role import Role, RoleState
 from mqgateway.engine.message import PROPERTY_WAIT_STORE_MSG_OK
-from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions
+from mqgateway.engine.options import BrokerOptions, BrokerRole, FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.gateway.broker.errors import OperationError, Reason
+
+ROLE_CHANGED = "service not available now. The role of this broker has changed."
 
 
 class Durability:
     """Decides what a put waits for, and waits; `maxSendsWaitingForFlush` bounds how many do."""
 
     def __init__(
-        self, store: MessageStore, options: BrokerOptions, store_options: StoreOptions, clock: Clock
+        self,
+        store: MessageStore,
+        options: BrokerOptions,
+        store_options: StoreOptions,
+        clock: Clock,
+        role: Role,
     ) -> None:
         self._store = store
         self._options = options
@@ -31,9 +42,22 @@ class Durability:
         self.replicas = Replicas(store_options, store.raw)
         """The slaves."""
         self._for_disk = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
-        self._for_slaves = self.replicas.is_awaited
-        self.is_awaited = self._for_disk or self._for_slaves
+        self._may_wait_for_slaves = store_options.broker_role is not BrokerRole.ASYNC_MASTER
+        self._role = role
+        self.is_for_slaves = False
+        """Whether a message waits for slaves."""
+        self.is_awaited = False
         """Whether any message waits at all."""
+        self._follow_role()
+        role.on_change(self._role_changed)
+
+    def _follow_role(self) -> None:
+        self.is_for_slaves = self._may_wait_for_slaves and self._role.is_master
+        self.is_awaited = self._for_disk or self.is_for_slaves
+
+    def _role_changed(self, before: RoleState, after: RoleState) -> None:
+        self._follow_role()
+        self.replicas.release()
 
     @property
     def is_full(self) -> bool:
@@ -46,12 +70,13 @@ class Durability:
 
     def lacks_replicas(self, properties: dict[str, str]) -> bool:
         """Whether too few slaves keep up for a message with these properties, which must not be put then."""
-        return self._for_slaves and self.replicas.need(self._now()) is None and self.awaits(properties)
+        return self.is_for_slaves and self.replicas.need(self._now()) is None and self.awaits(properties)
 
     def wait(self, result: PutResult) -> Deferred[PutStatus]:
-        """Fires with the final status of what was put."""
+        """Fires with the final status of what was put, or fails with `OperationError`."""
         self._waiting += 1
-        if not self._for_slaves:
+        role = self._role.state
+        if not self.is_for_slaves:
             waiting = self._on_disk(result.end_offset)
         elif not self._for_disk:
             waiting = self._on_slaves(result.end_offset)
@@ -63,10 +88,12 @@ class Durability:
                     lambda copied: flushed if copied is PutStatus.PUT_OK else copied
                 )
             )
-        return waiting.addCallback(self._done)
+        return waiting.addCallback(self._done, role)
 
-    def _done(self, status: PutStatus) -> PutStatus:
+    def _done(self, status: PutStatus, role: RoleState) -> PutStatus:
         self._waiting -= 1
+        if self._role.state is not role:
+            raise OperationError(Reason.SERVICE_NOT_AVAILABLE, ROLE_CHANGED)
         return status
 
     def _on_disk(self, end: int) -> Deferred[PutStatus]:

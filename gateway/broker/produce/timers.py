@@ -20,7 +20,7 @@ from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
     Message,
 )
-from mqgateway.engine.options import BrokerRole, Setting
+from mqgateway.engine.options import Setting
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.engine.timers.messages import RECALL_TAG, RecallHandle
@@ -72,7 +72,7 @@ def _check_broker(broker: Broker, now: int) -> None:
     options = broker.options
     if not options.recall_message_enable:
         raise RequestError(ResponseCode.NO_PERMISSION, "recall failed, operation is forbidden")
-    if broker.store_options.broker_role is BrokerRole.SLAVE:
+    if broker.role.is_slave:
         raise RequestError(ResponseCode.SLAVE_NOT_AVAILABLE, UNAVAILABLE)
     is_readable_only = not options.broker_permission & PERM_WRITE
     if now < options.start_accept_send_request_time_stamp or (

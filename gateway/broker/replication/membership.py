@@ -23,6 +23,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.adoption import taken_back
 from mqgateway.engine.ha.member_group import MASTER_ID, Change, MemberGroup
 from mqgateway.engine.ha.online import ComingOnline, Step, Task
+from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.gateway.broker.acting.services import SpecialServices
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.replication.slave_tables import places
@@ -79,7 +80,8 @@ class Membership:
         self._follow = follow
         self._following = following
         self._on_master = on_master
-        self.group = MemberGroup(options.broker_id)
+        self._role = broker.role
+        self.group = MemberGroup(broker.role.state.broker_id)
         self.is_enabled = options.enable_slave_acting_master
         self.coming: ComingOnline | None = None
         if self.is_enabled and broker.store_options.total_replicas > 1 and not options.skip_pre_online:
@@ -88,6 +90,7 @@ class Membership:
         self._is_asking = False
         self._is_stopped = False
         self._next_question = self._next_heartbeat = 0
+        self._role.on_change(self._role_changed)
 
     @property
     def is_online(self) -> bool:
@@ -106,7 +109,7 @@ class Membership:
         self._next_question = self._next_heartbeat = self._now() + 1000
         if self.coming is None:
             return self._begin()
-        self._services.turn(False)
+        self._services.is_held = True
         return succeed(None)
 
     def stop(self) -> None:
@@ -126,7 +129,7 @@ class Membership:
             if step is not None:
                 self._take(step, self.coming)
             return
-        if now >= self._next_heartbeat:
+        if now >= self._next_heartbeat and not self._role.is_fenced:
             self._next_heartbeat = now + options.broker_heartbeat_interval
             for name_server in self._name_servers():
                 self._tell(name_server, self._lives())
@@ -140,11 +143,14 @@ class Membership:
 
     def _turn(self) -> None:
         """Let the services be done by whom they are to be done."""
-        if self.group.own_id == MASTER_ID:
+        if not self._role.is_slave:
             return
         may_deliver = self._broker.options.enable_remote_escape
-        follows = self._following() > 0
-        self._services.turn(may_deliver and self.group.serves(self._now(), follows=follows))
+        acts = may_deliver and self.group.serves(self._now(), follows=self._following() > 0)
+        self._role.become(RoleKind.ACTING if acts else RoleKind.SLAVE)
+
+    def _role_changed(self, before: RoleState, after: RoleState) -> None:
+        self.group.own_id = after.broker_id
 
     # What name servers say.
 
@@ -302,7 +308,7 @@ class Membership:
             return succeed(None)
         log.info("online: name servers are told")
         self._begin().addErrback(lambda failure: log.error("not registered: %s", failure.value))
-        self._services.turn(self.group.own_id == MASTER_ID)
+        self._services.is_held = False
         self._next_question = self._next_heartbeat = self._now() + 1000
         return succeed(None)
 
@@ -316,7 +322,7 @@ class Membership:
 
     def whereabouts(self) -> ExchangeHAInfoResponseHeader:
         """What 906 is answered with by a master; by others nothing."""
-        if self._broker.options.broker_id != MASTER_ID:
+        if self._role.state.broker_id != MASTER_ID:
             return ExchangeHAInfoResponseHeader()
         return ExchangeHAInfoResponseHeader(
             master_ha_address=self._ha_address,

@@ -1,7 +1,9 @@
 """The broker in its group: a master with its slaves, or a slave with its master.
 
-Every broker listens for slaves, as a slave may have slaves of its own. Only a slave follows a master, and
-takes over its tables. `runtime_info` answers for both. Standard: `DefaultHAService`, `HARuntimeInfo`.
+Every broker listens for slaves, whatever its role, as a slave may have slaves of its own. Only a slave
+follows a master, and takes over its tables: each time it becomes one it begins anew with both, and what was
+asked for before is heard no more. `runtime_info` answers for both. Standard: `DefaultHAService`,
+`HARuntimeInfo`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 
+from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.long_polling import resume_all
@@ -32,15 +35,45 @@ class Replication:
 
     def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, address: str) -> None:
         self._broker = broker
-        options = broker.store_options
-        self.server = SlaveServer(options, broker.store, broker.durable.replicas, broker.clock, reactor)
+        self._reactor = reactor
+        self._ask = ask
+        self._address = address
+        self.server = SlaveServer(
+            broker.store_options, broker.store, broker.durable.replicas, broker.clock, reactor
+        )
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
-        if options.broker_role is BrokerRole.SLAVE:
-            self.client = MasterClient(
-                options, broker.store, broker.clock, reactor, ask, self.release_readers
-            )
-            self.tables = SlaveTables(broker, ask, address)
+        if broker.role.is_slave:
+            self._begin_to_follow()
+        broker.role.on_change(self._role_changed)
+
+    def _begin_to_follow(self) -> None:
+        broker = self._broker
+        self.client = MasterClient(
+            broker.store_options,
+            broker.store,
+            broker.clock,
+            self._reactor,
+            self._ask,
+            self.release_readers,
+        )
+        self.tables = SlaveTables(broker, self._ask, self._address)
+
+    def _role_changed(self, before: RoleState, after: RoleState) -> None:
+        is_slave = self._broker.role.is_slave
+        if is_slave and self.client is None:
+            self._begin_to_follow()
+        elif not is_slave and self.client is not None:
+            self._follow_no_more()
+        self.release_readers()
+        self._broker.pops.wait_no_longer(FOREVER)
+        self._broker.lites.parked.due(FOREVER)
+
+    def _follow_no_more(self) -> None:
+        client, tables, self.client, self.tables = self.client, self.tables, None, None
+        if client is not None and tables is not None:
+            client.stop()
+            tables.stop()
 
     @property
     def follows(self) -> bool:
@@ -63,14 +96,15 @@ class Replication:
     @property
     def after_read(self) -> Callable[[], None]:
         """What follows the requests of one read: where sends wait for slaves, these are told at once of what
-        wakes nobody else, such as half messages. Other brokers do not know of it."""
-        store, server = self._broker.store, self.server
-        if self._broker.store_options.broker_role is not BrokerRole.SYNC_MASTER:
+        wakes nobody else, such as half messages. Brokers that never wait for slaves do not know of it."""
+        store, server, durable = self._broker.store, self.server, self._broker.durable
+        if self._broker.store_options.broker_role is BrokerRole.ASYNC_MASTER:
             return store.dispatch
 
         def dispatch_and_send() -> None:
             store.dispatch()
-            server.pump()
+            if durable.is_for_slaves:
+                server.pump()
 
         return dispatch_and_send
 
@@ -118,7 +152,8 @@ class Replication:
                 self.tables.master_address = main_address
 
     def release_readers(self) -> None:
-        """The master is there again: who waits here is sent to it. Standard: `notifyMasterOnline`."""
+        """Who waits here is answered, and asks again where it belongs: the master is there again, or the
+        role of this broker is another one. Standard: `notifyMasterOnline`."""
         broker = self._broker
         resume_all(broker.holds.due(FOREVER, broker.store.max_offset))
 

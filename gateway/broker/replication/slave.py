@@ -132,10 +132,11 @@ class MasterClient:
             self._report(connection)
 
     def stop(self) -> None:
-        """Follow no more."""
+        """Follow no more: what still comes is not ours to take."""
         self._is_stopped = True
-        if self.connection is not None:
-            self.connection.abort()
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.abort()
 
     # Connecting
 

@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import pull
 from mqgateway.gateway.broker.pop import acks as pop_acks
 from mqgateway.gateway.broker.pop import pop
-from mqgateway.gateway.broker.replication.slave_store import REFUSAL
+from mqgateway.gateway.broker.replication.write_gate import REFUSAL
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError

@@ -63,6 +63,7 @@ class SlaveTables:
         self.master_address = ""
         self._offsets = OffsetAdoption()
         self._is_busy = False
+        self._is_stopped = False
         self._last_round: int | None = None
         self._problem = ""
         self.timers: Told | None = None
@@ -84,10 +85,14 @@ class SlaveTables:
                 self._often[RequestCode.GET_TIMER_CHECK_POINT] = self.told_timers
         self._adopt |= self._often
 
+    def stop(self) -> None:
+        """Take over nothing more, not even what was asked for already: this is no slave any longer."""
+        self._is_stopped = True
+
     def tick(self) -> None:
         """Begin a round if one is due."""
         now = elapsed_millis(self._broker.clock)
-        if self._is_busy or self.master_address in ("", self._own_address):
+        if self._is_stopped or self._is_busy or self.master_address in ("", self._own_address):
             return
         interval = self._broker.store_options.slave_sync_interval
         is_whole = self._last_round is None or now - self._last_round >= interval
@@ -111,7 +116,7 @@ class SlaveTables:
         for code, adopt in wanted.items():
             try:
                 answer = yield self._ask(address, RemotingCommand.request(code))
-                if address != self.master_address:
+                if self._is_stopped or address != self.master_address:
                     return
                 if answer.code != ResponseCode.SUCCESS:
                     raise ConfigError(f"{answer.code} {answer.remark}")

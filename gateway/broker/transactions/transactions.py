@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import TRANS_HALF_TOPIC, SysFlag, parse_offset_message_id
-from mqgateway.engine.options import BrokerRole
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.transactions import CheckBack, HalfMessage, as_committed
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -66,7 +65,7 @@ def end_transaction(broker: Broker, call: Call) -> Reply:
     """37 END_TRANSACTION: commit or roll back a half message; who does not know yet gets no answer."""
     header = call.header
     assert isinstance(header, EndTransactionRequestHeader)
-    if broker.store_options.broker_role is BrokerRole.SLAVE:
+    if broker.role.is_slave:
         raise RequestError(ResponseCode.SLAVE_NOT_AVAILABLE, "a slave ends no transactions")
     outcome = header.commit_or_rollback
     if outcome not in OUTCOMES:

@@ -194,10 +194,15 @@ def test_with_sync_flush_messages_are_seen_once_they_are_durable() -> None:
     assert replica.store.max_offset("orders", 0) == 1
 
 
-def test_a_slave_takes_no_messages() -> None:
-    refused = slave().store.put(message())
-    assert refused.status is PutStatus.SERVICE_NOT_AVAILABLE
-    assert "slave" in refused.remark
+def test_the_last_record_is_known_too_where_the_log_was_ours_to_write_meanwhile() -> None:
+    original = master(3)
+    replica = slave()
+    copy(original.store, replica.store, 999)
+    before = replica.store.raw.last_record()
+    put = replica.store.put(message(body=b"new"))
+    last = replica.store.raw.last_record()
+    assert before is not None and last is not None
+    assert (last.start, before.start < last.start) == (put.physical_offset, True)
 
 
 def test_the_last_record_of_a_new_log_is_none() -> None:

@@ -109,9 +109,7 @@ def test_every_table_may_be_garbage(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_slave_waits_for_its_masters_table() -> None:
     disk = stopped().disk
     put(disk, f"{CONFIG}/topics.json", b"{}")
-    world = World(disk.kill())
-    world.service._store_options.broker_role = BrokerRole.SLAVE
-    world.start()
+    world = World(disk.kill(), role=BrokerRole.SLAVE).start()
     assert world.service.broker.topics.get("orders") is None
 
 

@@ -9,7 +9,14 @@ import pytest
 from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.lenient_json import dumps, loads
-from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.options import (
+    BrokerOptions,
+    BrokerRole,
+    NamesrvOptions,
+    RemotingOptions,
+    StoreOptions,
+    TlsOptions,
+)
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -101,7 +108,11 @@ class World:
     """A name server and a broker on one net."""
 
     def __init__(
-        self, disk: CrashDisk | None = None, worker: Worker | None = None, with_name_server: bool = True
+        self,
+        disk: CrashDisk | None = None,
+        worker: Worker | None = None,
+        with_name_server: bool = True,
+        role: BrokerRole = BrokerRole.ASYNC_MASTER,
     ) -> None:
         self.net = Net()
         self.clock = NetClock(self.net)
@@ -117,7 +128,7 @@ class World:
         )
         self.service = BrokerService(
             self.options,
-            StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16),
+            StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16, broker_role=role),
             RemotingOptions(),
             TlsOptions(),
             reactor=self.net,

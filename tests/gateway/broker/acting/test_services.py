@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.gateway.broker.acting import services as ha_services
-from mqgateway.gateway.broker.replication.slave_store import SlaveStore
 from tests.support.gateway.broker.acting import Scene
 from tests.support.gateway.broker.group import Group
 
@@ -27,12 +27,11 @@ def test_nothing_is_written_to_a_slave_that_acts_or_has_acted() -> None:
     scene.lose_master()
     before = scene.slave.log()
     store = scene.slave.store
-    assert isinstance(store, SlaveStore)
-    assert store.escape is not None
+    assert store.gate.elsewhere is not None
     scene.group.wait(20)
     assert scene.slave.log() == before
     scene.return_master()
-    assert store.escape is None
+    assert store.gate.elsewhere is None
 
 
 def test_a_slave_acts_again_and_again() -> None:
@@ -86,12 +85,13 @@ def test_who_takes_over_gives_way_to_others_meanwhile(monkeypatch: pytest.Monkey
     scene.group.wait(1)
     scene.lose_master()
     service = scene.slave.service
-    tables, services = service.replication.tables, service.services
+    tables, services, role = service.replication.tables, service.services, service.broker.role
     assert tables is not None
-    services.turn(False)
+    role.become(RoleKind.SLAVE)
     tables.timers, tables.told_at = None, 0
     monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
-    services.turn(True)
+    role.become(RoleKind.ACTING)
+    services.tick(scene.group.clock.millis(), 0)
     beats = 0
     while services.is_behind:
         assert not services.is_on
@@ -107,10 +107,10 @@ def test_a_master_that_is_back_meanwhile_ends_the_taking_over(monkeypatch: pytes
     monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
     scene = Scene()
     scene.send(b"a", DELAY="4")
-    services = scene.slave.service.services
-    services.turn(True)
+    services, role = scene.slave.service.services, scene.slave.service.broker.role
+    role.become(RoleKind.ACTING)
     services.tick(scene.group.clock.millis(), 0)
     assert services.is_behind
-    services.turn(False)
+    role.become(RoleKind.SLAVE)
     services.tick(scene.group.clock.millis(), 0)
     assert (services.is_behind, services.is_on) == (False, False)

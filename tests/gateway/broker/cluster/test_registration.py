@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.ha.role import Role, RoleKind
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings, TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
@@ -85,6 +86,9 @@ class World:
         self.options = BrokerOptions(broker_name="b", namesrv_addr=servers, **options)
         self.topics = TopicTable(self.options, CrashDisk(millis=self.wall.millis), "/topics.json", self.wall)
         self.waiting: list[Asked] = []
+        self.role = Role(
+            RoleKind.SLAVE if self.options.broker_id else RoleKind.MASTER, self.options.broker_id
+        )
         self.mappings = Mappings(
             self.options, CrashDisk(millis=self.wall.millis), "/mappings.json", self.wall
         )
@@ -94,6 +98,7 @@ class World:
             self.mappings,
             self,
             self.time,
+            role=self.role,
             address="10.0.0.1:10911",
             ha_address="10.0.0.1:10912",
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.pop import Receipt
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -190,7 +191,7 @@ def test_a_master_that_is_back_meanwhile_has_the_last_word(scene: Scene) -> None
     under_way: list[Callable[[bool], None]] = []
     service.services._escape._send = lambda _, sent: under_way.append(sent)
     assert pop(scene.slave) is None
-    service.services.turn(False)
+    service.broker.role.become(RoleKind.SLAVE)
     under_way[0](True)
     scene.group.wait(0)
     (answer,) = scene.slave.talker.take()

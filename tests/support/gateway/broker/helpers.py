@@ -25,6 +25,7 @@ from mqgateway.engine.worker import InlineWorker, Worker
 from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.consume.long_polling import resume_all
 from mqgateway.gateway.broker.refusals import refusal

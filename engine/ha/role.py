@@ -1,0 +1,121 @@
+"""Who a broker is to its replicas, as a value that changes while it runs.
+
+A *master* takes messages and does what is due. A *slave* follows one. One that is *acting* is a slave that
+does what is due in its master's place, without writing to its own log. One that is *fenced* is nobody for
+now: a master whose lease or epoch is over, which must not acknowledge anything, as another may be master
+already. The epoch grows with each election and never goes back: whoever brings an older one is late.
+
+`Role` holds the value and tells whoever subscribed, each of every change, in the order they happened, also
+where one that is told changes the role again. One that fails is logged, and the others are told all the same.
+Standard: `BrokerController.changeSpecialServiceStatus`, `ReplicasManager.changeToMaster`, `changeToSlave`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.ha.member_group import MASTER_ID
+from mqgateway.engine.options import BrokerRole
+
+log = logging.getLogger(__name__)
+
+
+class RoleKind(Enum):
+    """What a broker may do."""
+
+    MASTER = "master"
+    SLAVE = "slave"
+    ACTING = "acting master"
+    FENCED = "fenced"
+
+
+class RoleState(NamedTuple):
+    """The role at one time. Name servers know the broker by `broker_id`: a master's is 0."""
+
+    kind: RoleKind
+    broker_id: int
+    epoch: int
+
+
+class RoleError(EngineError):
+    """A change of role that cannot be: to an older epoch, or to what the broker cannot become from here."""
+
+
+Changed = Callable[[RoleState, RoleState], None]
+"""Told what the role was, and what it is."""
+
+
+class Role:
+    """The role of one broker, `state`; `is_slave` also holds of one that acts."""
+
+    def __init__(self, kind: RoleKind, broker_id: int, epoch: int = 0) -> None:
+        self._told: list[Changed] = []
+        self._changes: deque[tuple[RoleState, RoleState]] = deque()
+        self._set(RoleState(kind, broker_id, epoch))
+
+    @staticmethod
+    def initial(configured: BrokerRole, broker_id: int) -> Role:
+        """The role a broker starts in, as `brokerRole` and `brokerId` say."""
+        kind = RoleKind.SLAVE if configured is BrokerRole.SLAVE else RoleKind.MASTER
+        return Role(kind, broker_id)
+
+    def _set(self, state: RoleState) -> None:
+        kind = state.kind
+        self.state = state
+        self.is_master = kind is RoleKind.MASTER
+        self.is_slave = kind in (RoleKind.SLAVE, RoleKind.ACTING)
+        self.is_fenced = kind is RoleKind.FENCED
+
+    def on_change(self, callback: Changed) -> None:
+        """Tell `callback` of every change from now on, after those that asked before."""
+        self._told.append(callback)
+
+    def become(self, kind: RoleKind, *, broker_id: int | None = None, epoch: int | None = None) -> None:
+        """Change the role, and tell of it; nothing happens where it is so already.
+
+        Without an epoch it stays. A master's id is 0; a slave that was none before must be given one, any
+        other keeps its own. Raises `RoleError`, and then nothing has changed.
+        """
+        after = _next(self.state, kind, broker_id, epoch)
+        before = self.state
+        if after == before:
+            return
+        self._set(after)
+        self._changes.append((before, after))
+        if len(self._changes) == 1:
+            self._tell()
+
+    def _tell(self) -> None:
+        log.warning("the role is now: %s, id %d, epoch %d", *_in_words(self.state))
+        while self._changes:
+            before, after = self._changes[0]
+            for callback in self._told:
+                try:
+                    callback(before, after)
+                except Exception:
+                    log.exception("the change to %s, id %d, epoch %d fails", *_in_words(after))
+            self._changes.popleft()
+
+
+def _next(state: RoleState, kind: RoleKind, broker_id: int | None, epoch: int | None) -> RoleState:
+    epoch = state.epoch if epoch is None else epoch
+    if epoch < state.epoch:
+        raise RoleError(f"epoch {epoch} is over, it is {state.epoch} now")
+    if kind is RoleKind.ACTING and state.kind not in (RoleKind.SLAVE, RoleKind.ACTING):
+        raise RoleError(f"only a slave acts for its master, this broker is {state.kind.value}")
+    if kind is RoleKind.MASTER:
+        broker_id = MASTER_ID
+    elif broker_id is None:
+        broker_id = state.broker_id
+    if kind is RoleKind.SLAVE and broker_id == MASTER_ID:
+        raise RoleError("a slave's id is more than 0")
+    return RoleState(kind, broker_id, epoch)
+
+
+def _in_words(state: RoleState) -> tuple[str, int, int]:
+    return state.kind.value, state.broker_id, state.epoch

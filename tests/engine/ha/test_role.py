@@ -1,0 +1,129 @@
+"""The role of a broker: what may follow what, and who is told."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgateway.engine.ha.role import Role, RoleError, RoleKind, RoleState
+from mqgateway.engine.options import BrokerRole
+
+MASTER, SLAVE, ACTING, FENCED = RoleKind
+
+
+def watched(role: Role) -> list[tuple[RoleKind, RoleKind]]:
+    """What somebody who subscribes is told."""
+    told: list[tuple[RoleKind, RoleKind]] = []
+    role.on_change(lambda before, after: told.append((before.kind, after.kind)))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("configured", "kind"),
+    [
+        (BrokerRole.ASYNC_MASTER, MASTER),
+        (BrokerRole.SYNC_MASTER, MASTER),
+        (BrokerRole.SLAVE, SLAVE),
+    ],
+)
+def test_a_broker_starts_as_it_is_told(configured: BrokerRole, kind: RoleKind) -> None:
+    role = Role.initial(configured, 3)
+    assert role.state == RoleState(kind, 3, 0)
+
+
+def test_whoever_subscribed_is_told_of_what_changes_and_only_of_that() -> None:
+    role = Role(SLAVE, 1)
+    told = watched(role)
+    role.become(SLAVE)
+    role.become(ACTING)
+    role.become(ACTING)
+    role.become(MASTER, epoch=2)
+    assert told == [(SLAVE, ACTING), (ACTING, MASTER)]
+    assert role.state == RoleState(MASTER, 0, 2)
+
+
+def test_a_master_that_becomes_a_slave_needs_an_id() -> None:
+    role = Role(MASTER, 0)
+    with pytest.raises(RoleError, match="id"):
+        role.become(SLAVE)
+    role.become(SLAVE, broker_id=2)
+    role.become(FENCED)
+    assert role.state == RoleState(FENCED, 2, 0)
+
+
+def test_only_a_slave_acts() -> None:
+    role = Role(FENCED, 1)
+    with pytest.raises(RoleError, match="fenced"):
+        role.become(ACTING)
+
+
+def test_an_older_epoch_is_refused() -> None:
+    role = Role(MASTER, 0, 5)
+    told = watched(role)
+    with pytest.raises(RoleError, match="epoch 4"):
+        role.become(FENCED, epoch=4)
+    assert (role.is_master, told) == (True, [])
+
+
+def test_changes_are_told_in_the_order_they_happened_to_everybody() -> None:
+    role = Role(SLAVE, 1)
+    first: list[RoleKind] = []
+
+    def goes_further(before: RoleState, after: RoleState) -> None:
+        first.append(after.kind)
+        if after.kind is ACTING:
+            role.become(FENCED)
+
+    role.on_change(goes_further)
+    second = watched(role)
+    role.become(ACTING)
+    assert first == [ACTING, FENCED]
+    assert second == [(SLAVE, ACTING), (ACTING, FENCED)]
+
+
+def test_one_that_fails_does_not_keep_the_others_from_being_told(caplog: pytest.LogCaptureFixture) -> None:
+    role = Role(MASTER, 0)
+
+    def fails(before: RoleState, after: RoleState) -> None:
+        raise OSError("sick")
+
+    role.on_change(fails)
+    told = watched(role)
+    with caplog.at_level(logging.ERROR):
+        role.become(FENCED)
+    assert told == [(MASTER, FENCED)]
+    assert "fails" in caplog.text
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(RoleKind),
+            st.none() | st.integers(0, 3),
+            st.none() | st.integers(0, 5),
+        )
+    )
+)
+def test_whatever_is_asked_for_the_role_stays_one_that_can_be(
+    wishes: list[tuple[RoleKind, int | None, int | None]],
+) -> None:
+    role = Role(MASTER, 0)
+    told: list[tuple[RoleState, RoleState]] = []
+    role.on_change(lambda before, after: told.append((before, after)))
+    for kind, broker_id, epoch in wishes:
+        before = role.state
+        try:
+            role.become(kind, broker_id=broker_id, epoch=epoch)
+        except RoleError:
+            assert role.state is before
+        after = role.state
+        assert after.epoch >= before.epoch
+        assert (after.kind is MASTER) <= (after.broker_id == 0)
+        assert (after.kind is SLAVE) <= (after.broker_id > 0)
+        assert (role.is_master, role.is_fenced) == (after.kind is MASTER, after.kind is FENCED)
+        assert role.is_slave == (after.kind in (SLAVE, ACTING))
+    assert all(before != after for before, after in told)
+    assert [after for _, after in told[:-1]] == [before for before, _ in told[1:]]
