@@ -165,6 +165,9 @@ class Disk(Protocol):
     def usage(self, path: str) -> tuple[int, int]:
         """Bytes that can be had in all and bytes free of the file system that holds `path`."""
 
+    def capacity(self, path: str) -> tuple[int, int]:
+        """Bytes of that whole file system and its free ones, with the room kept for the administrator."""
+
     def mode(self, path: str) -> int:
         """Who may do what with a file or directory, as nine bits."""
 
@@ -440,6 +443,10 @@ class RealDisk:
         # As df counts: room kept for the administrator is neither used nor free.
         used = stat.f_blocks - stat.f_bfree
         return stat.f_frsize * (used + stat.f_bavail), stat.f_frsize * stat.f_bavail
+
+    def capacity(self, path: str) -> tuple[int, int]:
+        stat = os.statvfs(path)
+        return stat.f_frsize * stat.f_blocks, stat.f_frsize * stat.f_bfree
 
     def mode(self, path: str) -> int:
         return os.stat(path).st_mode & 0o777

@@ -568,6 +568,10 @@ class Overlay:
         """As a disk's."""
         return self.below.usage(self._nearest(path))
 
+    def capacity(self, path: str) -> tuple[int, int]:
+        """As a disk's."""
+        return self.below.capacity(self._nearest(path))
+
     def mode(self, path: str) -> int:
         """As a disk's."""
         return self.below.mode(path)

@@ -113,6 +113,7 @@ BROKER_ACCEPTED = (
     ),
     *accepted(NO_STATIC_SUBSCRIPTIONS, "useStaticSubscription=false"),
     *accepted("there are no plug-ins", "messageStorePlugIn="),
+    *accepted("a container has settings of its own", "isBrokerContainer=false"),
     *accepted(
         NO_ACL,
         """

@@ -197,7 +197,12 @@ class PullOptions(Options):
     lite_pull_message_enable: bool = option(True, "Serve lite pulls.")
     reject_pull_consumer_enable: bool = option(False, "Refuse consumers that pull by themselves.")
     slave_read_enable: bool = option(False, "Suggest slaves to consumers that are far behind.")
-    in_broker_container: bool = option(False, "Set by a container: slaves are never suggested.")
+    in_broker_container: bool = option(
+        False,
+        "Set by a container: slaves are never suggested.",
+        name="isInBrokerContainer",
+        old_names=("inBrokerContainer",),
+    )
     transfer_msg_by_heap: bool = option(
         True, "Copy messages rather than send them from the page cache.", no_effect="they are always copied"
     )

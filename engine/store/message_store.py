@@ -566,7 +566,12 @@ class MessageStore:
         """
         return {
             **self.statistics.runtime_info(elapsed_millis(self._clock)),
-            **disk_figures(self._disk, self._log.files.directory, self._queues.directory),
+            **disk_figures(
+                self._disk,
+                self._options.store_path_root_dir,
+                self._log.files.directory,
+                self._queues.directory,
+            ),
             "commitLogMinOffset": str(self.min_physical_offset),
             "commitLogMaxOffset": str(self.max_physical_offset),
             "dispatchBehindBytes": str(self.dispatch_behind_bytes),

@@ -127,8 +127,10 @@ class Statistics:
         }
 
 
-def disk_figures(disk: Disk, log_directory: str, queue_directory: str) -> dict[str, str]:
+def disk_figures(disk: Disk, root: str, log_directory: str, queue_directory: str) -> dict[str, str]:
     """How full the disks of log and consume queues are, by the standard's keys.
+
+    Ratios are of what can be had, capacities of the whole file system with the store's root.
 
     Standard: `DefaultMessageStore.getRuntimeInfo`, `AdminBrokerProcessor.prepareRuntimeInfo`.
     """
@@ -137,11 +139,12 @@ def disk_figures(disk: Disk, log_directory: str, queue_directory: str) -> dict[s
         return str(ceil((total - free) * 100 / total) / 100 if total else 0.0)
 
     total, free = disk.usage(log_directory)
+    size, unused = disk.capacity(root)
     return {
         "commitLogDiskRatio": ratio(total, free),
         f"commitLogDiskRatio_{log_directory}": ratio(total, free),
         "consumeQueueDiskRatio": ratio(*disk.usage(queue_directory)),
-        "commitLogDirCapacity": f"Total : {in_words(total)}, Free : {in_words(free)}.",
+        "commitLogDirCapacity": f"Total : {in_words(size)}, Free : {in_words(unused)}.",
     }
 
 

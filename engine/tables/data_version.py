@@ -19,9 +19,9 @@ class DataVersion:
     state_version: int = 0
     timestamp: int = 0
 
-    def next(self, now: int) -> None:
-        """Note a change at `now` ms."""
-        self.counter += 1
+    def next(self, now: int, changes: int = 1) -> None:
+        """Note one change or more at `now` ms."""
+        self.counter += changes
         self.timestamp = now
 
     def to_json(self) -> dict[str, int]:

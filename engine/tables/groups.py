@@ -180,7 +180,7 @@ class GroupTable:
     def update(self, *configs: SubscriptionGroupConfig) -> None:
         """Create or change groups as a request asks: keys of `attributes` begin with `+` or `-`.
 
-        All or none: raises `AttributeRefused` before anything is changed.
+        All or none: raises `AttributeRefused` before anything is changed. Each raises the version by one.
         Standard: `SubscriptionGroupManager.updateSubscriptionGroupConfigList`.
         """
         run(self.update_in_steps(configs))
@@ -192,6 +192,8 @@ class GroupTable:
             wanted += [self._altered(config) for config in part]
             yield
         for part in in_parts(wanted):
+            # Each group is a change of its own, of which `put` counts one.
+            self.data_version.next(self._clock.millis(), len(part) - 1)
             self.put(*part)
             yield
 

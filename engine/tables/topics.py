@@ -265,7 +265,8 @@ class TopicTable:
         """Create or change topics as a request asks: keys of `attributes` begin with `+` or `-`.
 
         All or none: raises `AttributeRefused` before anything is changed. What is as asked already is left
-        alone. Standard: `TopicConfigManager.updateTopicConfigList`.
+        alone; each other topic raises the version by one.
+        Standard: `TopicConfigManager.updateTopicConfigList`.
         """
         run(self.update_in_steps(configs))
 
@@ -277,6 +278,8 @@ class TopicTable:
             changed += [config for config in wanted if self._table.get(config.topic_name) != config]
             yield
         for part in in_parts(changed):
+            # Each topic is a change of its own, of which `put` counts one.
+            self.data_version.next(self._clock.millis(), len(part) - 1)
             self.put(*part)
             yield
 

@@ -197,12 +197,13 @@ def _error(number: int, path: str) -> OSError:
 
 class CrashDisk:
     """See the head of the file. `operations` counts changes, `syncs` calls of sync, `recent` names the last
-    operations; `used` (bytes), if set, is what `usage` says.
+    operations; `used` (bytes), if set, is what `usage` says, and `reserved` what only an administrator has.
     """
 
     def __init__(self, total: int = 1 << 40, millis: Callable[[], int] = lambda: 0) -> None:
         self.total = total
         self.used: int | None = None
+        self.reserved = 0
         self.millis = millis
         self.syncs = 0
         self.operations = 0
@@ -427,6 +428,10 @@ class CrashDisk:
         if used is None:
             used = sum(len(inode.data) for inode in self._names.values())
         return self.total, self.total - used
+
+    def capacity(self, path: str) -> tuple[int, int]:
+        total, free = self.usage(path)
+        return total + self.reserved, free + self.reserved
 
     def mode(self, path: str) -> int:
         return 0o700 if self.is_dir(path) else 0o600

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.filters.bloom import BloomFilter
 from mqgateway.engine.options import (
     BrokerOptions,
     BrokerRole,
@@ -55,12 +56,19 @@ class BrokerSettings:
             options.assume("useTLS", True, "tls.enable")
         options.assume("storePathRootDir", os.path.join(os.path.expanduser("~"), "store"), "home folder")
         self._settle_role()
+        self._size_bit_maps()
         try:
             assume_file_sizes(options, RealDisk(), small_files)
         except OSError as error:
             raise ConfigError(
                 f"storePathRootDir (--data-dir): the store cannot be looked at: {error}; choose another"
             ) from None
+
+    def _size_bit_maps(self) -> None:
+        """Show the length that follows from the other settings. Standard: `ConsumerFilterManager`."""
+        options = self.broker
+        bloom = BloomFilter(options.max_error_rate_of_bloom_filter, options.expect_consumer_num_use_filter)
+        self.options.set("bitMapLengthConsumeQueueExt", str(bloom.bits), "maxErrorRateOfBloomFilter")
 
     def _settle_role(self) -> None:
         """A master has the id 0, a slave another one. Raises `ConfigError`. Standard: `BrokerStartup`."""

@@ -149,7 +149,7 @@ class Container:
         told += [
             Setting("haListenPort", str(plan.port + 1 if plan.port else 0)),
             Setting("brokerId", str(plan.identity.broker_id)),
-            Setting("inBrokerContainer", "true"),
+            Setting("isInBrokerContainer", "true"),
         ]
         return {
             "settings": [[setting.key, setting.value] for setting in told],

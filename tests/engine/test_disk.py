@@ -123,6 +123,16 @@ def test_usage_says_how_much_there_is_and_how_much_is_free(place: tuple[Disk, st
     disk, folder = place
     total, free = disk.usage(folder)
     assert 0 < free <= total
+    size, unused = disk.capacity(folder)
+    assert total <= size and free <= unused, "some of it may be kept for the administrator"
+
+
+def test_capacity_is_that_of_the_whole_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 blocks, of which 30 are free, 20 of them for everybody."""
+    stat = os.statvfs_result((4096, 4096, 100, 30, 20, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: stat)
+    assert RealDisk().capacity(str(tmp_path)) == (100 * 4096, 30 * 4096)
+    assert RealDisk().usage(str(tmp_path)) == (90 * 4096, 20 * 4096)
 
 
 def test_a_file_may_be_closed_twice(place: tuple[Disk, str]) -> None:

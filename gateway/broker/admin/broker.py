@@ -3,7 +3,6 @@
 Standard: `AdminBrokerProcessor`.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -58,8 +57,6 @@ def runtime_info(broker: Broker) -> dict[str, str]:
     stats, store = broker.stats, broker.store
     table = store.runtime_info()
     table |= {
-        f"commitLogDiskRatio_{_log_folder(broker)}": table["commitLogDiskRatio"],
-        "remainHowManyDataToFlush": human_bytes(store.max_physical_offset - store.flushed_offset),
         "brokerActive": str(broker.is_active).lower(),
         "msgPutTotalYesterdayMorning": str(stats.put_total_yesterday_morning),
         "msgPutTotalTodayMorning": str(stats.put_total_today_morning),
@@ -104,16 +101,3 @@ def clean_unused_topics(broker: Broker) -> None:
     known = broker.topics
     gone = [topic for topic in broker.store.queues() if topic not in known and not is_light(topic)]
     broker.store.delete_topics(gone)
-
-
-def human_bytes(count: int) -> str:
-    """A number of bytes as people read it. Standard: `MixAll.humanReadableByteCount`."""
-    if count < 1024:
-        return f"{count} B"
-    power = int(math.log(count, 1024))
-    return f"{count / 1024**power:.1f} {'KMGTPE'[power - 1]}iB"
-
-
-def _log_folder(broker: Broker) -> str:
-    options = broker.store_options
-    return options.store_path_commit_log or f"{options.store_path_root_dir}/commitlog"

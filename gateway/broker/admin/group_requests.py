@@ -31,7 +31,10 @@ def update_group(broker: Broker, call: Call) -> Reply:
         value = orjson.loads(call.body)
     except ValueError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
-    groups.update_group(broker, _read(value))
+    try:
+        groups.update_group(broker, _read(value))
+    except groups.BadAttribute as refusal:
+        raise _thrown(refusal) from None
     return Reply()
 
 
@@ -41,7 +44,10 @@ def update_groups(broker: Broker, call: Call) -> Steps[Reply]:
     yield from read_list(
         SubscriptionGroupList, "groupConfigList", call.body, lambda value: configs.append(_read(value))
     )
-    yield from groups.update_groups(broker, configs)
+    try:
+        yield from groups.update_groups(broker, configs)
+    except groups.BadAttribute as refusal:
+        raise _thrown(refusal) from None
     return Reply()
 
 
@@ -69,6 +75,11 @@ def update_and_get_forbidden(broker: Broker, call: Call) -> Reply:
         groups.set_readable(broker, group, topic, header.readable)
     readable = groups.is_readable(broker, group, topic)
     return Reply(remark="", body=GroupForbidden(topic=topic, group=group, readable=readable).encode())
+
+
+def _thrown(refusal: groups.BadAttribute) -> RequestError:
+    """What the standard throws out of its request function: clients see Java's name of it too."""
+    return RequestError(ResponseCode.SYSTEM_ERROR, f"java.lang.RuntimeException: {refusal.message}")
 
 
 def _read(value: Any) -> SubscriptionGroupConfig:

@@ -13,6 +13,13 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
 
+class BadAttribute(OperationError):
+    """A change of a group's attributes that is not allowed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Reason.SYSTEM_ERROR, message)
+
+
 def update_group(broker: Broker, config: SubscriptionGroupConfig) -> None:
     """Create or change a group; keys of its attributes are changes, `+name` or `-name`."""
     run(update_groups(broker, [config]))
@@ -37,7 +44,7 @@ def update_groups(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) ->
     try:
         yield from groups.update_in_steps(configs)
     except AttributeRefused as refusal:
-        raise OperationError(Reason.SYSTEM_ERROR, str(refusal)) from None
+        raise BadAttribute(str(refusal)) from None
 
 
 def delete_group(broker: Broker, group: str, *, with_offsets: bool = False) -> None:

@@ -17,6 +17,17 @@ def test_names_that_do_not_follow_the_rule_are_the_standards() -> None:
     assert (options.get("brokerIP1"), options.get("migrateAuthFromV1Enabled")) == ("10.0.0.1", True)
 
 
+def test_a_containers_mark_is_shown_by_one_name_and_taken_by_two() -> None:
+    """The standard shows its field and reads its setter."""
+    for name in ("isInBrokerContainer", "inBrokerContainer"):
+        broker = BrokerOptions()
+        options = OptionSet(broker)
+        options.apply([Setting(name, "true")])
+        assert broker.in_broker_container
+        shown = options.as_properties().splitlines()
+        assert "isInBrokerContainer=true" in shown and "inBrokerContainer=true" not in shown
+
+
 def test_access_control_is_not_switched_on_in_vain() -> None:
     """An operator who asks for it must not get an open broker."""
     for key in ("aclEnable", "authenticationEnabled", "authorizationEnabled", "enableControllerMode"):

@@ -117,6 +117,8 @@ def test_runtime_info_has_what_the_tools_print() -> None:
     assert info["commitLogMinOffset"] == "0"
     assert info["remainHowManyDataToFlush"] == f"{bench.store.max_physical_offset} B"
     assert info["commitLogDirCapacity"] == "Total : 1.0 TiB, Free : 1024.0 GiB."
+    bench.disk.reserved = 1 << 40
+    assert bench.store.runtime_info()["commitLogDirCapacity"] == "Total : 2.0 TiB, Free : 2.0 TiB."
     assert info["commitLogDiskRatio"] == info["commitLogDiskRatio_/store/commitlog"] == "0.01"
     assert all(isinstance(value, str) for value in info.values())
 

@@ -1,6 +1,8 @@
 """Counters as the admin tools read them."""
 
-from mqgateway.engine.store.statistics import Statistics
+import pytest
+
+from mqgateway.engine.store.statistics import Statistics, in_words
 
 START = 1_700_000_000_000
 WALL = 1_700_000_000_000
@@ -53,3 +55,18 @@ def test_the_run_time_is_in_words() -> None:
     info = Statistics(WALL, START).runtime_info(START + 90_061_000)
     assert info["runtime"] == "[ 1 days, 1 hours, 1 minutes, 1 seconds ]"
     assert info["bootTimestamp"] == str(START)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1536, "1.5 KiB"),
+        (3 << 20, "3.0 MiB"),
+        (1 << 40, "1.0 TiB"),
+    ],
+)
+def test_bytes_as_people_read_them(count: int, text: str) -> None:
+    assert in_words(count) == text

@@ -7,6 +7,8 @@ def test_a_change_raises_the_counter_and_notes_the_time() -> None:
     version = DataVersion(3, 1, 100)
     version.next(250)
     assert version == DataVersion(4, 1, 250)
+    version.next(300, 3)
+    assert version == DataVersion(7, 1, 300)
 
 
 def test_json_is_the_standards() -> None:

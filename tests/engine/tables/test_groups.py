@@ -278,6 +278,13 @@ def test_with_light_queues_there_is_a_group_of_every_light_name() -> None:
     assert "%LMQ%g" not in made.names()
 
 
+def test_each_group_of_a_list_is_a_change_of_its_own() -> None:
+    made = table()
+    for _ in range(2):
+        made.update(*(SubscriptionGroupConfig(f"G{n}") for n in range(20)))
+    assert made.data_version.counter == 40
+
+
 def test_a_long_list_is_updated_in_steps() -> None:
     """None is changed before all have been looked at; then some with each step."""
     made = table()

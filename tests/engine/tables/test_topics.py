@@ -144,8 +144,15 @@ def test_a_list_is_updated_as_a_whole_or_not_at_all() -> None:
     with pytest.raises(AttributeRefused, match="unsupported key: nope"):
         made.update(TopicConfig("one"), TopicConfig("two", attributes={"+nope": "1"}))
     assert "one" not in made
-    made.update(TopicConfig("one"), TopicConfig("two"))
-    assert made.data_version.counter == 1
+    assert made.data_version.counter == 0
+
+
+def test_each_topic_of_a_list_is_a_change_of_its_own_unless_it_is_as_asked_already() -> None:
+    made = table()
+    made.update(*(TopicConfig(f"T{n}") for n in range(20)))
+    assert made.data_version.counter == 20
+    made.update(TopicConfig("T0"), TopicConfig("T1", perm=4), TopicConfig("new"))
+    assert made.data_version.counter == 22
 
 
 def test_a_long_list_is_updated_in_steps() -> None:

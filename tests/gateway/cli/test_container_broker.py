@@ -18,7 +18,7 @@ from mqgateway.gateway.cli.container_broker import ContainedBroker, first_messag
 from tests.gateway.cli.test_services import BROKER_PORT, Loop, broker_settings
 
 FIRST: dict[str, Any] = {
-    "settings": [["namesrvAddr", "shared:1"], ["haListenPort", "20912"], ["inBrokerContainer", "true"]],
+    "settings": [["namesrvAddr", "shared:1"], ["haListenPort", "20912"], ["isInBrokerContainer", "true"]],
     "name": "DefaultCluster_a_0",
     "logging": {"form": "json", "level": "warning"},
 }

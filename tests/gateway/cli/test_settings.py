@@ -90,6 +90,16 @@ def test_what_nobody_set_is_found_out() -> None:
     assert settings.store.store_path_root_dir.endswith("/store")
 
 
+@pytest.mark.parametrize(("rate", "bits"), [(20, 112), (1, 312)])
+def test_the_length_of_bit_maps_follows_from_what_filters_may_miss(rate: int, bits: int) -> None:
+    """Whatever was set: Apache's broker shows 112 with its defaults, and 64 before it has started."""
+    settings = BrokerSettings()
+    given = [f"maxErrorRateOfBloomFilter={rate}", "bitMapLengthConsumeQueueExt=8"]
+    settings.options.apply(from_pairs(given))
+    settings.find_out()
+    assert settings.options.get("bitMapLengthConsumeQueueExt") == bits
+
+
 def test_tls_of_clients_has_two_names() -> None:
     settings = BrokerSettings()
     settings.options.apply(from_pairs(["tls.enable=true"]))

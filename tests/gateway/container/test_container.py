@@ -91,7 +91,7 @@ def test_a_broker_is_told_what_all_share_and_what_the_container_decides(world: W
         ["namesrvAddr", "ns:9876"],
         ["haListenPort", "20912"],
         ["brokerId", "0"],
-        ["inBrokerContainer", "true"],
+        ["isInBrokerContainer", "true"],
     ]
     assert (first["name"], first["logging"]) == ("DefaultCluster_a_0", {"form": "text"})
 

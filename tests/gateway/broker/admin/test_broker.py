@@ -63,18 +63,3 @@ def test_old_files_go_whatever_the_hour() -> None:
         operations.delete_expired_files(memory.broker)
         memory.wait(1000)
     assert memory.broker.store.min_physical_offset > 0
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1024, "1.0 KiB"),
-        (1536, "1.5 KiB"),
-        (3 << 20, "3.0 MiB"),
-        (1 << 40, "1.0 TiB"),
-    ],
-)
-def test_bytes_as_people_read_them(count: int, text: str) -> None:
-    assert operations.human_bytes(count) == text

@@ -74,7 +74,11 @@ def test_attributes_are_changes(broker: AdminBroker) -> None:
             INVALID,
             f"The specified group: {'g' * 121}, is longer than group max length: 120",
         ),
-        ({"attributes": {"+colour": "red"}}, ResponseCode.SYSTEM_ERROR, "unsupported key: colour"),
+        (
+            {"attributes": {"+colour": "red"}},
+            ResponseCode.SYSTEM_ERROR,
+            "java.lang.RuntimeException: unsupported key: colour",
+        ),
     ],
 )
 def test_what_may_be_no_group_is_refused(
@@ -105,6 +109,13 @@ def test_a_list_is_created_whole_or_not_at_all(broker: AdminBroker) -> None:
     good = SubscriptionGroupList(group_config_list=[{"groupName": "g"}, {"groupName": "h"}])
     assert broker.ask(code, body=good.encode()).code == 0
     assert "g" in broker.broker.groups and "h" in broker.broker.groups
+    assert broker.broker.groups.data_version.counter == 2
+
+
+def test_a_bad_attribute_is_refused_in_a_list_too(broker: AdminBroker) -> None:
+    body = SubscriptionGroupList(group_config_list=[{"groupName": "g", "attributes": {"+colour": "red"}}])
+    refused = broker.refusal(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, body=body.encode())
+    assert refused == (ResponseCode.SYSTEM_ERROR, "java.lang.RuntimeException: unsupported key: colour")
 
 
 def test_an_unknown_group_cannot_be_shown(broker: AdminBroker) -> None:

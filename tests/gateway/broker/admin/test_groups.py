@@ -36,6 +36,12 @@ def test_of_a_list_all_groups_are_made_or_none(memory: AdminBroker) -> None:
     assert "g" not in memory.broker.groups
 
 
+def test_a_bad_attribute_is_told_from_other_refusals(memory: AdminBroker) -> None:
+    with pytest.raises(groups.BadAttribute) as refused:
+        groups.update_group(memory.broker, SubscriptionGroupConfig("g", attributes={"+colour": "red"}))
+    assert (refused.value.reason, refused.value.message) == (Reason.SYSTEM_ERROR, "unsupported key: colour")
+
+
 def test_a_retry_topic_has_no_more_queues_than_topics_have(memory: AdminBroker) -> None:
     with pytest.raises(OperationError) as refused:
         groups.update_group(memory.broker, SubscriptionGroupConfig("g", retry_queue_nums=20000))

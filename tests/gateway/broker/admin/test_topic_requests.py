@@ -135,6 +135,7 @@ def test_a_list_is_created_whole(broker: AdminBroker) -> None:
         ]
     )
     assert broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=body.encode()).code == 0
+    assert broker.broker.topics.data_version.counter == 2
     assert config(broker, "A")["readQueueNums"] == 1
     assert config(broker, "B")["attributes"] == {"message.type": "DELAY"}
 
