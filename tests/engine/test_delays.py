@@ -572,3 +572,34 @@ def test_who_asked_is_told_of_what_was_delivered() -> None:
     bench.store.dispatch()
     (delivered,) = bench.delivered()
     assert told == [("orders", delivered.size)]
+
+
+def test_who_stood_by_goes_on_behind_what_another_master_delivered() -> None:
+    """It is in the log, which is the same."""
+    bench = Bench()
+    other = bench.make_schedule()
+    bench.send(*numbered(4))
+    bench.schedule.stand_by()
+    bench.pass_time(0)
+    bench.schedule.stand_by()
+    bench.clock.advance(1000)
+    other.tick(bench.store.steady.now())
+    bench.store.dispatch()
+    assert len(bench.bodies()) == 4
+    bench.send(*numbered(2))
+    run(bench.schedule.going_on())
+    bench.pass_time(1000)
+    assert len(bench.bodies()) == 6
+
+
+def test_who_stood_by_writes_no_more_than_it_counted() -> None:
+    bench = Bench()
+    bench.send(*numbered(1))
+    bench.schedule.tick(bench.store.steady.now())
+    bench.schedule.stand_by()
+    counted = bench.store.max_physical_offset
+    bench.send(*numbered(3))
+    bench.schedule.close()
+    table = load_table(bench.disk, PATH)
+    assert table is not None
+    assert table["logOffset"] == counted

@@ -50,7 +50,8 @@ class SpecialServices:
         self._transactions = TransactionEscape(broker.store, broker.offsets)
         self._transactions_from = 0
         self._wanted = _wanted(broker.role.state)
-        self._running: RoleKind | None = RoleKind.MASTER if broker.role.is_master else None
+        self._begun: RoleKind | None = self._wanted
+        self._is_ready = self._wanted is not None
         self._steps: Steps[None] | None = None
         self._retry_at = 0
         self.is_held = False
@@ -60,7 +61,7 @@ class SpecialServices:
     @property
     def is_on(self) -> bool:
         """Whether the broker does what is due."""
-        return self._running is not None and not self.is_held
+        return self._is_ready and not self.is_held
 
     @property
     def is_behind(self) -> bool:
@@ -70,7 +71,7 @@ class SpecialServices:
     def load(self) -> None:
         """Go on where a master was before; a slave stands by. Raises `OSError` and `EngineError`."""
         broker = self._broker
-        if self._running is None:
+        if self._begun is None:
             broker.timers.stand_by()
             return
         broker.transactions.load()
@@ -87,16 +88,17 @@ class SpecialServices:
         self._broker.store.gate = closed_gate(after.kind)
         self._steps = None
         self._retry_at = 0
-        running, self._running = self._running, None
-        if running is not None:
-            self._rest(running)
+        self._is_ready = False
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            self._rest(begun)
 
-    def _rest(self, running: RoleKind) -> None:
-        """Leave everything as it is: another broker goes on with it."""
+    def _rest(self, begun: RoleKind) -> None:
+        """Leave everything as it is, ready or not: another broker goes on with it."""
         broker = self._broker
         broker.delays.stand_by()
         broker.transactions.stand_by()
-        if running is RoleKind.ACTING:
+        if begun is RoleKind.ACTING:
             log.warning("this slave acts for its master no longer")
             broker.pops.away = None
             if self._escape is not None:
@@ -104,7 +106,7 @@ class SpecialServices:
         broker.pops.persist()
         broker.timers.hand_back()
         tables = self._tables()
-        if running is RoleKind.ACTING and broker.timers.is_enabled and tables is not None:
+        if begun is RoleKind.ACTING and broker.timers.is_enabled and tables is not None:
             # The log does not show what was delivered here, should this slave act again soon.
             tables.told_timers(broker.timers.checkpoint.encode())
 
@@ -119,9 +121,10 @@ class SpecialServices:
             return
         if is_done:
             self._steps = None
-            self._running = wanted
+            self._is_ready = True
 
     def _begin(self, wanted: RoleKind) -> Steps[None]:
+        self._begun = wanted
         return self._act() if wanted is RoleKind.ACTING else self._lead()
 
     def _lead(self) -> Steps[None]:
@@ -164,7 +167,7 @@ class SpecialServices:
     def tick(self, now: int, elapsed: int) -> None:
         """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
         broker, wanted = self._broker, self._wanted
-        if wanted is not None and self._running is None:
+        if wanted is not None and not self._is_ready:
             if self._steps is None and self._now() >= self._retry_at:
                 self._steps = self._begin(wanted)
             if self._steps is not None:
@@ -177,7 +180,7 @@ class SpecialServices:
         broker.delays.tick(now)
         broker.timers.tick(now)
         broker.pops.tick(now, elapsed)
-        if self._running is RoleKind.MASTER:
+        if wanted is RoleKind.MASTER:
             ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
         elif self._now() >= self._transactions_from:
             self._transactions.tick()

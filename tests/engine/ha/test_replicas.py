@@ -163,3 +163,13 @@ def test_the_high_water_mark_is_what_so_many_logs_have() -> None:
     group.slave(ack=40)
     group.slave(ack=70)
     assert [group.replicas.high_water_mark(need) for need in (1, 2, 3, 4)] == [100, 70, 40, 0]
+
+
+def test_whoever_waits_is_released_when_the_role_changes() -> None:
+    group = Group(in_sync_replicas=2)
+    slave = group.slave()
+    group.put()
+    group.replicas.release()
+    assert group.said == [PutStatus.FLUSH_SLAVE_TIMEOUT]
+    group.acknowledge(slave, 150)
+    assert len(group.said) == 1

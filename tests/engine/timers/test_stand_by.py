@@ -64,3 +64,19 @@ def test_a_master_that_was_a_slave_meanwhile_delivers_nothing_twice() -> None:
     first = first.again(BrokerRole.ASYNC_MASTER)
     first.pass_time(10_000)
     assert bodies(first) == [b"%d" % number for number in range(6)]
+
+
+def test_a_broker_that_handed_back_goes_on_without_a_new_start() -> None:
+    """As it changes its role while it runs: nothing early, nothing twice, nothing lost."""
+    bench = Member()
+    for number in range(6):
+        bench.set_at(b"%d" % number, bench.now + 1000 * (number + 2), key=f"k{number}")
+    bench.pass_time(3500)
+    before = bodies(bench)
+    bench.timers.hand_back()
+    bench.pass_time(2000)
+    assert bodies(bench) == before
+    assert bench.timers.wait_millis(bench.now) is None
+    bench.timers.load()
+    bench.pass_time(10_000)
+    assert bodies(bench) == [b"%d" % number for number in range(6)]

@@ -479,3 +479,50 @@ def test_an_answer_waits_until_the_name_servers_know() -> None:
     assert isinstance(answer, Deferred) and not answer.called
     known.callback(None)
     assert isinstance(answer.result, Reply)
+
+
+def test_a_new_role_is_told_at_once() -> None:
+    world = World(broker_id=1).started()
+    world.role.become(RoleKind.MASTER, epoch=1)
+    world.time.advance(0.01)
+    told = world.one()
+    assert told.fields["brokerId"] == "0"
+    told.agree()
+    world.role.become(RoleKind.SLAVE, broker_id=2)
+    world.time.advance(0.01)
+    assert world.one().fields["brokerId"] == "2"
+
+
+def test_a_slave_that_acts_is_told_of_by_nobody() -> None:
+    world = World(broker_id=1)
+    world.role.become(RoleKind.SLAVE)
+    world.started()
+    world.role.become(RoleKind.ACTING)
+    world.time.advance(0.01)
+    assert world.take() == []
+
+
+def test_a_fenced_broker_leaves_and_comes_back_when_it_is_something_again() -> None:
+    world = World().started()
+    told: list[None] = []
+    world.change("T")
+    world.one().agree()
+    world.role.become(RoleKind.FENCED)
+    assert world.one(UNREGISTER).fields["brokerId"] == "0"
+    world.change("T2")
+    world.registration.told().addCallback(told.append)
+    world.time.advance(120)
+    assert (world.take(), told) == ([], [None])
+    world.role.become(RoleKind.MASTER)
+    world.time.advance(0.01)
+    assert {"T", "T2"} <= world.one().topics.keys()
+
+
+def test_what_cannot_be_told_is_not_tried_again_while_fenced() -> None:
+    world = World()
+    world.registration.start()
+    (first,) = world.take()
+    world.role.become(RoleKind.FENCED)
+    first.answer.errback(PeerGone("refused"))
+    world.time.advance(120)
+    assert world.take() == []

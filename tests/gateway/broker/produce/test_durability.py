@@ -2,7 +2,8 @@
 
 import pytest
 
-from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.gateway.broker.helpers import MemoryBroker, batch_body
 
@@ -91,3 +92,37 @@ def test_so_many_may_wait_only() -> None:
     flushing.worker.perform_all()
     assert first.code == 0
     assert flushing.memory.send().waits
+
+
+def test_what_waits_for_the_disk_is_not_acknowledged_by_a_broker_that_was_fenced(flushing: Flushing) -> None:
+    """Also where it is master again before the disk has it: who was it meanwhile is not known here."""
+    answer = flushing.memory.send()
+    role = flushing.memory.broker.role
+    role.become(RoleKind.FENCED)
+    role.become(RoleKind.MASTER)
+    flushing.worker.perform_all()
+    assert answer.code == 14
+    assert "role" in (answer.remark or "")
+    later = flushing.memory.send()
+    flushing.worker.perform_all()
+    assert later.code == 0
+
+
+def test_what_waits_for_slaves_is_answered_as_soon_as_the_broker_is_fenced() -> None:
+    memory = MemoryBroker(store_options={"broker_role": BrokerRole.SYNC_MASTER, "in_sync_replicas": 2})
+    memory.add_topic("T")
+    answer = memory.send()
+    assert answer.waits
+    memory.broker.role.become(RoleKind.FENCED)
+    assert answer.code == 14
+    assert memory.broker.durable.replicas.waiting == 0
+
+
+def test_a_broker_that_started_as_a_slave_waits_for_slaves_once_it_is_the_master() -> None:
+    memory = MemoryBroker(options={"broker_id": 1}, store_options={"broker_role": BrokerRole.SLAVE})
+    durable, role = memory.broker.durable, memory.broker.role
+    assert not durable.is_awaited
+    role.become(RoleKind.MASTER)
+    assert durable.is_awaited
+    role.become(RoleKind.SLAVE, broker_id=1)
+    assert not durable.is_awaited
