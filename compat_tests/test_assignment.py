@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from compat_tests.support.artifacts import CURRENT
-from compat_tests.support.driver import message
+from compat_tests.support.driver import PATIENCE_SECONDS, message
 from compat_tests.support.mqadmin import Mqadmin, normalised
 from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
@@ -109,6 +109,7 @@ def test_clients_are_told_the_same(peers: Peers) -> None:
     assert len(shares) > len(MEMBERS)
 
 
+@pytest.mark.overlap
 def test_consumers_live_by_what_they_are_told(kind: str, peers: Peers) -> None:
     """Consumers that leave the sharing to the broker get all messages, each once; then one leaves."""
     peer = peers.peer(kind, CURRENT)
@@ -125,7 +126,9 @@ def test_consumers_live_by_what_they_are_told(kind: str, peers: Peers) -> None:
         members = [member(), member()]
         wait_until(lambda: shares(2), 80, "four queues each", 0.5)
         producer.send([message(topic, f"{i}") for i in range(32)])
-        wait_until(lambda: sum(len(one.collect(0, 0)) for one in members) == 32, 30, "all messages")
+        wait_until(
+            lambda: sum(len(one.collect(0, 0)) for one in members) == 32, PATIENCE_SECONDS, "all messages"
+        )
         bodies = [one.body for member in members for one in member.collect(0, 0)]
         assert sorted(bodies, key=int) == [f"{i}" for i in range(32)]
         members.pop().close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compat_tests.support.artifacts import CLIENT_VERSIONS
-from compat_tests.support.driver import PushConsumer, message
+from compat_tests.support.driver import PATIENCE_SECONDS, PushConsumer, message
 from compat_tests.support.mqadmin import Mqadmin, normalised
 from compat_tests.support.peers import KINDS, Peer, Peers
 from compat_tests.support.processes import wait_until
@@ -91,7 +91,7 @@ def test_a_group_that_may_not_read_one_topic(kind: str, version: str, peers: Pee
         set_readable("false")
         with peer.producer() as producer:
             producer.send([message(other, "other")])
-        wait_until(lambda: len(consumer.collect(0, 0)) == 2, 20, "the other topic goes on")
+        wait_until(lambda: len(consumer.collect(0, 0)) == 2, PATIENCE_SECONDS, "the other topic goes on")
 
     def allow() -> None:
         set_readable("true")
