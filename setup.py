@@ -32,7 +32,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/unit_queue.py",
     "mqgateway/engine/store/writer.py",
     "mqgateway/gateway/broker/parked.py",
-    "mqgateway/gateway/broker/pop/parked.py",
+    "mqgateway/gateway/broker/parked_pops.py",
     "mqgateway/gateway/broker/produce/send_checks.py",
     "mqgateway/gateway/broker/produce/durability.py",
     "mqgateway/gateway/broker/consume/long_polling.py",

@@ -10,11 +10,8 @@ from __future__ import annotations
 from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import offsets, pull, query
-from mqgateway.gateway.broker.lite import pop as pop_lite
-from mqgateway.gateway.broker.lite import subscriptions as lite_subscriptions
-from mqgateway.gateway.broker.pop import acks as pop_acks
-from mqgateway.gateway.broker.pop import pop
-from mqgateway.gateway.broker.pop import questions as pop_questions
+from mqgateway.gateway.broker.lite import requests as lite_requests
+from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.produce import reply, send, send_back, timers
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
@@ -41,16 +38,8 @@ OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
     RequestCode.PULL_MESSAGE: PULL,
     RequestCode.LITE_PULL_MESSAGE: PULL,
-    RequestCode.POP_MESSAGE: pop.pop_message,
-    RequestCode.ACK_MESSAGE: pop_acks.ack_message,
-    RequestCode.BATCH_ACK_MESSAGE: pop_acks.batch_ack_message,
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: pop_acks.change_invisible_time,
-    RequestCode.PEEK_MESSAGE: pop_questions.peek_message,
-    RequestCode.NOTIFICATION: pop_questions.notification,
-    RequestCode.POLLING_INFO: pop_questions.polling_info,
-    RequestCode.POP_ROLLBACK: pop_questions.pop_rollback,
-    RequestCode.POP_LITE_MESSAGE: pop_lite.pop_lite_message,
-    RequestCode.LITE_SUBSCRIPTION_CTL: lite_subscriptions.control,
+    **pop_requests.REQUESTS,
+    **lite_requests.REQUESTS,
     RequestCode.QUERY_MESSAGE: query.query_message,
     RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
     RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,

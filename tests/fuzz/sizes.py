@@ -65,7 +65,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "subscriptions of lite topics", lites.subscriptions.count, options.max_lite_subscription_count
     yield "clients of lite topics", len(lites.subscriptions), options.max_lite_subscription_count
     yield "clients told of lite topics", len(lites.events), options.max_lite_subscription_count
-    yield "connections of these clients", len(lites._peers), options.max_lite_subscription_count
+    yield "connections of these clients", len(lites._clients), options.max_lite_subscription_count
     yield "queues with messages that are out", len(broker.pops.log.in_flight), options.max_offsets
     foreign = broker.pops.log.foreign
     assert foreign is not None

@@ -33,7 +33,7 @@ WALL_TIME = {
     "gateway/broker/replication/replication.py": "shown: when a slave was last heard of",
     "gateway/broker/acting/services.py": "written: the version of a table",
     "gateway/broker/assembly.py": "shown: the day of a count; written: unique keys",
-    "gateway/broker/pop/checks.py": "to be compared with what clients read from theirs",
+    "gateway/broker/polling.py": "to be compared with what clients read from theirs",
     "gateway/broker/produce/send.py": "from which on a timer counts how long it waits for a time of the day",
     "gateway/broker/service.py": "shown: the day of a count",
     "gateway/broker/static_topics/cleaning.py": "the hour of the day at which pieces may go",

@@ -1,8 +1,7 @@
 """What a broker has of lite topics: subscriptions, who is told of messages, what is out, who waits.
 
-`BrokerService` moves its time; the requests are in `pop_lite`, `lite_subscriptions`, `lite_acks` and
-`admin_lite`. What was popped of a lite topic and not acknowledged holds it back for the group; this is in
-memory only.
+`BrokerService` moves its time; the operations are in `pop`, `subscriptions`, `acks` and `admin.lite`. What
+was popped of a lite topic and not acknowledged holds it back for the group; this is in memory only.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Iterable
+from typing import Protocol
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
@@ -25,17 +25,20 @@ from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.gateway.broker.cluster.route_cache import Found, TopicQueues
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, ParkedPops
-from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import NotifyUnsubscribeLiteRequestHeader
-from mqgateway.gateway.remoting.call import Peer
-from mqgateway.gateway.remoting.exchange import RemotingError
+from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 
 log = logging.getLogger(__name__)
 
 QUEUE_ID = 0
 """A light queue has one queue."""
+
+
+class LiteClient(Protocol):
+    """A client that subscribes to lite topics, as long as its connection lives."""
+
+    def unsubscribed(self, subscriber: Subscriber, lite_topic: str) -> None:
+        """Tell it that another client of the group has a lite topic now; one that is gone is not told."""
+        ...
 
 
 class Lites:
@@ -56,7 +59,7 @@ class Lites:
         self._store = store
         self._offsets = offsets
         self._clock = clock
-        self._peers: dict[str, Peer] = {}
+        self._clients: dict[str, LiteClient] = {}
         elapsed = elapsed_millis(clock)
         self._next_check = self._next_scan = elapsed
         self._next_end = elapsed + options.min_lite_t_tl
@@ -85,10 +88,10 @@ class Lites:
         """The end of a light queue; 0 where it is not there."""
         return self._store.max_offset(queue, QUEUE_ID)
 
-    def heard(self, client_id: str, peer: Peer) -> None:
+    def heard(self, client_id: str, client: LiteClient) -> None:
         """Note by which connection a client that subscribes is told what it lost."""
         if self.subscriptions.of(client_id) is not None:
-            self._peers[client_id] = peer
+            self._clients[client_id] = client
 
     def arrived(self, arrivals: Iterable[Arrival]) -> None:
         """Tell clients of messages in the lite topics they subscribe to."""
@@ -122,8 +125,8 @@ class Lites:
         if elapsed >= self._next_check:
             self._next_check = elapsed + self._options.lite_subscription_check_interval
             self.subscriptions.expire(elapsed)
-            known = self.subscriptions
-            self._peers = {each: peer for each, peer in self._peers.items() if known.of(each) is not None}
+            subscribers, clients = self.subscriptions, self._clients
+            self._clients = {name: clients[name] for name in clients if subscribers.of(name) is not None}
             self.orders.clean(now, lambda key: self.max_offset(key.topic) > 0)
         if elapsed >= self._next_end:
             self._next_end = elapsed + self._options.lite_ttl_check_interval
@@ -169,15 +172,7 @@ class Lites:
         self.parked.wake(OrderKey(subscriber.client_id, subscriber.group, ANY_QUEUE))
 
     def _tell_excluded(self, subscriber: Subscriber, queue: str) -> None:
-        """200073 NOTIFY_UNSUBSCRIBE_LITE: another client of the group has the lite topic now."""
-        peer, names = self._peers.get(subscriber.client_id), split_name(queue)
-        if peer is None or names is None:
-            return
-        header = NotifyUnsubscribeLiteRequestHeader(
-            lite_topic=names[1], consumer_group=subscriber.group, client_id=subscriber.client_id
-        )
-        command = RemotingCommand.request(RequestCode.NOTIFY_UNSUBSCRIBE_LITE, header, oneway=True)
-        try:
-            peer.send_oneway(command)
-        except RemotingError as error:
-            log.info("%s could not be told that it lost %s: %s", subscriber.client_id, queue, error)
+        """Another client of the group has the lite topic now."""
+        client, names = self._clients.get(subscriber.client_id), split_name(queue)
+        if client is not None and names is not None:
+            client.unsubscribed(subscriber, names[1])

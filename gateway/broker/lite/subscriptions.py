@@ -1,10 +1,12 @@
-"""200071 LITE_SUBSCRIPTION_CTL: clients say which lite topics they read.
+"""Subscriptions to lite topics: clients say which they read.
 
 Standard: `LiteSubscriptionCtlProcessor`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from enum import Enum, auto
 from functools import partial
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, gatherResults
 
@@ -14,77 +16,89 @@ from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.lite.subscriptions import NotForWildcards, QuotaExceeded, Start, Subscriber
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cluster.route_cache import Found
-from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.lite.state import LiteClient
 
-PARTIAL_ADD, PARTIAL_REMOVE = "PARTIAL_ADD", "PARTIAL_REMOVE"
-COMPLETE_ADD, COMPLETE_REMOVE = "COMPLETE_ADD", "COMPLETE_REMOVE"
 NOT_CONSUMING = "java.lang.IllegalStateException: Consumer group is not allowed to consume."
 
 
-def control(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-    """Change the subscriptions, once it is known which lite topics are at home here."""
-    if not call.body:
-        raise _illegal("Request body is null.")
-    changes = LiteSubscriptionCtlRequestBody.decode(call.body).subscription_set
-    if not changes:
-        raise _illegal("LiteSubscriptionCtlRequestBody is empty.")
-    changes = [each for each in changes if all(map(_is_said, (each.client_id, each.group, each.topic)))]
-    parents = sorted(
-        {change.topic or "" for change in changes if change.action in (PARTIAL_ADD, COMPLETE_ADD)}
-    )
+class Action(Enum):
+    """What becomes of the lite topics that a client reads: some come or go, or all are replaced, or go."""
+
+    PARTIAL_ADD = auto()
+    PARTIAL_REMOVE = auto()
+    COMPLETE_ADD = auto()
+    COMPLETE_REMOVE = auto()
+
+
+class SubscriptionChange(NamedTuple):
+    """A change of what one client reads; `topic` is the parent, and `start` where new subscriptions begin."""
+
+    action: Action
+    subscriber: Subscriber
+    topic: str
+    lite_topics: Collection[str]
+    start: Start | None = None
+
+    @property
+    def adds(self) -> bool:
+        """Whether it may bring lite topics."""
+        return self.action in (Action.PARTIAL_ADD, Action.COMPLETE_ADD)
+
+
+def change_subscriptions(
+    broker: Broker, changes: Iterable[SubscriptionChange], client: LiteClient
+) -> Deferred[None]:
+    """Change the subscriptions, once it is known which lite topics are at home here.
+
+    Those without a client, a group or a topic are passed over.
+    """
+    changes = [each for each in changes if all(map(str.strip, (*each.subscriber, each.topic)))]
+    parents = sorted({change.topic for change in changes if change.adds})
     asked = gatherResults([broker.lites.homes.of(parent) for parent in parents])
-    return asked.addCallback(partial(_change_all, broker, call, changes, parents))
-
-
-def _is_said(text: str | None) -> bool:
-    return text is not None and bool(text.strip())
+    return asked.addCallback(partial(_change_all, broker, client, changes, parents))
 
 
 def _change_all(
-    broker: Broker, call: Call, changes: Iterable[LiteSubscription], parents: list[str], found: list[Found]
-) -> Reply:
+    broker: Broker,
+    client: LiteClient,
+    changes: Iterable[SubscriptionChange],
+    parents: list[str],
+    found: list[Found],
+) -> None:
     homes = dict(zip(parents, found, strict=True))
     for change in changes:
         try:
-            _change(broker, call, change, homes.get(change.topic or ""))
+            _change(broker, client, change, homes.get(change.topic))
         except QuotaExceeded as refusal:
-            remark = f"org.apache.rocketmq.broker.lite.LiteQuotaException: {refusal}"
-            raise RequestError(ResponseCode.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, remark) from None
+            why = f"org.apache.rocketmq.broker.lite.LiteQuotaException: {refusal}"
+            raise OperationError(Reason.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, why) from None
         except NotForWildcards as refusal:
-            raise _illegal(f"java.lang.IllegalStateException: {refusal}") from None
+            why = f"java.lang.IllegalStateException: {refusal}"
+            raise OperationError(Reason.ILLEGAL_OPERATION, why) from None
         except EngineError as refusal:
-            raise RequestError(ResponseCode.SYSTEM_ERROR, str(refusal)) from None
-    return Reply()
+            raise OperationError(Reason.SYSTEM_ERROR, str(refusal)) from None
 
 
-def _change(broker: Broker, call: Call, change: LiteSubscription, found: Found) -> None:
-    lites = broker.lites
-    client_id, group, topic = change.client_id or "", change.group or "", change.topic or ""
-    longest = max(map(len, (client_id, group, topic, *change.lite_topic_set)))
+def _change(broker: Broker, client: LiteClient, change: SubscriptionChange, found: Found) -> None:
+    lites, subscriber, topic = broker.lites, change.subscriber, change.topic
+    longest = max(map(len, (*subscriber, topic, *change.lite_topics)))
     if longest > broker.options.max_name_length:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"a name of {longest} characters is too long")
-    subscriber, now = Subscriber(client_id, group), elapsed_millis(broker.clock)
-    queues = sorted(light_queue(topic, name) for name in change.lite_topic_set if name)
-    if change.action == PARTIAL_REMOVE:
+        raise OperationError(Reason.SYSTEM_ERROR, f"a name of {longest} characters is too long")
+    now = elapsed_millis(broker.clock)
+    queues = sorted(light_queue(topic, name) for name in change.lite_topics if name)
+    if change.action is Action.PARTIAL_REMOVE:
         lites.subscriptions.remove(subscriber, queues, now)
         return
-    if change.action == COMPLETE_REMOVE:
-        lites.subscriptions.remove_client(client_id)
+    if change.action is Action.COMPLETE_REMOVE:
+        lites.subscriptions.remove_client(subscriber.client_id)
         return
-    known = broker.groups.find(group)
+    known = broker.groups.find(subscriber.group)
     if known is None or not known.consume_enable:
-        raise _illegal(NOT_CONSUMING)
+        raise OperationError(Reason.ILLEGAL_OPERATION, NOT_CONSUMING)
     queues = [queue for queue in queues if lites.is_home(queue, found) or lites.max_offset(queue) > 0]
-    if change.action == PARTIAL_ADD:
-        option = change.offset_option
-        start = None if option is None else Start(option.type, option.value)
-        lites.subscriptions.add(subscriber, topic, queues, start, now)
+    if change.action is Action.PARTIAL_ADD:
+        lites.subscriptions.add(subscriber, topic, queues, change.start, now)
     else:
         lites.subscriptions.replace(subscriber, topic, queues, now)
-    lites.heard(client_id, call.peer)
-
-
-def _illegal(remark: str) -> RequestError:
-    return RequestError(ResponseCode.ILLEGAL_OPERATION, remark)
+    lites.heard(subscriber.client_id, client)

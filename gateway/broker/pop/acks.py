@@ -1,73 +1,81 @@
-"""200051 ACK_MESSAGE, 200151 BATCH_ACK_MESSAGE, 200053 CHANGE_MESSAGE_INVISIBLETIME.
+"""Acknowledgements, one by one and many at once, and changes of the time for which a message is invisible.
 
-What was acknowledged is in the log before the answer; with SYNC_FLUSH the answer waits until it is on disk.
+What was acknowledged is in the log before the outcome; with SYNC_FLUSH the outcome waits until it is on disk.
 What was popped in order has no check point: its acknowledgement moves the group's offset. An acknowledgement
 that comes too late changes nothing, and is answered as any other. Standard: `AckMessageProcessor`,
 `ChangeInvisibleTimeProcessor`.
 """
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 from twisted.python.failure import Failure
 
 from mqgateway.engine.message import validate_group
-from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt, real_topic
+from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt
 from mqgateway.engine.pop.names import MESSAGES_MAX
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.lite.acks import ack_lite, change_lite
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisible_time_lite
 from mqgateway.gateway.broker.pop.checks import known_topic, no_queue
-from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.codec.headers import (
-    AckMessageRequestHeader,
-    ChangeInvisibleTimeRequestHeader,
-    ChangeInvisibleTimeResponseHeader,
+from mqgateway.gateway.broker.receipts import (
+    CONSUMED_ALREADY,
+    AckRequest,
+    InvisibleTimeRequest,
+    parse_receipt,
 )
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-
-BITS_MAX = 16384
-"""Characters of the bits that stand for the messages of one pop."""
 
 
-def ack_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+class BatchAck(NamedTuple):
+    """Messages of one check point that were consumed; `topic` is where they lie."""
+
+    topic: str
+    group: str
+    queue_id: int
+    receipt: Receipt
+    offsets: list[int]
+
+
+def acknowledge(broker: Broker, request: AckRequest, client: ClientConnection) -> Deferred[None] | None:
     """One message was consumed."""
-    header = call.header
-    assert isinstance(header, AckMessageRequestHeader)
-    topic, queue_id, offset = header.topic, header.queue_id, header.offset
-    _check_queue(broker, call, topic, queue_id)
-    if header.lite_topic:
-        return ack_lite(broker, header)
+    topic, queue_id, offset = request.topic, request.queue_id, request.offset
+    _check_queue(broker, client, topic, queue_id)
+    if request.lite_topic:
+        acknowledge_lite(broker, request)
+        return None
     low, high = broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
     if not low <= offset <= high:
-        raise RequestError(
-            ResponseCode.NO_MESSAGE,
+        raise OperationError(
+            Reason.NO_MESSAGE,
             f"offset is illegal, key:{topic}@{queue_id}, commit:{offset}, store:{low}~{high}",
         )
-    receipt = _receipt(broker, header.extra_info)
-    key = OrderKey(topic, header.consumer_group, queue_id)
+    receipt = _receipt(broker, request.extra_info)
+    key = OrderKey(topic, request.consumer_group, queue_id)
     if receipt.is_ordered:
-        _consume_in_order(broker, call, key, offset, receipt.pop_time)
-        return Reply()
-    if validate_group(header.consumer_group) is not None:
-        return Reply()
+        _consume_in_order(broker, client, key, offset, receipt.pop_time)
+        return None
+    if validate_group(request.consumer_group) is not None:
+        return None
     return _acknowledge(broker, key, receipt, (offset,), is_batch=False)
 
 
-def batch_ack_message(broker: Broker, call: Call) -> Steps[Reply | Deferred[Reply]]:
+def acknowledge_batch(
+    broker: Broker, acks: Iterable[BatchAck], client: ClientConnection
+) -> Steps[Deferred[None] | None]:
     """Many messages were consumed, of several pops; those of each are a step."""
-    acks = [] if not call.body else BatchAckMessageRequestBody.decode(call.body).acks
-    if not acks:
-        return Reply(ResponseCode.NO_MESSAGE)
     waiting = []
     for ack in acks:
-        done = _acknowledge_many(broker, call, ack)
-        if isinstance(done, Deferred):
+        done = _acknowledge_many(broker, client, ack)
+        if done is not None:
             waiting.append(done)
         yield
     if not waiting:
-        return Reply()
-    return gatherResults(waiting, consumeErrors=True).addCallbacks(lambda replies: replies[-1], _first)
+        return None
+    return gatherResults(waiting, consumeErrors=True).addCallbacks(lambda _: None, _first)
 
 
 def _first(failure: Failure) -> Failure:
@@ -75,76 +83,63 @@ def _first(failure: Failure) -> Failure:
     return failure.value.subFailure if isinstance(failure.value, FirstError) else failure
 
 
-def _acknowledge_many(broker: Broker, call: Call, ack: BatchAck) -> Reply | Deferred[Reply] | None:
-    """Messages of one pop; None where nothing is to be stored."""
-    try:
-        topic = real_topic(ack.topic, ack.consumer_group, ack.retry)
-        if len(ack.bit_set) > BITS_MAX:
-            raise ValueError(f"{len(ack.bit_set)} characters of bits are too many, {BITS_MAX} are allowed")
-        offsets = ack.offsets
-    except ValueError as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"an acknowledgement cannot be read: {error}") from None
+def _acknowledge_many(broker: Broker, client: ClientConnection, ack: BatchAck) -> Deferred[None] | None:
+    """Messages of one check point; those that are not there, or not any more, are passed over."""
+    topic, group, queue_id, receipt, offsets = ack
     config = broker.topics.get(topic)
-    if config is None or not 0 <= ack.queue_id < config.read_queue_nums:
+    if config is None or not 0 <= queue_id < config.read_queue_nums:
         return None
-    low, high = broker.store.min_offset(topic, ack.queue_id), broker.store.max_offset(topic, ack.queue_id)
+    low, high = broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
     offsets = [offset for offset in offsets if low <= offset <= high]
-    name = broker.options.broker_name
-    receipt = Receipt(
-        ack.start_offset, ack.pop_time, ack.invisible_time, ack.revive_queue_id, ack.retry, name
-    )
-    key = OrderKey(topic, ack.consumer_group, ack.queue_id)
+    key = OrderKey(topic, group, queue_id)
     if receipt.is_ordered:
         for offset in offsets:
-            _consume_in_order(broker, call, key, offset, receipt.pop_time)
+            _consume_in_order(broker, client, key, offset, receipt.pop_time)
         return None
-    if not offsets or validate_group(ack.consumer_group) is not None:
+    if not offsets or validate_group(group) is not None:
         return None
     _check_revive_queue(broker, receipt)
     return _acknowledge(broker, key, receipt, tuple(offsets), is_batch=True)
 
 
-def change_invisible_time(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-    """One message is to be visible again at another time."""
-    header = call.header
-    assert isinstance(header, ChangeInvisibleTimeRequestHeader)
-    topic, queue_id, offset = header.topic, header.queue_id, header.offset
-    _check_queue(broker, call, topic, queue_id)
-    if header.lite_topic:
-        return change_lite(broker, header)
+def change_invisible_time(
+    broker: Broker, request: InvisibleTimeRequest, client: ClientConnection
+) -> Receipt | Deferred[Receipt] | None:
+    """One message is to be visible again at another time: the receipt it has from now on.
+
+    None where the message is not there.
+    """
+    topic, queue_id, offset = request.topic, request.queue_id, request.offset
+    _check_queue(broker, client, topic, queue_id)
+    if request.lite_topic:
+        return change_invisible_time_lite(broker, request)
     if not broker.store.min_offset(topic, queue_id) <= offset < broker.store.max_offset(topic, queue_id):
-        return Reply(ResponseCode.NO_MESSAGE)
-    receipt = _receipt(broker, header.extra_info)
-    key = OrderKey(topic, header.consumer_group, queue_id)
+        return None
+    receipt = _receipt(broker, request.extra_info)
+    key = OrderKey(topic, request.consumer_group, queue_id)
     now = broker.store.steady.now()
     if receipt.is_ordered:
-        return _change_in_order(broker, key, header, receipt, now)
+        return _change_in_order(broker, key, request, receipt, now)
     # Check points are told apart by their times: the new one may not be taken for one that it replaces.
     pop_time = max(now, receipt.pop_time + 1)
-    response = ChangeInvisibleTimeResponseHeader(
-        pop_time=pop_time, invisible_time=header.invisible_time, revive_qid=receipt.revive_queue_id
-    )
-    if validate_group(header.consumer_group) is not None:
-        return Reply(header=response)  # nothing was popped by such a group, so there is nothing to store
-    point = CheckPoint(
-        _point_key(key, offset, pop_time, receipt.broker_name), header.invisible_time, (0,), header.suspend
-    )
-    ack = Ack(_point_key(key, receipt.start_offset, receipt.pop_time, receipt.broker_name), (offset,))
+    changed = receipt._replace(start_offset=offset, pop_time=pop_time, invisible_time=request.invisible_time)
+    if validate_group(request.consumer_group) is not None:
+        return changed  # nothing was popped by such a group, so there is nothing to store
+    point = CheckPoint(_point_key(key, changed), changed.invisible_time, (0,), request.suspend)
+    ack = Ack(_point_key(key, receipt), (offset,))
     put = broker.pops.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
-    return _stored(broker, put, Reply(header=response))
+    stored = _stored(broker, put)
+    return changed if stored is None else stored.addCallback(lambda _: changed)
 
 
-def _check_queue(broker: Broker, call: Call, topic: str, queue_id: int) -> None:
+def _check_queue(broker: Broker, client: ClientConnection, topic: str, queue_id: int) -> None:
     config = known_topic(broker, topic)
     if not 0 <= queue_id < config.read_queue_nums:
-        raise no_queue(call, config, queue_id, ResponseCode.MESSAGE_ILLEGAL)
+        raise no_queue(client, config, queue_id, Reason.MESSAGE_ILLEGAL)
 
 
 def _receipt(broker: Broker, text: str) -> Receipt:
-    try:
-        receipt = Receipt.parse(text)
-    except ValueError as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the receipt cannot be read: {error}") from None
+    receipt = parse_receipt(text)
     if not receipt.is_ordered:
         _check_revive_queue(broker, receipt)
     return receipt
@@ -153,38 +148,40 @@ def _receipt(broker: Broker, text: str) -> Receipt:
 def _check_revive_queue(broker: Broker, receipt: Receipt) -> None:
     """Nothing is put where it is never read."""
     if not broker.pops.log.has_revive_queue(receipt.revive_queue_id):
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"there is no revive queue {receipt.revive_queue_id}")
+        raise OperationError(Reason.SYSTEM_ERROR, f"there is no revive queue {receipt.revive_queue_id}")
 
 
-def _point_key(key: OrderKey, start_offset: int, pop_time: int, broker_name: str) -> PointKey:
-    return PointKey(key.topic, key.group, key.queue_id, start_offset, pop_time, broker_name)
+def _point_key(key: OrderKey, receipt: Receipt) -> PointKey:
+    """The check point of a message."""
+    return PointKey(*key, receipt.start_offset, receipt.pop_time, receipt.broker_name)
 
 
 def _acknowledge(
     broker: Broker, key: OrderKey, receipt: Receipt, offsets: tuple[int, ...], *, is_batch: bool
-) -> Reply | Deferred[Reply]:
+) -> Deferred[None] | None:
     """Store the acknowledgement of messages of one check point."""
-    point = _point_key(key, receipt.start_offset, receipt.pop_time, receipt.broker_name)
+    point = _point_key(key, receipt)
     acks = [
         Ack(point, offsets[start : start + MESSAGES_MAX], is_batch)
         for start in range(0, len(offsets), MESSAGES_MAX)
     ]
-    put = broker.pops.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time)
-    return _stored(broker, put, Reply())
+    return _stored(broker, broker.pops.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time))
 
 
-def _stored(broker: Broker, put: PutResult | Deferred[PutResult], reply: Reply) -> Reply | Deferred[Reply]:
-    """Answer, once what was put is as safe as configured, or stored by another broker."""
+def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[None] | None:
+    """Wait until what was put is as safe as configured, or stored by another broker; None where it is."""
     if isinstance(put, Deferred):
-        return put.addCallback(lambda result: _stored(broker, result, reply))
+        return put.addCallback(lambda result: _stored(broker, result))
     if put.status is not PutStatus.PUT_OK:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, put.remark or put.status.name)
+        raise OperationError(Reason.SYSTEM_ERROR, put.remark or put.status.name)
     if not broker.durable.is_awaited:
-        return reply
-    return broker.durable.wait(put).addCallback(lambda _: reply)
+        return None
+    return broker.durable.wait(put).addCallback(lambda _: None)
 
 
-def _consume_in_order(broker: Broker, call: Call, key: OrderKey, offset: int, pop_time: int) -> None:
+def _consume_in_order(
+    broker: Broker, client: ClientConnection, key: OrderKey, offset: int, pop_time: int
+) -> None:
     """Move the group's offset, and let the next one pop where nothing is out any more.
 
     Standard: `AckMessageProcessor.ackOrderly`.
@@ -197,10 +194,10 @@ def _consume_in_order(broker: Broker, call: Call, key: OrderKey, offset: int, po
     try:
         next_offset = orders.consume(key, offset, pop_time, now)
     except ValueError:
-        raise RequestError(
-            ResponseCode.MESSAGE_ILLEGAL,
+        raise OperationError(
+            Reason.MESSAGE_ILLEGAL,
             f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{old}, commit:{offset}, next:-1, "
-            f"{call.peer.address}",
+            f"{client.address}",
         ) from None
     if next_offset is not None:
         if not offsets.has_reset(group, topic, queue_id):
@@ -211,20 +208,15 @@ def _consume_in_order(broker: Broker, call: Call, key: OrderKey, offset: int, po
 
 
 def _change_in_order(
-    broker: Broker, key: OrderKey, header: ChangeInvisibleTimeRequestHeader, receipt: Receipt, now: int
-) -> Reply:
+    broker: Broker, key: OrderKey, request: InvisibleTimeRequest, receipt: Receipt, now: int
+) -> Receipt:
     """Change when a message that was popped in order is visible again.
 
     Standard: `processChangeInvisibleTimeForOrder`.
     """
     topic, group, queue_id = key
-    if header.offset < broker.offsets.query(group, topic, queue_id):
-        return Reply(header=ChangeInvisibleTimeResponseHeader(pop_time=0, invisible_time=0, revive_qid=0))
-    until = now + header.invisible_time
-    broker.pops.orders.hide(key, header.offset, receipt.pop_time, until, now)
-    response = ChangeInvisibleTimeResponseHeader(
-        pop_time=receipt.pop_time,
-        invisible_time=until - receipt.pop_time,
-        revive_qid=receipt.revive_queue_id,
-    )
-    return Reply(header=response)
+    if request.offset < broker.offsets.query(group, topic, queue_id):
+        return CONSUMED_ALREADY
+    until = now + request.invisible_time
+    broker.pops.orders.hide(key, request.offset, receipt.pop_time, until, now)
+    return receipt._replace(start_offset=request.offset, invisible_time=until - receipt.pop_time)

@@ -12,29 +12,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.remoting.call import Peer
+    from mqgateway.gateway.broker.connection import ClientConnection
 
 
 class ClientClocks:
     """The differences, of those only who were taken for late."""
 
     def __init__(self) -> None:
-        self._behind: dict[Peer, int] = {}
+        self._behind: dict[ClientConnection, int] = {}
 
-    def behind(self, peer: Peer) -> int:
+    def behind(self, client: ClientConnection) -> int:
         """How many ms a client's clock is behind ours, as far as that is known; 0 where it is not."""
-        return self._behind.get(peer, 0)
+        return self._behind.get(client, 0)
 
-    def is_late(self, peer: Peer, passed: int, allowed: int) -> bool:
+    def is_late(self, client: ClientConnection, passed: int, allowed: int) -> bool:
         """Whether a request came too late: `passed` ms, by the two clocks, of those `allowed`."""
-        known = self._behind.get(peer, 0)
+        known = self._behind.get(client, 0)
         if passed - known > allowed:
-            self._behind[peer] = passed
-            peer.on_lost(self._forget)
+            self._behind[client] = passed
+            client.on_lost(self._forget)
             return True
         if passed < known:
-            self._behind[peer] = max(0, passed)
+            self._behind[client] = max(0, passed)
         return False
 
-    def _forget(self, peer: Peer) -> None:
-        self._behind.pop(peer, None)
+    def _forget(self, client: ClientConnection) -> None:
+        self._behind.pop(client, None)

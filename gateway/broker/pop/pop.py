@@ -1,13 +1,13 @@
-"""200050 POP_MESSAGE: messages of a topic that nobody of the group has, each to be acknowledged.
+"""Pops: messages of a topic that nobody of the group has, each to be acknowledged.
 
-The way: `pop_message` checks request, broker, topic and group, reads the queues (`pop_reading`), then stores
-a check point for what each queue gave, or notes it as out if it is popped in order, and answers. What finds
-nothing and may wait is parked in `pop_holds`; who is woken goes the way once more. Messages of the retry
-topics are given out under the topic itself. Where a slave acts for its master the check points are stored by
-another broker (`pop_away`), and the answer waits for that. Standard: `PopMessageProcessor`.
+The way: `pop` checks request, broker, topic and group, reads the queues (`reading`), then stores a check
+point for what each queue gave, or notes it as out if it is popped in order. What finds nothing and may wait
+is parked (`parked_pops`); who is woken goes the way once more. Messages of the retry topics are given out
+under the topic itself. Where a slave acts for its master the check points are stored by another broker
+(`away`), and the outcome waits for that. Standard: `PopMessageProcessor`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -21,33 +21,27 @@ from mqgateway.engine.pop import (
     OrderKey,
     PointKey,
     Receipt,
-    message_count_info,
-    message_offset_info,
-    order_count_info,
-    start_offset_info,
 )
 from mqgateway.engine.store.message_store import GetStatus, PutResult, PutStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cold import reading
+from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.long_polling import Wanted
-from mqgateway.gateway.broker.pop.away import PopsAway, Taking
-from mqgateway.gateway.broker.pop.checks import (
-    check_broker,
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.parked_pops import ANY_QUEUE
+from mqgateway.gateway.broker.polling import (
+    PollingStatus,
     check_in_time,
-    checked_group,
-    checked_topic,
+    check_readable,
     clients_now,
     time_left,
     wait,
-    wanted_by,
 )
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE
-from mqgateway.gateway.broker.pop.reading import Found, as_given_out, places, read
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.codec.headers import PopMessageRequestHeader, PopMessageResponseHeader
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.pop.away import PopsAway, Taking
+from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wanted_by
+from mqgateway.gateway.broker.pop.reading import Found, PopRequest, as_given_out, queues_to_read, read
 
 SCAN_ROUNDS = 16
 """How often a pop reads on that was given nothing but messages it does not want."""
@@ -56,108 +50,118 @@ SKIPPED = (GetStatus.NO_MATCHED_MESSAGE, GetStatus.MESSAGE_WAS_REMOVING, GetStat
 """Nothing was found, but there is a place to go on from."""
 
 
-class Question(NamedTuple):
-    """A pop that passed the checks."""
+class PopFind(NamedTuple):
+    """What one queue gave, from the messages at `start_offset` on, where the check point starts.
 
-    call: Call
-    header: PopMessageRequestHeader
+    `body` holds the records of the messages, back to back. Popped in order, `counts` says of messages how
+    often they were given out before, where they were.
+    """
+
+    topic: str
+    queue_id: int
+    start_offset: int
+    queue_offsets: Sequence[int]
+    body: bytes
+    counts: Mapping[int, int] | None = None
+
+
+class PopOutcome(NamedTuple):
+    """What a pop found. Times in ms; `rest` counts messages that could be popped beside those."""
+
+    status: PollingStatus
+    finds: list[PopFind]
+    pop_time: int
+    invisible_time: int
+    revive_queue_id: int
+    rest: int
+
+    @property
+    def is_found(self) -> bool:
+        """Whether there are messages."""
+        return self.status is PollingStatus.FOUND
+
+
+class CheckedPop(NamedTuple):
+    """A pop that passed the checks, and whose it is."""
+
+    client: ClientConnection
+    request: PopRequest
     topic: TopicConfig
     group: SubscriptionGroupConfig
     wanted: Wanted
 
 
-class Outcome(NamedTuple):
-    """What a pop found; `rest` counts messages that could be popped beside those."""
-
-    reply: Reply
-    is_found: bool
-    rest: int
-
-
-def pop_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def pop(broker: Broker, request: PopRequest, client: ClientConnection) -> PopOutcome | Deferred[PopOutcome]:
     """Give out messages, or wait for them as long as the client will."""
-    header = call.header
-    assert isinstance(header, PopMessageRequestHeader)
-    topic, group = _checked(broker, call, header)
-    wanted = wanted_by(broker, header.topic, header.exp, header.exp_type)
-    return reading(broker, partial(_pop_or_wait, broker, Question(call, header, topic, group, wanted)))
+    topic, group = _checked(broker, request, client)
+    wanted = wanted_by(broker, request.topic, request.exp, request.exp_type)
+    checked = CheckedPop(client, request, topic, group, wanted)
+    return reading(broker, partial(_pop_or_wait, broker, checked))
 
 
 def _checked(
-    broker: Broker, call: Call, header: PopMessageRequestHeader
+    broker: Broker, request: PopRequest, client: ClientConnection
 ) -> tuple[TopicConfig, SubscriptionGroupConfig]:
     ip = broker.options.broker_ip1
-    check_in_time(broker, call.peer, header)
-    check_broker(broker, "pop")
-    if header.max_msg_nums > MESSAGES_MAX:
-        raise RequestError(
-            ResponseCode.INVALID_PARAMETER, f"the broker[{ip}] pop message's num is greater than 32"
+    check_in_time(broker, client, request)
+    check_readable(broker, "pop")
+    if request.max_msg_nums > MESSAGES_MAX:
+        raise OperationError(
+            Reason.INVALID_PARAMETER, f"the broker[{ip}] pop message's num is greater than 32"
         )
     if not broker.timers.is_enabled:
-        raise RequestError(
-            ResponseCode.SYSTEM_ERROR,
+        raise OperationError(
+            Reason.SYSTEM_ERROR,
             f"the broker[{ip}] pop message is forbidden because timerWheelEnable is false",
         )
     longest = broker.store_options.timer_max_delay_sec * 1000
-    if header.invisible_time > longest:
-        raise RequestError(
-            ResponseCode.INVALID_PARAMETER, f"messages may be invisible for {longest} ms, no longer"
+    if request.invisible_time > longest:
+        raise OperationError(
+            Reason.INVALID_PARAMETER, f"messages may be invisible for {longest} ms, no longer"
         )
-    topic = checked_topic(broker, call, header.topic, header.queue_id)
-    return topic, checked_group(broker, header.consumer_group)
+    topic = checked_topic(broker, client, request.topic, request.queue_id)
+    return topic, checked_group(broker, request.consumer_group)
 
 
-def _pop_or_wait(broker: Broker, question: Question, rounds: int) -> Reply | Deferred[Reply]:
-    outcome = _pop(broker, question, may_wait=not rounds)
+def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome | Deferred[PopOutcome]:
+    outcome = _pop(broker, checked, may_wait=not rounds)
     if isinstance(outcome, Deferred):
         return outcome
-    header = question.header
-    left = time_left(header, clients_now(broker, question.call.peer))
+    request, client = checked.request, checked.client
+    left = time_left(request, clients_now(broker, client))
     if outcome.is_found or left <= 0:
-        return outcome.reply
-    place = OrderKey(header.topic, header.consumer_group, header.queue_id)
-    look = partial(_look, broker, question)
-    waiting = wait(broker, broker.pops.parked, question.call, place, question.wanted, left, look)
-    if waiting is None:
-        outcome.reply.code = ResponseCode.POLLING_FULL
-        return outcome.reply
-    return waiting
+        return outcome
+    place = OrderKey(request.topic, request.consumer_group, request.queue_id)
+    look = partial(_look, broker, checked)
+    waiting = wait(broker, broker.pops.parked, client, place, checked.wanted, left, look)
+    return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
 
 
-def _look(broker: Broker, question: Question, is_last: bool) -> Reply | Deferred[Reply] | None:
+def _look(broker: Broker, checked: CheckedPop, is_last: bool) -> PopOutcome | Deferred[PopOutcome] | None:
     """Look once more for one that waits; who waits for the disk is answered, whatever comes from there."""
-
-    def attempt(rounds: int) -> Reply | Deferred[Reply]:
-        outcome = _pop(broker, question, may_wait=not rounds)
-        return outcome if isinstance(outcome, Deferred) else outcome.reply
-
-    reply = reading(broker, attempt)
-    is_answer = is_last or isinstance(reply, Deferred) or reply.code == ResponseCode.SUCCESS
-    return reply if is_answer else None
+    outcome = reading(broker, lambda rounds: _pop(broker, checked, may_wait=not rounds))
+    is_answer = is_last or isinstance(outcome, Deferred) or outcome.is_found
+    return outcome if is_answer else None
 
 
-def _pop(broker: Broker, question: Question, *, may_wait: bool) -> Outcome | Deferred[Reply]:
+def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome | Deferred[PopOutcome]:
     """Read and give out, or have it stored elsewhere that this is given out. Raises `ColdRead`."""
-    header, away = question.header, broker.pops.away
+    request, away = checked.request, broker.pops.away
     for _ in range(SCAN_ROUNDS):
-        where = list(places(broker, header, question.topic, question.group))
+        queues = list(queues_to_read(broker, request, checked.topic, checked.group))
         if away is not None:
-            where = [
-                place
-                for place in where
-                if OrderKey(place.topic, header.consumer_group, place.queue_id) not in away.busy
-            ]
-        found, rest = read(broker, header, where, question.wanted, may_wait=may_wait)
-        receipt = _receipt(broker, header)
-        if away is not None and not header.order and any(one.result.queue_offsets for one in found):
-            return _give_out_away(broker, header, found, rest, receipt, away)
-        take = partial(_take, broker, header, receipt)
-        outcome = _give_out(broker, header, found, rest, receipt, take)
+            group, busy = request.consumer_group, away.busy
+            queues = [queue for queue in queues if (queue.topic, group, queue.queue_id) not in busy]
+        found, rest = read(broker, request, queues, checked.wanted, may_wait=may_wait)
+        receipt = _receipt(broker, request)
+        if away is not None and not request.order and any(one.result.queue_offsets for one in found):
+            return _give_out_away(broker, request, found, rest, receipt, away)
+        take = partial(_take, broker, request, receipt)
+        outcome = _give_out(broker, request, found, rest, receipt, take)
         if outcome.is_found:
             if outcome.rest > 0:
-                broker.pops.parked.wake(
-                    OrderKey(header.topic, header.consumer_group, max(header.queue_id, ANY_QUEUE))
-                )
+                queue_id = max(request.queue_id, ANY_QUEUE)
+                broker.pops.parked.wake(OrderKey(request.topic, request.consumer_group, queue_id))
             break
         if not any(_is_partial(one) for one in found):
             break
@@ -170,42 +174,42 @@ def _is_partial(found: Found) -> bool:
     return result.status in SKIPPED and found.offset < result.next_offset < result.max_offset
 
 
-def _receipt(broker: Broker, header: PopMessageRequestHeader) -> Receipt:
+def _receipt(broker: Broker, request: PopRequest) -> Receipt:
     """What all messages of a pop that is made now have in common."""
-    queue_id = ORDER_REVIVE_QUEUE if header.order else broker.pops.log.next_revive_queue()
+    queue_id = ORDER_REVIVE_QUEUE if request.order else broker.pops.log.next_revive_queue()
     now = broker.store.steady.now()
-    return Receipt(0, now, header.invisible_time, queue_id, "", broker.options.broker_name)
+    return Receipt(0, now, request.invisible_time, queue_id, "", broker.options.broker_name)
 
 
 def _give_out_away(
     broker: Broker,
-    header: PopMessageRequestHeader,
+    request: PopRequest,
     found: list[Found],
     rest: int,
     receipt: Receipt,
     away: PopsAway,
-) -> Deferred[Reply]:
+) -> Deferred[PopOutcome]:
     """Give out what was found, as far as its check points are stored by another broker."""
     takings = {
-        one.place: Taking(_point(header, receipt, one), one.result.next_offset)
+        one.queue: Taking(_point(request, receipt, one), one.result.next_offset)
         for one in found
         if one.result.queue_offsets
     }
 
-    def stored(results: list[PutResult]) -> Reply:
+    def stored(results: list[PutResult]) -> PopOutcome:
         if broker.pops.away is not away:
-            raise RequestError(ResponseCode.SYSTEM_ERROR, "nothing can be given out: the master is back")
+            raise OperationError(Reason.SYSTEM_ERROR, "nothing can be given out: the master is back")
         puts = dict(zip(takings, results, strict=True))
 
-        def take(one: Found) -> RequestError | None:
-            refusal = _refusal(puts[one.place])
+        def take(one: Found) -> OperationError | None:
+            refusal = _refusal(puts[one.queue])
             if refusal is None:
-                away.popped(takings[one.place])
+                away.popped(takings[one.queue])
             return refusal
 
-        return _give_out(broker, header, found, rest, receipt, take).reply
+        return _give_out(broker, request, found, rest, receipt, take)
 
-    def released(result: Reply | Failure) -> Reply | Failure:
+    def released(result: PopOutcome | Failure) -> PopOutcome | Failure:
         for taking in takings.values():
             away.busy.discard(taking.place)
             broker.pops.offer(taking.place)
@@ -217,102 +221,75 @@ def _give_out_away(
 
 def _give_out(
     broker: Broker,
-    header: PopMessageRequestHeader,
+    request: PopRequest,
     found: list[Found],
     rest: int,
     receipt: Receipt,
-    take: Callable[[Found], RequestError | None],
-) -> Outcome:
-    """Note what is given out, and answer; `take` gives why a queue may not give anything out."""
-    now = receipt.pop_time
-    starts: list[str] = []
-    offsets: list[str] = []
-    counts: list[str] = []
-    bodies: list[bytes] = []
+    take: Callable[[Found], OperationError | None],
+) -> PopOutcome:
+    """Note what is given out; `take` gives why a queue may not give anything out."""
+    finds: list[PopFind] = []
     for one in found:
-        place, result = one.place, one.result
+        queue, result = one.queue, one.result
+        counts: Mapping[int, int] | None = None
         if not result.queue_offsets:
-            _skip(broker, header, one)
-        elif header.order:
-            counts += _take_in_order(broker, header, one, now)
+            _skip(broker, request, one)
+        elif request.order:
+            counts = _take_in_order(broker, request, one, receipt.pop_time)
         elif (failed := take(one)) is not None:
-            if not bodies:
+            if not finds:
                 raise failed
             rest += result.count
             continue
         rest += result.max_offset - result.next_offset
         if not result.queue_offsets:
             continue
-        starts.append(start_offset_info(place.topic, place.queue_id, one.offset))
-        offsets.append(message_offset_info(place.topic, place.queue_id, result.queue_offsets))
         body = result.body
-        if place.is_retry and not broker.options.pop_response_return_actual_retry_topic:
-            body = as_given_out(body, header.topic, receipt._replace(start_offset=one.offset))
-        bodies.append(body)
-        broker.stats.got(header.consumer_group, place.topic, result.count, result.size)
-    status = GetStatus.FOUND if bodies else GetStatus.NO_MESSAGE_IN_QUEUE
-    response = PopMessageResponseHeader(
-        pop_time=now,
-        invisible_time=header.invisible_time,
-        revive_qid=receipt.revive_queue_id,
-        rest_num=rest,
-        start_offset_info=";".join(starts),
-        msg_offset_info=";".join(offsets),
-        order_count_info=";".join(counts) if header.order else None,
-    )
-    code = ResponseCode.SUCCESS if bodies else ResponseCode.POLLING_TIMEOUT
-    return Outcome(Reply(code, response, b"".join(bodies), status.name), bool(bodies), rest)
+        if queue.is_retry and not broker.options.pop_response_return_actual_retry_topic:
+            body = as_given_out(body, request.topic, receipt._replace(start_offset=one.offset))
+        finds.append(PopFind(queue.topic, queue.queue_id, one.offset, result.queue_offsets, body, counts))
+        broker.stats.got(request.consumer_group, queue.topic, result.count, result.size)
+    status = PollingStatus.FOUND if finds else PollingStatus.POLLING_TIMEOUT
+    times = receipt.pop_time, request.invisible_time
+    return PopOutcome(status, finds, *times, receipt.revive_queue_id, rest)
 
 
-def _point(header: PopMessageRequestHeader, receipt: Receipt, one: Found) -> CheckPoint:
+def _point(request: PopRequest, receipt: Receipt, one: Found) -> CheckPoint:
     """The check point of what one queue gave."""
     (topic, queue_id), start, result = one
-    key = PointKey(topic, header.consumer_group, queue_id, start, receipt.pop_time, receipt.broker_name)
+    key = PointKey(topic, request.consumer_group, queue_id, start, receipt.pop_time, receipt.broker_name)
     distances = tuple(offset - start for offset in result.queue_offsets)
-    return CheckPoint(key, header.invisible_time, distances)
+    return CheckPoint(key, request.invisible_time, distances)
 
 
-def _take(
-    broker: Broker, header: PopMessageRequestHeader, receipt: Receipt, one: Found
-) -> RequestError | None:
+def _take(broker: Broker, request: PopRequest, receipt: Receipt, one: Found) -> OperationError | None:
     """Store the check point of what one queue gave; gives why that failed, and nothing may be given out."""
-    point = _point(header, receipt, one)
+    point = _point(request, receipt, one)
     return _refusal(broker.pops.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
 
 
-def _refusal(put: PutResult) -> RequestError | None:
+def _refusal(put: PutResult) -> OperationError | None:
     """Why nothing may be given out, if a check point is not stored."""
     if put.status is PutStatus.PUT_OK:
         return None
-    return RequestError(
-        ResponseCode.SYSTEM_ERROR, f"nothing can be given out: {put.remark or put.status.name}"
-    )
+    return OperationError(Reason.SYSTEM_ERROR, f"nothing can be given out: {put.remark or put.status.name}")
 
 
-def _take_in_order(broker: Broker, header: PopMessageRequestHeader, one: Found, now: int) -> list[str]:
-    """Note what is out of one queue; gives how often each message was given out before."""
+def _take_in_order(broker: Broker, request: PopRequest, one: Found, now: int) -> Mapping[int, int]:
+    """Note what is out of one queue; gives how often messages were given out before."""
     (topic, queue_id), start, result = one
-    group = header.consumer_group
-    order = broker.pops.orders.take(
-        OrderKey(topic, group, queue_id),
-        header.attempt_id,
-        now,
-        header.invisible_time,
-        tuple(result.queue_offsets),
-        now,
-    )
-    broker.pops.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
-    broker.pops.log.in_flight.add((topic, group, queue_id), result.count)
-    broker.offsets.commit(group, topic, queue_id, start)
-    infos = [message_count_info(topic, queue_id, offset, count) for offset, count in order.counts.items()]
-    is_all = len(order.counts) == len(order.offsets)
-    least = min(order.counts.values()) if is_all else 0
-    return [*infos, order_count_info(topic, queue_id, least)]
+    key = OrderKey(topic, request.consumer_group, queue_id)
+    offsets = tuple(result.queue_offsets)
+    order = broker.pops.orders.take(key, request.attempt_id, now, request.invisible_time, offsets, now)
+    broker.pops.log.in_flight.forget(lambda each: each == key)
+    broker.pops.log.in_flight.add(key, result.count)
+    broker.offsets.commit(request.consumer_group, topic, queue_id, start)
+    return order.counts
 
 
-def _skip(broker: Broker, header: PopMessageRequestHeader, one: Found) -> None:
+def _skip(broker: Broker, request: PopRequest, one: Found) -> None:
     """Let the group go on behind what it does not want."""
     (topic, queue_id), start, result = one
     if result.status not in SKIPPED or result.next_offset == start:
         return
-    broker.offsets.commit(header.consumer_group, topic, queue_id, result.next_offset)
+    broker.offsets.commit(request.consumer_group, topic, queue_id, result.next_offset)

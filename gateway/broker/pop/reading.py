@@ -7,7 +7,7 @@ messages are in memory. Standard: `PopMessageProcessor.popMsgFromTopic`, `popMsg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from mqgateway.engine.message import PROPERTY_POP_CK, RETRY_PREFIX, format_properties
 from mqgateway.engine.pop import OrderKey, Receipt, kind_of, retry_topic
@@ -19,9 +19,8 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.initial_offset import begins_fresh
 from mqgateway.gateway.broker.consume.long_polling import Wanted
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.codec.headers import PopMessageRequestHeader
-from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.polling import PollingRequest
 
 MIN_MODE = 0
 """A new group begins at the oldest message. Standard: `ConsumeInitMode`."""
@@ -31,7 +30,36 @@ MESSAGE_TYPE = "message.type"
 MISPLACED = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY, GetStatus.OFFSET_FOUND_NULL)
 
 
-class Place(NamedTuple):
+class PopRequest(PollingRequest, Protocol):
+    """What a pop asks for. Times in ms.
+
+    `queue_id` is -1 for any queue, `init_mode` says where a new group begins, `exp` of the kind `exp_type`
+    which messages it wants; with the `attempt_id` of the last pop in order the same is asked for again.
+    """
+
+    @property
+    def consumer_group(self) -> str: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def queue_id(self) -> int: ...
+    @property
+    def max_msg_nums(self) -> int: ...
+    @property
+    def invisible_time(self) -> int: ...
+    @property
+    def init_mode(self) -> int: ...
+    @property
+    def exp_type(self) -> str | None: ...
+    @property
+    def exp(self) -> str | None: ...
+    @property
+    def order(self) -> bool: ...
+    @property
+    def attempt_id(self) -> str | None: ...
+
+
+class PopQueue(NamedTuple):
     """A queue to look into."""
 
     topic: str
@@ -46,36 +74,36 @@ class Place(NamedTuple):
 class Found(NamedTuple):
     """What one queue has from an offset on."""
 
-    place: Place
+    queue: PopQueue
     offset: int
     result: GetResult
 
 
-def places(
-    broker: Broker, header: PopMessageRequestHeader, topic: TopicConfig, group: SubscriptionGroupConfig
-) -> Iterator[Place]:
+def queues_to_read(
+    broker: Broker, request: PopRequest, topic: TopicConfig, group: SubscriptionGroupConfig
+) -> Iterator[PopQueue]:
     """The queues in the order in which they are looked into: chance decides where to begin."""
     options, chance = broker.options, broker.pops.chance()
     by_priority = (
         topic.attributes.get(MESSAGE_TYPE) == PRIORITY
-        and not header.order
+        and not request.order
         and chance < _priority_factor(group)
     )
     likely = options.pop_from_retry_probability
     if by_priority:
         likely = options.pop_from_retry_probability_for_priority
     start = 0 if by_priority else chance
-    retries: list[Place] = []
-    if not header.order:
+    retries: list[PopQueue] = []
+    if not request.order:
         is_v2 = options.enable_retry_topic_v2
         if is_v2 and options.retrieve_message_from_pop_retry_topic_v1 and chance % 2 == 0:
             is_v2 = False
-        config = broker.topics.get(retry_topic(header.topic, header.consumer_group, is_v2))
+        config = broker.topics.get(retry_topic(request.topic, request.consumer_group, is_v2))
         retries = [] if config is None else list(_queues(broker, config, start))
     if chance < likely:
         yield from retries
-    if header.queue_id >= 0:
-        yield Place(header.topic, header.queue_id)
+    if request.queue_id >= 0:
+        yield PopQueue(request.topic, request.queue_id)
     else:
         yield from _queues(broker, topic, start)
     if chance >= likely:
@@ -88,40 +116,40 @@ def _priority_factor(group: SubscriptionGroupConfig) -> int:
     return int(text) if text.isdecimal() else 100
 
 
-def _queues(broker: Broker, config: TopicConfig, start: int) -> Iterator[Place]:
+def _queues(broker: Broker, config: TopicConfig, start: int) -> Iterator[PopQueue]:
     count = config.read_queue_nums
     for i in range(count):
         index = count - 1 - i if broker.options.priority_order_asc else i
-        yield Place(config.topic_name, (index + start) % count)
+        yield PopQueue(config.topic_name, (index + start) % count)
 
 
 def read(
-    broker: Broker, header: PopMessageRequestHeader, where: list[Place], wanted: Wanted, *, may_wait: bool
+    broker: Broker, request: PopRequest, queues: list[PopQueue], wanted: Wanted, *, may_wait: bool
 ) -> tuple[list[Found], int]:
     """What the queues have, and how many messages they have beyond that. Raises `ColdRead`."""
-    pops, store, group = broker.pops, broker.store, header.consumer_group
+    pops, store, group = broker.pops, broker.store, request.consumer_group
     now = broker.store.steady.now()
     found: list[Found] = []
     count = rest = 0
-    for place in where:
-        topic, queue_id = place
+    for queue in queues:
+        topic, queue_id = queue
         key = OrderKey(topic, group, queue_id)
         if _is_held_back(broker, key):
             rest += store.max_offset(topic, queue_id) - pops.first_offset(group, topic, queue_id)
             continue
-        offset = _start(broker, header, place)
-        if header.order and pops.orders.is_blocked(key, header.attempt_id, now):
+        offset = _start(broker, request, queue)
+        if request.order and pops.orders.is_blocked(key, request.attempt_id, now):
             continue
-        if count >= header.max_msg_nums or (header.order and not pops.orders.has_room(key, len(found))):
+        if count >= request.max_msg_nums or (request.order and not pops.orders.has_room(key, len(found))):
             rest += store.max_offset(topic, queue_id) - offset
             continue
-        most = header.max_msg_nums - count
+        most = request.max_msg_nums - count
         result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
         if result.status in MISPLACED:
             broker.offsets.commit(group, topic, queue_id, result.next_offset)
             offset = result.next_offset
             result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
-        found.append(Found(place, offset, result))
+        found.append(Found(queue, offset, result))
         count += len(result.queue_offsets)
     return found, rest
 
@@ -135,13 +163,13 @@ def _is_held_back(broker: Broker, key: OrderKey) -> bool:
     )
 
 
-def _start(broker: Broker, header: PopMessageRequestHeader, place: Place) -> int:
+def _start(broker: Broker, request: PopRequest, queue: PopQueue) -> int:
     """Where the group goes on, or begins. Standard: `getPopOffset`, `getInitOffset`."""
-    group, (topic, queue_id) = header.consumer_group, place
+    group, (topic, queue_id) = request.consumer_group, queue
     pops, store = broker.pops, broker.store
     offset = broker.offsets.query(group, topic, queue_id)
     if offset == UNKNOWN:
-        if header.init_mode == MIN_MODE or place.is_retry:
+        if request.init_mode == MIN_MODE or queue.is_retry:
             offset = store.min_offset(topic, queue_id)
         elif broker.options.init_pop_offset_by_check_msg_in_mem and begins_fresh(broker, topic, queue_id):
             offset = 0
@@ -149,8 +177,8 @@ def _start(broker: Broker, header: PopMessageRequestHeader, place: Place) -> int
             offset = max(0, store.max_offset(topic, queue_id) - 1)
         if not broker.offsets.commit(group, topic, queue_id, offset):
             most = broker.options.max_offsets
-            raise RequestError(
-                ResponseCode.SYSTEM_ERROR, f"{most} offsets are kept, no more are allowed (maxOffsets)"
+            raise OperationError(
+                Reason.SYSTEM_ERROR, f"{most} offsets are kept, no more are allowed (maxOffsets)"
             )
     reset = pops.take_reset(group, topic, queue_id)
     return offset if reset is None else reset

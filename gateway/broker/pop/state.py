@@ -1,7 +1,6 @@
 """What a broker has of POP: its log, the table of what was popped in order, and who waits.
 
-`BrokerService` loads it, moves its time and closes it; the requests are in `pop`, `pop_acks` and
-`pop_questions`.
+`BrokerService` loads it, moves its time and closes it; the operations are in `pop`, `acks` and `questions`.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, ParkedPops
 
 CLEAN_MILLIS = 60_000
 

@@ -20,8 +20,7 @@ from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import pull
-from mqgateway.gateway.broker.pop import acks as pop_acks
-from mqgateway.gateway.broker.pop import pop
+from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.replication.write_gate import REFUSAL
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader
@@ -101,10 +100,10 @@ SLAVE_REQUESTS: dict[int, RequestFunction] = {
     RequestCode.SEND_MESSAGE_V2: refuse_send,
     RequestCode.SEND_BATCH_MESSAGE: refuse_send,
     RequestCode.CONSUMER_SEND_MSG_BACK: refuse_send_back,
-    RequestCode.POP_MESSAGE: _while_acting(pop.pop_message),
-    RequestCode.ACK_MESSAGE: _while_acting(pop_acks.ack_message),
-    RequestCode.BATCH_ACK_MESSAGE: _while_acting(pop_acks.batch_ack_message),
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: _while_acting(pop_acks.change_invisible_time),
+    RequestCode.POP_MESSAGE: _while_acting(pop_requests.pop_message),
+    RequestCode.ACK_MESSAGE: _while_acting(pop_requests.ack_message),
+    RequestCode.BATCH_ACK_MESSAGE: _while_acting(pop_requests.batch_ack_message),
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: _while_acting(pop_requests.change_invisible_time),
     RequestCode.PULL_MESSAGE: pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull_message,
 }

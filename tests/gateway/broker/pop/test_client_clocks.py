@@ -3,22 +3,22 @@
 from collections.abc import Callable
 from typing import cast
 
+from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
-from mqgateway.gateway.remoting.call import Peer
 
 ALLOWED = 15_500
 
 
 class Client:
     def __init__(self) -> None:
-        self.lost: list[Callable[[Peer], None]] = []
+        self.lost: list[Callable[[ClientConnection], None]] = []
 
-    def on_lost(self, callback: Callable[[Peer], None]) -> None:
+    def on_lost(self, callback: Callable[[ClientConnection], None]) -> None:
         self.lost.append(callback)
 
 
-def peer() -> Peer:
-    return cast("Peer", Client())
+def peer() -> ClientConnection:
+    return cast("ClientConnection", Client())
 
 
 def test_who_is_in_time_is_not_late() -> None:
@@ -46,8 +46,8 @@ def test_the_difference_is_the_least_that_was_seen() -> None:
 
 def test_each_client_has_a_clock_of_its_own_until_it_goes() -> None:
     clocks, client, other = ClientClocks(), Client(), peer()
-    assert clocks.is_late(cast("Peer", client), 60_000, ALLOWED)
+    assert clocks.is_late(cast("ClientConnection", client), 60_000, ALLOWED)
     assert clocks.is_late(other, 60_000, ALLOWED)
-    client.lost[0](cast("Peer", client))
-    assert clocks.behind(cast("Peer", client)) == 0
+    client.lost[0](cast("ClientConnection", client))
+    assert clocks.behind(cast("ClientConnection", client)) == 0
     assert clocks.behind(other) == 60_000

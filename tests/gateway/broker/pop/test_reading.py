@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.broker.pop.reading import places
+from mqgateway.gateway.broker.pop.reading import queues_to_read
 from mqgateway.gateway.codec.headers import PopMessageRequestHeader
 from tests.support.gateway.broker.popping import PopBroker
 
@@ -38,7 +38,7 @@ def looked_into(
     )
     topic = TopicConfig("T", 3, 3, attributes=attributes or {})
     group = SubscriptionGroupConfig("G", attributes={} if factor is None else {"priority.factor": factor})
-    return list(places(broker.broker, header, topic, group))
+    return list(queues_to_read(broker.broker, header, topic, group))
 
 
 @pytest.mark.parametrize(("chance", "queues"), [(20, [1, 0, 2]), (21, [2, 1, 0]), (99, [2, 1, 0])])

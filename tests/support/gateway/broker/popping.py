@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mqgateway.engine.message import StoredMessage
-from mqgateway.gateway.broker.pop import acks as pop_acks
-from mqgateway.gateway.broker.pop import pop
-from mqgateway.gateway.broker.pop import questions as pop_questions
+from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -20,16 +18,7 @@ from mqgateway.gateway.codec.headers import (
 )
 from tests.support.gateway.broker.helpers import REQUESTS, Answer, FakePeer, MemoryBroker
 
-POP_REQUESTS = REQUESTS | {
-    RequestCode.POP_MESSAGE: pop.pop_message,
-    RequestCode.ACK_MESSAGE: pop_acks.ack_message,
-    RequestCode.BATCH_ACK_MESSAGE: pop_acks.batch_ack_message,
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: pop_acks.change_invisible_time,
-    RequestCode.PEEK_MESSAGE: pop_questions.peek_message,
-    RequestCode.NOTIFICATION: pop_questions.notification,
-    RequestCode.POLLING_INFO: pop_questions.polling_info,
-    RequestCode.POP_ROLLBACK: pop_questions.pop_rollback,
-}
+POP_REQUESTS = REQUESTS | pop_requests.REQUESTS
 INVISIBLE = 10_000
 GRACE = 4_000
 """Within so many ms after its time a message is visible again."""

@@ -7,7 +7,7 @@ import pytest
 from mqgateway.engine.pop import OrderKey
 from mqgateway.engine.store.message_store import Arrival
 from mqgateway.gateway.broker.consume.long_polling import Wanted
-from mqgateway.gateway.broker.pop.parked import ANY_QUEUE, ParkedPop, ParkedPops
+from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPop, ParkedPops
 from tests.support.gateway.broker.helpers import FakePeer
 
 

@@ -1,0 +1,106 @@
+"""The remoting requests of lite topics: 200070 and 200071; and 200073, which tells clients what they lost.
+
+Standard: `PopLiteMessageProcessor`, `LiteSubscriptionCtlProcessor`.
+"""
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, message_count_info
+from mqgateway.engine.store.message_store import GetStatus
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, pop_lite
+from mqgateway.gateway.broker.lite.state import QUEUE_ID
+from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
+from mqgateway.gateway.broker.refusals import CODES
+from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
+    NotifyUnsubscribeLiteRequestHeader,
+    PopLiteMessageRequestHeader,
+    PopLiteMessageResponseHeader,
+)
+from mqgateway.gateway.remoting.call import Call, Peer, Reply
+from mqgateway.gateway.remoting.dispatch import RequestFunction
+
+NOTHING_POPPED = PopLiteMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0)
+"""Goes with every refusal."""
+
+
+def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    """200070 POP_LITE_MESSAGE."""
+    header = call.header
+    assert isinstance(header, PopLiteMessageRequestHeader)
+    try:
+        outcome = pop_lite(broker, header, call.peer)
+    except OperationError as error:
+        return Reply(CODES[error.reason], NOTHING_POPPED, remark=error.message)
+    return outcome.addCallback(_popped) if isinstance(outcome, Deferred) else _popped(outcome)
+
+
+def _popped(outcome: PopLiteOutcome) -> Reply:
+    response = PopLiteMessageResponseHeader(
+        pop_time=outcome.pop_time,
+        invisible_time=outcome.invisible_time,
+        revive_qid=ORDER_REVIVE_QUEUE,
+        order_count_info=";".join(map(_order_counts, outcome.finds)),
+    )
+    if not outcome.is_found:
+        code = ResponseCode[outcome.status.name]
+        return Reply(code, response, remark=GetStatus.NO_MESSAGE_IN_QUEUE.name)
+    body = b"".join([find.body for find in outcome.finds])
+    return Reply(ResponseCode.SUCCESS, response, body, GetStatus.FOUND.name)
+
+
+def _order_counts(find: LiteFind) -> str:
+    """How often each message was given out before. Standard: `transformOrderCountInfo`."""
+    if not find.counts:
+        return ";".join("0" for _ in find.queue_offsets)
+    return ";".join(message_count_info(find.queue, QUEUE_ID, *count) for count in find.counts.items())
+
+
+def control(broker: Broker, call: Call) -> Deferred[Reply]:
+    """200071 LITE_SUBSCRIPTION_CTL."""
+    if not call.body:
+        raise OperationError(Reason.ILLEGAL_OPERATION, "Request body is null.")
+    changes = LiteSubscriptionCtlRequestBody.decode(call.body).subscription_set
+    if not changes:
+        raise OperationError(Reason.ILLEGAL_OPERATION, "LiteSubscriptionCtlRequestBody is empty.")
+    changed = change_subscriptions(broker, map(_change, changes), RemotingLiteClient(call.peer))
+    return changed.addCallback(lambda _: Reply())
+
+
+def _change(body: LiteSubscription) -> SubscriptionChange:
+    option = body.offset_option
+    return SubscriptionChange(
+        Action[body.action],
+        Subscriber(body.client_id or "", body.group or ""),
+        body.topic or "",
+        body.lite_topic_set,
+        None if option is None else Start(option.type, option.value),
+    )
+
+
+class RemotingLiteClient:
+    """A client of lite topics that is told by remoting commands what it lost."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    def unsubscribed(self, subscriber: Subscriber, lite_topic: str) -> None:
+        """200073 NOTIFY_UNSUBSCRIBE_LITE."""
+        header = NotifyUnsubscribeLiteRequestHeader(
+            lite_topic=lite_topic, consumer_group=subscriber.group, client_id=subscriber.client_id
+        )
+        self._peer.send_oneway(
+            RemotingCommand.request(RequestCode.NOTIFY_UNSUBSCRIBE_LITE, header, oneway=True)
+        )
+
+
+REQUESTS: dict[int, RequestFunction] = {
+    RequestCode.POP_LITE_MESSAGE: pop_lite_message,
+    RequestCode.LITE_SUBSCRIPTION_CTL: control,
+}
+"""What is answered here."""

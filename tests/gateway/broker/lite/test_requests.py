@@ -1,0 +1,41 @@
+"""What the requests of lite topics are on the wire: how outcomes are written, and what clients are told."""
+
+from mqgateway.engine.lite.subscriptions import Subscriber
+from mqgateway.gateway.broker.lite.requests import REQUESTS, RemotingLiteClient
+from mqgateway.gateway.codec.codes import RequestCode
+from tests.support.gateway.broker.helpers import FakePeer
+from tests.support.gateway.broker.liting import LiteBroker
+
+
+def test_the_codes_of_lite_topics_are_answered() -> None:
+    assert set(REQUESTS) == {RequestCode.POP_LITE_MESSAGE, RequestCode.LITE_SUBSCRIPTION_CTL}
+
+
+def test_every_answer_to_a_pop_says_what_was_popped() -> None:
+    broker = LiteBroker(options={"pop_polling_size": 1})
+    now = str(broker.broker.store.steady.now())
+    answers = [broker.ask_pop(poll_time=poll) for poll in (0, 1000, 1000)]
+    for answer, code in ((answers[0], 210), (answers[2], 209)):
+        assert (answer.code, answer.remark) == (code, "NO_MESSAGE_IN_QUEUE")
+        expected = {"popTime": now, "invisibleTime": "10000", "reviveQid": "999", "orderCountInfo": ""}
+        assert answer.ext == expected
+    refused = broker.ask_pop(topic="T")
+    assert refused.code == 17
+    assert refused.ext == {"popTime": "0", "invisibleTime": "0", "reviveQid": "0"}
+
+
+def test_counts_are_of_each_message_or_none() -> None:
+    broker = LiteBroker()
+    broker.control("PARTIAL_ADD", "a", option=("POLICY", 1))
+    broker.post("a", b"1", b"2")
+    assert broker.ask_pop().ext["orderCountInfo"] == "0;0"
+    broker.wait(15_000)
+    assert broker.ask_pop().ext["orderCountInfo"] == "0 qo0%0 1;0 qo0%1 1"
+
+
+def test_a_client_is_told_by_a_command_that_wants_no_answer() -> None:
+    peer = FakePeer()
+    RemotingLiteClient(peer).unsubscribed(Subscriber("c1", "G"), "a")
+    (command,) = peer.sent
+    assert command.code == RequestCode.NOTIFY_UNSUBSCRIBE_LITE and command.is_oneway
+    assert command.ext_fields == {"liteTopic": "a", "consumerGroup": "G", "clientId": "c1"}

@@ -1,0 +1,83 @@
+"""What waiting is bounded by, and that nobody is answered who went away."""
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+
+from mqgateway.engine.pop import OrderKey
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.polling import check_in_time, check_readable, time_left, wait
+from tests.support.gateway.broker.popping import PopBroker
+
+NOW = 1_700_000_000_000
+
+
+class Polling:
+    def __init__(self, born_time: int, poll_time: int) -> None:
+        self.born_time = born_time
+        self.poll_time = poll_time
+
+
+@pytest.mark.parametrize(
+    ("born", "poll", "left"),
+    [
+        (NOW, 15_000, 14_950),
+        (0, 15_000, 14_950),
+        (NOW - 10_000, 15_000, 4_950),
+        (NOW + 60_000, 15_000, 15_000),
+        (NOW, 0, -50),
+    ],
+)
+def test_a_client_waits_by_its_own_clock_but_no_longer_than_it_said(born: int, poll: int, left: int) -> None:
+    assert time_left(Polling(born, poll), NOW) == left
+
+
+def waiting(broker: PopBroker, outcomes: list[str | None]) -> Deferred[str]:
+    made = broker.broker
+    place = OrderKey("T", "G", -7)
+    found = wait(made, made.pops.parked, broker.consumer, place, None, 1000, lambda is_last: outcomes.pop(0))
+    assert found is not None
+    return found
+
+
+def test_who_waits_is_answered_once_there_is_an_answer() -> None:
+    broker = PopBroker()
+    answers: list[str] = []
+    waiting(broker, [None, "found"]).addCallback(answers.append)
+    for _ in range(3):
+        broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
+    assert answers == ["found"]
+
+
+def test_who_went_away_is_not_answered() -> None:
+    broker = PopBroker()
+    failures: list[object] = []
+    found = waiting(broker, [])
+    found.addErrback(lambda failure: failures.append(failure.type))
+    found.cancel()
+    broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
+    assert failures == [CancelledError]
+
+
+def test_a_failure_reaches_who_waits() -> None:
+    broker = PopBroker()
+    failures: list[object] = []
+    waiting(broker, []).addErrback(lambda failure: failures.append(failure.type))
+    broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
+    assert failures == [IndexError]
+
+
+def test_who_comes_after_its_time_is_refused() -> None:
+    popped = PopBroker()
+    broker, client = popped.broker, popped.consumer
+    now = popped.clock.millis()
+    check_in_time(broker, client, Polling(now - 1_500, 1_000))
+    with pytest.raises(OperationError, match="timeout too much") as refused:
+        check_in_time(broker, client, Polling(now - 1_501, 1_000))
+    assert refused.value.reason is Reason.POLLING_TIMEOUT
+
+
+def test_a_broker_may_not_be_read() -> None:
+    popped = PopBroker(options={"broker_permission": 2})
+    with pytest.raises(OperationError, match="pop message is forbidden") as refused:
+        check_readable(popped.broker, "pop")
+    assert refused.value.reason is Reason.NO_PERMISSION
