@@ -33,6 +33,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/writer.py",
     "mqgateway/gateway/broker/produce/send_checks.py",
     "mqgateway/gateway/broker/produce/durability.py",
+    "mqgateway/gateway/broker/produce/requests.py",
     "mqgateway/gateway/broker/consume/long_polling.py",
     "mqgateway/gateway/broker/consume/pull.py",
     "mqgateway/gateway/broker/produce/send.py",

@@ -21,30 +21,26 @@ from mqgateway.gateway.broker.lite import subscriptions as lite_subscriptions
 from mqgateway.gateway.broker.pop import acks as pop_acks
 from mqgateway.gateway.broker.pop import pop
 from mqgateway.gateway.broker.pop import questions as pop_questions
-from mqgateway.gateway.broker.produce import reply, send, send_back, timers
+from mqgateway.gateway.broker.produce import requests as produce_requests
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication import status as ha_status
 from mqgateway.gateway.broker.static_topics import messages as static_messages
 from mqgateway.gateway.broker.static_topics import offsets as static_offsets
 from mqgateway.gateway.broker.static_topics.state import static
-from mqgateway.gateway.broker.transactions import transactions
+from mqgateway.gateway.broker.transactions import requests as transaction_requests
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
-SEND = static(send.send_message, static_messages.send, chooses=True)
+SEND = static(produce_requests.send_message, static_messages.send, chooses=True)
 PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
 
 REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     # Messages
+    **produce_requests.REQUESTS,
     RequestCode.SEND_MESSAGE: SEND,
     RequestCode.SEND_MESSAGE_V2: SEND,
     RequestCode.SEND_BATCH_MESSAGE: SEND,
-    RequestCode.SEND_REPLY_MESSAGE: reply.send_reply,
-    RequestCode.SEND_REPLY_MESSAGE_V2: reply.send_reply,
-    RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
-    RequestCode.RECALL_MESSAGE: timers.recall_message,
-    RequestCode.END_TRANSACTION: transactions.end_transaction,
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
+    **transaction_requests.REQUESTS,
     RequestCode.PULL_MESSAGE: PULL,
     RequestCode.LITE_PULL_MESSAGE: PULL,
     RequestCode.POP_MESSAGE: pop.pop_message,
@@ -131,9 +127,6 @@ REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.EXCHANGE_BROKER_HA_INFO: ha_requests.exchange_ha_info,
     RequestCode.RESET_MASTER_FLUSH_OFFSET: ha_requests.reset_master_flush_offset,
     RequestCode.GET_ALL_DELAY_OFFSET: admin_tables.delay_offsets,
-    RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
-    RequestCode.GET_TIMER_METRICS: timers.metrics,
-    RequestCode.SWITCH_TIMER_ENGINE: timers.switch_engine,
     RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: admin_cold.set_thresholds,
     RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: admin_cold.remove_threshold,
     RequestCode.GET_COLD_DATA_FLOW_CTR_INFO: admin_cold.cold_data,

@@ -47,6 +47,7 @@ from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.slave_requests import SLAVE_REQUESTS
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
+from mqgateway.gateway.broker.transactions.requests import send_check
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyConsumerIdsChangedRequestHeader
@@ -181,7 +182,7 @@ class BrokerService:
             )
             escape = Escape(sender.send, self._options.max_escapes_under_way)
             escape.on_ended = lambda: self._beat_within(0)
-        services = SpecialServices(broker, replication.tables, escape)
+        services = SpecialServices(broker, replication.tables, escape, send_check)
         broker.membership = Membership(
             broker,
             services,

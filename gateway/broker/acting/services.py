@@ -23,7 +23,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.replication.slave_store import SlaveStore
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
-from mqgateway.gateway.broker.transactions.transactions import ask, is_reachable
+from mqgateway.gateway.broker.transactions.checks import SendCheck, check_back, is_reachable
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +32,16 @@ TAKE_OVER_SECONDS = 0.01
 
 
 class SpecialServices:
-    """`load` at the start, `tick` with every beat; `escape` is for slaves that may act."""
+    """`load` at the start, `tick` with every beat; `escape` is for slaves that may act, `send_check` asks a
+    producer about a transaction."""
 
-    def __init__(self, broker: Broker, tables: SlaveTables | None, escape: Escape | None) -> None:
+    def __init__(
+        self, broker: Broker, tables: SlaveTables | None, escape: Escape | None, send_check: SendCheck
+    ) -> None:
         self._broker = broker
         self._tables = tables
         self._escape = escape
+        self._send_check = send_check
         self._is_slave = broker.store_options.broker_role is BrokerRole.SLAVE
         self._transactions = TransactionEscape(broker.store, broker.offsets)
         self._transactions_from = 0
@@ -128,6 +132,7 @@ class SpecialServices:
         broker.timers.tick(now)
         broker.pops.tick(now, elapsed)
         if not self._is_slave:
-            ask(broker, broker.transactions.tick(now, partial(is_reachable, broker.clients)))
+            due = broker.transactions.tick(now, partial(is_reachable, broker.clients))
+            check_back(broker, due, self._send_check)
         elif self._now() >= self._transactions_from:
             self._transactions.tick()

@@ -17,6 +17,16 @@ from mqgateway.engine.message import PROPERTY_WAIT_STORE_MSG_OK
 from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 
+STORED = frozenset(
+    {
+        PutStatus.PUT_OK,
+        PutStatus.FLUSH_DISK_TIMEOUT,
+        PutStatus.FLUSH_SLAVE_TIMEOUT,
+        PutStatus.SLAVE_NOT_AVAILABLE,
+    }
+)
+"""Final statuses of what is in the log; all but the first say that it is less safe than configured."""
+
 
 class Durability:
     """Decides what a put waits for, and waits; `maxSendsWaitingForFlush` bounds how many do."""

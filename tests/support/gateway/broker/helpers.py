@@ -45,11 +45,11 @@ from mqgateway.gateway.broker.consume.long_polling import PullHolds, resume_all
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import Lites
 from mqgateway.gateway.broker.pop.state import Pops
-from mqgateway.gateway.broker.produce import send, send_back
+from mqgateway.gateway.broker.produce import requests as produce_requests
 from mqgateway.gateway.broker.produce.durability import Durability
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.stats import BrokerStats
-from mqgateway.gateway.broker.transactions import transactions
+from mqgateway.gateway.broker.transactions import requests as transaction_requests
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
@@ -60,12 +60,8 @@ from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestFunction, RequestTable, encode_reply
 
 REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.SEND_MESSAGE: send.send_message,
-    RequestCode.SEND_MESSAGE_V2: send.send_message,
-    RequestCode.SEND_BATCH_MESSAGE: send.send_message,
-    RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
-    RequestCode.END_TRANSACTION: transactions.end_transaction,
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
+    **produce_requests.REQUESTS,
+    **transaction_requests.REQUESTS,
     RequestCode.PULL_MESSAGE: pull.pull_message,
     RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
     RequestCode.QUERY_MESSAGE: query.query_message,
