@@ -132,7 +132,7 @@ class BrokerService:
             port=self.port,
             ask=self._client.request,
             register_soon=lambda: self.registration.soon(),
-            when_registered=lambda: self.registration.told(),
+            when_registered=self._when_registered,
         )
         self._ha_port = store_options.ha_listen_port or self.port + 1
         self.replication, self.registration = self._join(reactor)
@@ -148,6 +148,9 @@ class BrokerService:
             tls=ServerTls(tls, disk),
             after_read=self.replication.after_read,
         )
+
+    def _when_registered(self, within: float | None = None) -> Deferred[None]:
+        return self.registration.heard(within)
 
     def _join(self, reactor: Reactor) -> tuple[Replication, Registration]:
         """The broker's part among its replicas, and its entry with the name servers."""

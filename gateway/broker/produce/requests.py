@@ -64,13 +64,14 @@ def sent(outcome: SendOutcome) -> Reply:
     return Reply(0 if status is _PUT_OK else LESS_SAFE[status], ext=fields)
 
 
-def send_back(broker: Broker, call: Call) -> Reply:
+def send_back(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """36: a consumer wants a message again."""
     header = call.header
     assert isinstance(header, ConsumerSendMsgBackRequestHeader)
     turns = header.max_reconsume_times if call.command.version >= V3_4_9 else None
-    store_again(broker, SendBack(header.group, header.offset, header.delay_level, turns, header.unit_mode))
-    return Reply()
+    request = SendBack(header.group, header.offset, header.delay_level, turns, header.unit_mode)
+    waiting = store_again(broker, request)
+    return Reply() if waiting is None else waiting.addCallback(lambda _: Reply())
 
 
 def recall_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:

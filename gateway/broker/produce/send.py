@@ -50,6 +50,7 @@ from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD
 from mqgateway.gateway.broker.produce.durability import STORED
 from mqgateway.gateway.broker.produce.message_request import MessageRequest
+from mqgateway.gateway.broker.produce.new_topics import once_registered
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
 
 _PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
@@ -119,7 +120,19 @@ class SendOutcome(NamedTuple):
 def send(
     broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
 ) -> SendOutcome | Deferred[SendOutcome]:
-    """Store what a producer sends. `now` is the wall time in ms. Raises `OperationError`."""
+    """Store what a producer sends. `now` is the wall time in ms. Raises `OperationError`.
+
+    Where a topic was made for it, that is done once the name servers know the topic, or cannot.
+    """
+    topics = broker.topics
+    version = topics.data_version.counter
+    outcome = _send(broker, request, body, connection, now)
+    return outcome if topics.data_version.counter == version else once_registered(broker, outcome)
+
+
+def _send(
+    broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+) -> SendOutcome | Deferred[SendOutcome]:
     topic_config = checked_topic(broker, request, connection, now)
     queue_id = request.queue_id
     if queue_id < 0:

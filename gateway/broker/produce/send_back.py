@@ -10,6 +10,8 @@ Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
 from dataclasses import dataclass
 from random import randrange
 
+from twisted.internet.defer import Deferred
+
 from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_DELAY_TIME_LEVEL,
@@ -26,6 +28,7 @@ from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.produce.new_topics import once_registered
 
 DLQ_QUEUES = 1
 FIRST_LEVEL = 3
@@ -48,11 +51,18 @@ class SendBack:
     unit_mode: bool = False
 
 
-def send_back(broker: Broker, request: SendBack) -> None:
+def send_back(broker: Broker, request: SendBack) -> Deferred[None] | None:
     """Store the message again for its group; nothing is stored for a group without retry queues.
 
-    Raises `OperationError`.
+    Where a topic was made for it, that is done once the name servers know the topic, or cannot. Raises
+    `OperationError`.
     """
+    version = broker.topics.data_version.counter
+    _store_again(broker, request)
+    return None if broker.topics.data_version.counter == version else once_registered(broker, None)
+
+
+def _store_again(broker: Broker, request: SendBack) -> None:
     group = broker.groups.find(request.group)
     if group is None:
         raise OperationError(

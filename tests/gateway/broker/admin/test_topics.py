@@ -62,7 +62,7 @@ def test_a_topic_is_created_as_asked(broker: AdminBroker) -> None:
 
 def test_a_new_topic_is_answered_once_the_name_servers_know(broker: AdminBroker) -> None:
     known: Deferred[None] = Deferred()
-    broker.broker.when_registered = lambda: known
+    broker.broker.when_registered = lambda within=None: known
     header = create("T")
     call = Call(
         RemotingCommand.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header), header, b"", FakePeer(), 0

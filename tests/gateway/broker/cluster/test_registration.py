@@ -430,11 +430,11 @@ def test_a_stop_takes_the_broker_off_every_name_server_that_is_there() -> None:
 def test_who_waits_until_it_is_told_goes_on_with_the_last_answer() -> None:
     world = World(f"{ONE};{TWO}").started()
     done: list[object] = []
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     assert done == [None]  # nothing has changed
     world.registration.soon("new")
     world.topics.put(TopicConfig("new", 4, 4))
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     first, second = world.take()
     first.agree()
     assert done == [None]
@@ -447,7 +447,7 @@ def test_nobody_waits_for_a_registration_that_has_stopped() -> None:
     world.topics.put(TopicConfig("new", 4, 4))
     world.registration.soon("new")
     done: list[object] = []
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     assert done == []
     world.registration.stop()
     assert done == [None]
@@ -458,7 +458,7 @@ def test_after_a_stop_nobody_waits_for_what_was_gathered_before() -> None:
     world.registration.soon("new")
     world.registration.stop()
     done: list[object] = []
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     assert done == [None]
 
 
@@ -469,8 +469,51 @@ def test_what_name_servers_know_already_is_answered_at_once() -> None:
 def test_an_answer_waits_until_the_name_servers_know() -> None:
     memory = MemoryBroker()
     known: Deferred[None] = Deferred()
-    memory.broker.when_registered = lambda: known
+    memory.broker.when_registered = lambda within=None: known
     answer = once_known(memory.broker)
     assert isinstance(answer, Deferred) and not answer.called
     known.callback(None)
     assert isinstance(answer.result, Reply)
+
+
+def test_what_changes_meanwhile_is_told_together_and_each_waits_for_its_own() -> None:
+    world = World().started()
+    done: list[str] = []
+
+    def change(topic: str) -> None:
+        world.change(topic)
+        world.registration.heard().addCallback(lambda _: done.append(topic))
+
+    change("first")
+    conversation = world.one()
+    for number in range(100):
+        change(f"{number}")
+    assert world.take() == [], "one conversation at a time"
+    conversation.agree()
+    assert done == ["first"]
+    world.one().agree()
+    assert len(done) == 101
+    assert world.take() == []
+
+
+def test_a_name_server_that_says_nothing_is_waited_for_no_longer_than_was_said() -> None:
+    world = World().started()
+    done: list[object] = []
+    world.change("new")
+    world.registration.heard(within=1.0).addCallback(done.append)
+    world.time.advance(0.9)
+    assert done == []
+    world.time.advance(0.2)
+    assert done == [None]
+    world.one().agree()
+
+
+def test_who_waits_for_what_comes_next_waits_no_longer_when_it_cannot_be_told() -> None:
+    world = World().started()
+    done: list[object] = []
+    world.change("first")
+    world.registration.heard().addCallback(done.append)
+    world.change("second")
+    world.registration.heard().addCallback(done.append)
+    world.one().answer.errback(PeerGone("gone"))
+    assert done == [None, None]

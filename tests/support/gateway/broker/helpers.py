@@ -302,7 +302,7 @@ class MemoryBroker:
             store_host=STORE_HOST,
             configuration=Configuration(OptionSet(options, store_options), disk, clock, CONFIG_PATH),
             register_soon=lambda: None,
-            when_registered=lambda: succeed(None),
+            when_registered=lambda within=None: succeed(None),
         )
 
     def ask_outside(
