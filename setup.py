@@ -35,6 +35,7 @@ HOT_MODULES = [
     "mqgateway/gateway/broker/parked_pops.py",
     "mqgateway/gateway/broker/produce/send_checks.py",
     "mqgateway/gateway/broker/produce/durability.py",
+    "mqgateway/gateway/broker/produce/requests.py",
     "mqgateway/gateway/broker/consume/long_polling.py",
     "mqgateway/gateway/broker/consume/pull.py",
     "mqgateway/gateway/broker/produce/send.py",

@@ -10,8 +10,6 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple
 
-from twisted.internet.defer import Deferred
-
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.cold_reads import ColdReads
 from mqgateway.engine.compaction import Compaction
@@ -33,7 +31,7 @@ from mqgateway.engine.tables.topics import PERM_WRITE, TopicTable
 from mqgateway.engine.timers.timers import Timers
 from mqgateway.engine.transactions import TransactionCounts, TransactionLog
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.broker import Broker, WhenRegistered
 from mqgateway.gateway.broker.clients.locks import QueueLocks
 from mqgateway.gateway.broker.clients.table import ClientTable
 from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
@@ -59,7 +57,7 @@ def build_broker(
     port: int,
     ask: Ask,
     register_soon: Callable[[], None],
-    when_registered: Callable[[], Deferred[None]],
+    when_registered: WhenRegistered,
 ) -> Broker:
     """A broker that clients reach on `port` and that asks other servers with `ask`.
 

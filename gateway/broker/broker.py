@@ -7,7 +7,7 @@ builds the same object on a disk in memory. A request function gets it as its fi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -44,13 +44,19 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.stats import BrokerStats
 
 
+class WhenRegistered(Protocol):
+    """Tells name servers what is new; fires once they know, or cannot, or after `within` seconds."""
+
+    def __call__(self, within: float | None = None) -> Deferred[None]: ...
+
+
 class Broker:
     """The parts of one broker.
 
     `role` is who it is to its replicas, `store_host` is the broker's own address as records hold it,
     `unique_keys` makes the keys of messages that came without one, `register_soon` asks the registration to
     tell the name servers what has changed, and what `when_registered` gives fires once they have heard it, or
-    cannot.
+    cannot, or, where it is given seconds, after so many.
     """
 
     replication: Replication | None = None
@@ -93,7 +99,7 @@ class Broker:
         store_host: bytes,
         configuration: Configuration,
         register_soon: Callable[[], None],
-        when_registered: Callable[[], Deferred[None]],
+        when_registered: WhenRegistered,
     ) -> None:
         self.options = options
         self.store_options = store_options

@@ -17,6 +17,7 @@ class Reason(Enum):
     SYSTEM_ERROR = auto()
     SYSTEM_BUSY = auto()
     SERVICE_NOT_AVAILABLE = auto()
+    SLAVE_NOT_AVAILABLE = auto()
     NO_PERMISSION = auto()
     INVALID_PARAMETER = auto()
     ILLEGAL_OPERATION = auto()

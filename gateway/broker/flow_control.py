@@ -10,9 +10,8 @@ the figures of the broker (request 28) and in its statistics. Standard: `BrokerF
 import logging
 
 from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.stats import BrokerStats
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import RequestError
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +28,13 @@ class FlowControl:
         self._reported: dict[str, tuple[int, int]] = {}
         self.totals: dict[str, int] = {}
 
-    def refusal(self, cause: str, remark: str, details: object = "") -> RequestError:
-        """The error to raise: 2 SYSTEM_BUSY with the standard's text.
+    def refusal(self, cause: str, remark: str, details: object = "") -> OperationError:
+        """The error to raise: SYSTEM_BUSY with the standard's text.
 
         `cause` is one of a few words, `details` are for the log.
         """
         self.count(cause, details)
-        return RequestError(ResponseCode.SYSTEM_BUSY, remark)
+        return OperationError(Reason.SYSTEM_BUSY, remark)
 
     def count(self, cause: str, details: object = "") -> None:
         """Count a request that somebody else refuses."""

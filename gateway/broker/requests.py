@@ -12,30 +12,26 @@ from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import offsets, pull, query
 from mqgateway.gateway.broker.lite import requests as lite_requests
 from mqgateway.gateway.broker.pop import requests as pop_requests
-from mqgateway.gateway.broker.produce import reply, send, send_back, timers
+from mqgateway.gateway.broker.produce import requests as produce_requests
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
 from mqgateway.gateway.broker.static_topics import messages as static_messages
 from mqgateway.gateway.broker.static_topics import offsets as static_offsets
 from mqgateway.gateway.broker.static_topics.state import static
-from mqgateway.gateway.broker.transactions import transactions
+from mqgateway.gateway.broker.transactions import requests as transaction_requests
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
-SEND = static(send.send_message, static_messages.send, chooses=True)
+SEND = static(produce_requests.send_message, static_messages.send, chooses=True)
 PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
 
 OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     # Messages
+    **produce_requests.REQUESTS,
     RequestCode.SEND_MESSAGE: SEND,
     RequestCode.SEND_MESSAGE_V2: SEND,
     RequestCode.SEND_BATCH_MESSAGE: SEND,
-    RequestCode.SEND_REPLY_MESSAGE: reply.send_reply,
-    RequestCode.SEND_REPLY_MESSAGE_V2: reply.send_reply,
-    RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
-    RequestCode.RECALL_MESSAGE: timers.recall_message,
-    RequestCode.END_TRANSACTION: transactions.end_transaction,
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
+    **transaction_requests.REQUESTS,
     RequestCode.PULL_MESSAGE: PULL,
     RequestCode.LITE_PULL_MESSAGE: PULL,
     **pop_requests.REQUESTS,
@@ -60,9 +56,6 @@ OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     **client_requests.REQUESTS,
     # Administration
     **admin_requests.REQUESTS,
-    RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
-    RequestCode.GET_TIMER_METRICS: timers.metrics,
-    RequestCode.SWITCH_TIMER_ENGINE: timers.switch_engine,
     # Replication
     **ha_requests.REQUESTS,
 }

@@ -45,6 +45,7 @@ from mqgateway.gateway.broker.replication.membership import Membership
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
+from mqgateway.gateway.broker.transactions.requests import send_check
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
@@ -126,7 +127,7 @@ class BrokerService:
             port=self.port,
             ask=self._client.request,
             register_soon=lambda: self.registration.soon(),
-            when_registered=lambda: self.registration.told(),
+            when_registered=self._when_registered,
         )
         self._ha_port = store_options.ha_listen_port or self.port + 1
         self.replication, self.registration = self._join(reactor)
@@ -142,6 +143,9 @@ class BrokerService:
             tls=ServerTls(tls, disk),
             after_read=self.replication.after_read,
         )
+
+    def _when_registered(self, within: float | None = None) -> Deferred[None]:
+        return self.registration.heard(within)
 
     def _join(self, reactor: Reactor) -> tuple[Replication, Registration]:
         """The broker's part among its replicas, and its entry with the name servers."""
@@ -177,7 +181,7 @@ class BrokerService:
             )
             escape = Escape(sender.send, self._options.max_escapes_under_way)
             escape.on_ended = lambda: self._beat_within(0)
-        services = SpecialServices(broker, lambda: replication.tables, escape)
+        services = SpecialServices(broker, lambda: replication.tables, escape, send_check)
         broker.membership = Membership(
             broker,
             services,

@@ -102,7 +102,6 @@ class Registration:
         self._registrars: dict[str, Registrar] = {}
         self._gathered: set[str] | None = set()
         self._timers: dict[str, Timer] = {}
-        self._waiting: list[Deferred[None]] = []
         self._is_running = False
         role.on_change(self._role_changed)
 
@@ -112,7 +111,6 @@ class Registration:
         if after.kind is RoleKind.FENCED:
             for registrar in self._registrars.values():
                 registrar.leave()
-            self.check_told()
         elif before.kind is RoleKind.FENCED or before.broker_id != after.broker_id:
             self.soon()
 
@@ -131,7 +129,6 @@ class Registration:
         for timer in self._timers.values():
             if timer.active():
                 timer.cancel()
-        self.check_told()
         farewells = [registrar.stop() for registrar in self._registrars.values()]
         return DeferredList(farewells, consumeErrors=True).addCallback(lambda _: None)
 
@@ -147,24 +144,23 @@ class Registration:
         if is_first:
             self._timers["gather"] = self._clockwork.callLater(GATHER_SECONDS, self._tell_gathered)
 
-    def told(self) -> Deferred[None]:
-        """Tell now what was gathered; fires once each name server that is there has heard it; never fails."""
-        told: Deferred[None] = Deferred()
-        self._waiting.append(told)
+    def heard(self, within: float | None = None) -> Deferred[None]:
+        """Tell now what was gathered; fires once each name server that is there has heard it; never fails.
+
+        With `within` it fires after so many seconds at the latest. What changes while a name server is being
+        told is told it together, so that many who wait cost few registrations.
+        """
         if self._is_running and self._gathered != set():
             self._timers["gather"].cancel()
             self._tell_gathered()
-        else:
-            self.check_told()
-        return told
-
-    def check_told(self) -> None:
-        """Let those go on who wait until the name servers know, if they do."""
-        if self._is_running and any(one.is_hearing for one in self._registrars.values()):
-            return
-        waiting, self._waiting = self._waiting, []
-        for told in waiting:
-            told.callback(None)
+        heard: Deferred[None] = Deferred()
+        registrars = self._registrars.values() if self._is_running else ()
+        everybody = DeferredList([registrar.heard() for registrar in registrars])
+        everybody.addCallback(lambda _: heard.callback(None))
+        if within is not None and not heard.called:
+            heard.addTimeout(within, self._clockwork)  # type: ignore[arg-type]
+            heard.addErrback(lambda _: None)
+        return heard
 
     def again_later(self, registrar: Registrar) -> None:
         """Try a name server again that could not be told."""
@@ -282,7 +278,6 @@ class Registration:
         gathered, self._gathered = self._gathered, set()
         for registrar in () if self._role.is_fenced else self._registrars.values():
             registrar.tell(gathered)
-        self.check_told()
 
     def _retry(self, registrar: Registrar) -> None:
         if self._registrars.get(registrar.address) is registrar and not self._role.is_fenced:
@@ -317,6 +312,8 @@ class Registrar:
         self._told: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
+        self._waiting: list[Deferred[None]] = []
+        self._waiting_for_next: list[Deferred[None]] = []
 
     def begin(self) -> Deferred[None]:
         """Tell everything for the first time; fires when that went well or did not."""
@@ -337,6 +334,17 @@ class Registrar:
     def is_hearing(self) -> bool:
         """Whether it was there the last time, and is being told something."""
         return self._is_busy and self._is_reachable is True
+
+    def heard(self) -> Deferred[None]:
+        """Fires once it has heard what it was to be told so far, or cannot; never fails."""
+        heard: Deferred[None] = Deferred()
+        if not self.is_hearing:
+            heard.callback(None)
+        elif self._everything or self._topics:
+            self._waiting_for_next.append(heard)
+        else:
+            self._waiting.append(heard)
+        return heard
 
     def check(self) -> None:
         """Register again; unless `forceRegister` asks for that always, only when the server is behind.
@@ -361,6 +369,7 @@ class Registrar:
     def leave(self) -> Deferred[object]:
         """Say good-bye, if the server is there; what was to be told is not told any more."""
         self._everything, self._topics = False, set()
+        self._release()
         if not self._is_reachable:
             return maybeDeferred(lambda: None)
         command = self._registration.farewell()
@@ -373,6 +382,7 @@ class Registrar:
         # After a failure the server may lack anything, so everything is told.
         names = None if self._everything or not self._is_reachable else self._topics
         self._everything, self._topics = False, set()
+        self._waiting, self._waiting_for_next = self._waiting_for_next, []
         self._told = self._registration.version
         self._converse(list(self._registration.registrations(names)), self._registration.registered)
 
@@ -396,13 +406,21 @@ class Registrar:
             log.info("Registered with name server %s", self.address)
         if self._everything or self._topics:
             self._tell_now()
-        self._registration.check_told()
 
     def _end_conversation(self) -> None:
         self._is_busy = False
         began, self._began = self._began, None
         if began is not None:
             began.callback(None)
+        waiting, self._waiting = self._waiting, []
+        for heard in waiting:
+            heard.callback(None)
+
+    def _release(self) -> None:
+        """Nobody waits any longer: it cannot be told."""
+        waiting, self._waiting, self._waiting_for_next = self._waiting + self._waiting_for_next, [], []
+        for heard in waiting:
+            heard.callback(None)
 
     def _failed(self, failure: Failure) -> None:
         self._end_conversation()
@@ -411,7 +429,7 @@ class Registrar:
             first: Failure = failure.value.subFailure  # type: ignore[union-attr]
             log.warning("Name server %s cannot be told of this broker: %s", self.address, first.value)
         self._registration.again_later(self)
-        self._registration.check_told()
+        self._release()
 
 
 def _accepted(answer: RemotingCommand) -> RemotingCommand:

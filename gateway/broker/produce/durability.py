@@ -23,6 +23,16 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 
 ROLE_CHANGED = "service not available now. The role of this broker has changed."
 
+STORED = frozenset(
+    {
+        PutStatus.PUT_OK,
+        PutStatus.FLUSH_DISK_TIMEOUT,
+        PutStatus.FLUSH_SLAVE_TIMEOUT,
+        PutStatus.SLAVE_NOT_AVAILABLE,
+    }
+)
+"""Final statuses of what is in the log; all but the first say that it is less safe than configured."""
+
 
 class Durability:
     """Decides what a put waits for, and waits; `maxSendsWaitingForFlush` bounds how many do."""

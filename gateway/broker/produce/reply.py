@@ -1,136 +1,148 @@
-"""324 SEND_REPLY_MESSAGE and 325 SEND_REPLY_MESSAGE_V2: brings a reply to the client that asked.
+"""Replies: brought to the client that asked.
 
 The requester put its client id into its message, and whoever answers puts it into the reply. `send_reply`
-finds the requester's connection among the producers, hands the reply over (326 PUSH_REPLY_MESSAGE_TO_CLIENT)
-and answers when the requester has taken it. With `storeReplyMessageEnable` the reply is stored, too, whatever
-becomes of it. Matching replies with requests and waiting no longer than wanted is the client's business, by
-the properties CORRELATION_ID and TTL. Standard: `ReplyMessageProcessor`.
+finds the requester's connection among the producers, hands the reply over and is done when the requester has
+taken it. With `storeReplyMessageEnable` the reply is stored, too, whatever becomes of it. Matching replies
+with requests and waiting no longer than wanted is the client's business, by the properties CORRELATION_ID and
+TTL. Standard: `ReplyMessageProcessor`.
 """
 
 import logging
+from collections.abc import Callable
 from random import random
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.message import (
-    PROPERTY_MSG_REGION,
     PROPERTY_PUSH_REPLY_TIME,
     PROPERTY_REPLY_TO_CLIENT,
-    PROPERTY_TRACE_SWITCH,
     Message,
     SysFlag,
-    format_properties,
     parse_properties,
-    unpack_host,
 )
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.produce.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
-from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
-from mqgateway.gateway.remoting.call import Call, Reply
 
 log = logging.getLogger(__name__)
 
-REQUESTER_ANSWER_SECONDS = 10.0
 STORED_FLAGS = SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK
 """What of a reply's flags says how to read its body; the others make no sense in a stored reply."""
 
 
-def send_reply(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-    """Hand a reply over to the client that waits for it."""
-    header = call.header
-    assert isinstance(header, SendMessageRequestHeader)
-    topic_config = checked_topic(broker, call, header)
-    queue_id = header.queue_id
+class PushedReply(NamedTuple):
+    """A reply on its way to the requester: what was sent, and where it came from and by way of whom.
+
+    `properties` has the time of the push in it; the hosts are packed as in a record; `store_timestamp` is
+    the wall time in ms.
+    """
+
+    request: MessageRequest
+    body: bytes
+    properties: dict[str, str]
+    born_address: str
+    store_host: bytes
+    store_timestamp: int
+
+
+PushReply = Callable[[Client, PushedReply], "Deferred[None]"]
+"""How a reply is handed to a client; fires once that has taken it, and fails where it has not."""
+
+
+class StoredReply(NamedTuple):
+    """Where a reply lies."""
+
+    message_id: str
+    queue_offset: int
+
+
+class ReplyOutcome(NamedTuple):
+    """What became of a reply, but for whether the requester took it: `stored` is None where it is not."""
+
+    queue_id: int
+    stored: StoredReply | None
+    region_id: str
+    is_traced: bool
+
+
+class ReplyNotTaken(OperationError):
+    """The requester did not get the reply; stored it may be all the same."""
+
+    def __init__(self, message: str, outcome: ReplyOutcome) -> None:
+        super().__init__(Reason.SYSTEM_ERROR, message)
+        self.outcome = outcome
+
+
+def send_reply(
+    broker: Broker,
+    request: MessageRequest,
+    body: bytes,
+    connection: ClientConnection,
+    now: int,
+    push: PushReply,
+) -> Deferred[ReplyOutcome]:
+    """Hand a reply over to the client that waits for it. `now` is the wall time in ms.
+
+    Raises `OperationError`, and `ReplyNotTaken`, with which the Deferred fails, too.
+    """
+    topic_config = checked_topic(broker, request, connection, now)
+    queue_id = request.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)
-    properties = parse_properties(header.properties) if header.properties else {}
+    properties = parse_properties(request.properties) if request.properties else {}
     options = broker.options
-    fields = {
-        PROPERTY_MSG_REGION: options.region_id,
-        PROPERTY_TRACE_SWITCH: "true" if options.trace_on else "false",
-    }
-    place = (
-        _store(broker, call, header, queue_id, dict(properties)) if options.store_reply_message_enable else {}
-    )
+    message = _message(broker, request, queue_id, body, dict(properties), connection)
+    stored = _store(broker, message) if options.store_reply_message_enable else None
+    outcome = ReplyOutcome(queue_id, stored, options.region_id, options.trace_on)
     requester_id = properties.get(PROPERTY_REPLY_TO_CLIENT)
     if requester_id is None:
-        return _failed(f"reply message properties[{PROPERTY_REPLY_TO_CLIENT}] is null", fields | place)
+        raise ReplyNotTaken(f"reply message properties[{PROPERTY_REPLY_TO_CLIENT}] is null", outcome)
     requester = broker.clients.producer(requester_id)
     if requester is None:
-        remark = f"push reply message fail, channel of <{requester_id}> not found."
-        return _failed(remark, fields | place)
-    nowhere = {"msgId": "0", "queueId": str(queue_id), "queueOffset": "0"}
+        raise ReplyNotTaken(f"push reply message fail, channel of <{requester_id}> not found.", outcome)
 
-    def pushed(answer: RemotingCommand) -> Reply:
-        if answer.code == ResponseCode.SUCCESS:
-            return Reply(ext=fields | (place or nowhere))
-        log.warning("%s did not take a reply: %d %s", requester, answer.code, answer.remark)
-        return _failed(f"push reply message to {requester_id}fail.", fields | place)
-
-    def lost(failure: Failure) -> Reply:
+    def lost(failure: Failure) -> ReplyOutcome:
         log.warning("a reply could not be brought to %s: %s", requester, failure.value)
-        return _failed(f"push reply message to {requester_id}fail.", fields | place)
+        raise ReplyNotTaken(f"push reply message to {requester_id}fail.", outcome)
 
-    command = _push(broker, call, header, properties)
-    return requester.peer.request(command, REQUESTER_ANSWER_SECONDS).addCallbacks(pushed, lost)
-
-
-def _failed(remark: str, fields: dict[str, str]) -> Reply:
-    return Reply(ResponseCode.SYSTEM_ERROR, remark=remark, ext=fields)
+    properties[PROPERTY_PUSH_REPLY_TIME] = str(now)
+    pushed = PushedReply(request, body, properties, connection.address, broker.store_host, now)
+    return push(requester, pushed).addCallbacks(lambda _: outcome, lost)
 
 
-def _push(
-    broker: Broker, call: Call, header: SendMessageRequestHeader, properties: dict[str, str]
-) -> RemotingCommand:
-    """What the requester is sent: the reply, and where it came from and by way of whom."""
-    properties[PROPERTY_PUSH_REPLY_TIME] = str(call.now)
-    ip, port = unpack_host(broker.store_host)
-    question = ReplyMessageRequestHeader(
-        producer_group=header.producer_group,
-        topic=header.topic,
-        default_topic=header.default_topic,
-        default_topic_queue_nums=header.default_topic_queue_nums,
-        queue_id=header.queue_id,
-        sys_flag=header.sys_flag,
-        born_timestamp=header.born_timestamp,
-        flag=header.flag,
-        properties=format_properties(properties),
-        reconsume_times=header.reconsume_times,
-        unit_mode=bool(header.unit_mode),
-        born_host=call.peer.address,
-        store_host=f"{ip}:{port}",
-        store_timestamp=call.now,
-    )
-    return RemotingCommand.request(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, question, call.body)
-
-
-def _store(
-    broker: Broker, call: Call, header: SendMessageRequestHeader, queue_id: int, properties: dict[str, str]
-) -> dict[str, str]:
-    """Store the reply; the fields that say where it lies. A failure is only logged: the reply goes out."""
-    message = Message(
-        header.topic,
+def _message(
+    broker: Broker,
+    request: MessageRequest,
+    queue_id: int,
+    body: bytes,
+    properties: dict[str, str],
+    connection: ClientConnection,
+) -> Message:
+    return Message(
+        request.topic,
         queue_id,
-        call.body,
+        body,
         properties,
-        header.born_timestamp,
-        call.peer.host_bytes,
+        request.born_timestamp,
+        connection.host_bytes,
         broker.store_host,
-        header.flag,
-        header.sys_flag & STORED_FLAGS,
-        header.reconsume_times or 0,
+        request.flag,
+        request.sys_flag & STORED_FLAGS,
+        request.reconsume_times or 0,
     )
+
+
+def _store(broker: Broker, message: Message) -> StoredReply | None:
+    """Store the reply; where it lies. A failure is only logged: the reply goes out."""
     result = broker.store.put(message)
     if result.status is not PutStatus.PUT_OK:
         log.warning("a reply is not stored: %s %s", result.status.name, result.remark)
-        return {}
-    broker.stats.put(header.topic, result.count, result.end_offset - result.physical_offset)
-    return {
-        "msgId": result.message_id,
-        "queueId": str(queue_id),
-        "queueOffset": str(result.queue_offset),
-    }
+        return None
+    broker.stats.put(message.topic, result.count, result.end_offset - result.physical_offset)
+    return StoredReply(result.message_id, result.queue_offset)

@@ -1,16 +1,16 @@
-"""10 SEND_MESSAGE, 310 SEND_MESSAGE_V2 and 320 SEND_BATCH_MESSAGE: from a request to a stored message.
+"""Sending: from what a producer says to a stored message.
 
-The way: `send_message` checks name, permission and queue (`checked_topic`, creating the topic
-where that is allowed), gives the message the properties a stored one has, sends retries that have
-had their turns to the dead letters, turns a delay into a wait in the schedule topic, puts the
-message into the store and answers when the put is as durable as configured. The three codes share
-one header; what makes a batch is its field `batch`, not the code.
+The way: `send` checks name, permission and queue (`checked_topic`, creating the topic where that is
+allowed), gives the message the properties a stored one has, sends retries that have had their turns
+to the dead letters, turns a delay into a wait in the schedule topic, puts the message into the store
+and has an outcome when the put is as durable as configured.
 
 This is the hottest road of the broker: with ASYNC_FLUSH it is a plain call without a Deferred.
 Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 """
 
 from random import random
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
@@ -45,50 +45,45 @@ from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.engine.timers.messages import TIMED, RecallHandle
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.errors import FAQ
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD
+from mqgateway.gateway.broker.produce.durability import STORED
+from mqgateway.gateway.broker.produce.message_request import MessageRequest
+from mqgateway.gateway.broker.produce.new_topics import once_registered
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
-from mqgateway.gateway.codec.codes import V3_4_9, ResponseCode
-from mqgateway.gateway.codec.headers import SendMessageRequestHeader
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 _PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
-SENT: dict[PutStatus, int] = {
-    PutStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
-    PutStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
-    PutStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
-}
-"""What is answered when a message is stored, but less safely than configured."""
 
 FAILED = {
-    PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH: (ResponseCode.SYSTEM_ERROR, "in-sync replicas not enough"),
+    PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH: (Reason.SYSTEM_ERROR, "in-sync replicas not enough"),
     PutStatus.CREATE_MAPPED_FILE_FAILED: (
-        ResponseCode.SYSTEM_ERROR,
+        Reason.SYSTEM_ERROR,
         "create mapped file failed, server is busy or broken.",
     ),
     PutStatus.OS_PAGE_CACHE_BUSY: (
-        ResponseCode.SYSTEM_BUSY,
+        Reason.SYSTEM_BUSY,
         "[PC_SYNCHRONIZED]broker busy, start flow control for a while",
     ),
     PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED: (
-        ResponseCode.LMQ_QUOTA_EXCEEDED,
+        Reason.LMQ_QUOTA_EXCEEDED,
         "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]lmq consume queue num exceeded.",
     ),
     PutStatus.WHEEL_TIMER_NOT_ENABLE: (
-        ResponseCode.SYSTEM_ERROR,
+        Reason.SYSTEM_ERROR,
         "accurate timer message is not enabled, timerWheelEnable is false",
     ),
     PutStatus.WHEEL_TIMER_MSG_ILLEGAL: (
-        ResponseCode.MESSAGE_ILLEGAL,
+        Reason.MESSAGE_ILLEGAL,
         "timer message illegal, the delay time should not be bigger than the max delay {max_delay}ms; "
         "or if set del msg, the delay time should be bigger than the current time",
     ),
     PutStatus.WHEEL_TIMER_FLOW_CONTROL: (
-        ResponseCode.SYSTEM_ERROR,
+        Reason.SYSTEM_ERROR,
         "timer message is under flow control, max num limit is {twice} or the current value is greater than "
         "{congested} and less than {twice}, trigger random flow control",
     ),
-    PutStatus.UNKNOWN_ERROR: (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR"),
+    PutStatus.UNKNOWN_ERROR: (Reason.SYSTEM_ERROR, "UNKNOWN_ERROR"),
 }
 """Put statuses with which a message is not sent, and why."""
 
@@ -96,62 +91,109 @@ WAITING_FOR_FLUSH = "waiting for the disk"
 """The cause under which sends are refused that would have to wait until they are on disk."""
 
 DELAYED = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
+SPECIAL = DELAYED | {PROPERTY_LITE_TOPIC, PROPERTY_PRIORITY, PROPERTY_TRANSACTION_PREPARED}
+"""Properties that ask for more than that the message lies in a queue."""
 DLQ_QUEUES = 1
 
 
-def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-    """Store what a producer sends, and answer where it lies."""
-    header = call.header
-    assert isinstance(header, SendMessageRequestHeader)
-    topic_config = checked_topic(broker, call, header)
-    queue_id = header.queue_id
+class SendOutcome(NamedTuple):
+    """Where a message was put, and how safely; of a batch, all ids joined by commas and the first offset."""
+
+    status: PutStatus
+    """One of `STORED`."""
+    message_id: str
+    """The address of the broker and the offset in its log, in hexadecimal digits."""
+    queue_id: int
+    """The queue that was asked for, or chosen; a delayed message waits in another."""
+    queue_offset: int
+    transaction_id: str | None
+    """The message's unique key; None for a batch without one."""
+    recall_handle: str | None
+    """What takes a timer back; None of other messages."""
+    batch_id: str | None
+    """The name of a batch that is stored as one record."""
+    region_id: str
+    is_traced: bool
+    """The broker's region, and whether clients should trace their messages."""
+
+
+def send(
+    broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+) -> SendOutcome | Deferred[SendOutcome]:
+    """Store what a producer sends. `now` is the wall time in ms. Raises `OperationError`.
+
+    Where a topic was made for it, that is done once the name servers know the topic, or cannot.
+    """
+    topics = broker.topics
+    version = topics.data_version.counter
+    outcome = _send(broker, request, body, connection, now)
+    return outcome if topics.data_version.counter == version else once_registered(broker, outcome)
+
+
+def _send(
+    broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+) -> SendOutcome | Deferred[SendOutcome]:
+    topic_config = checked_topic(broker, request, connection, now)
+    queue_id = request.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)
-    sys_flag = header.sys_flag
+    sys_flag = request.sys_flag
     if topic_config.topic_filter_type == "MULTI_TAG":
         sys_flag |= SysFlag.MULTI_TAGS
+    properties = _stored_properties(broker, request)
     message = Message(
-        header.topic,
+        request.topic,
         queue_id,
-        call.body,
-        _stored_properties(broker, header),
-        header.born_timestamp,
-        call.peer.host_bytes,
+        body,
+        properties,
+        request.born_timestamp,
+        connection.host_bytes,
         broker.store_host,
-        header.flag,
+        request.flag,
         sys_flag,
-        header.reconsume_times or 0,
+        request.reconsume_times or 0,
     )
-    if sys_flag & SysFlag.INNER_BATCH or PROPERTY_INNER_NUM in message.properties:
+    is_inner_batch = sys_flag & SysFlag.INNER_BATCH
+    if is_inner_batch or PROPERTY_INNER_NUM in properties:
         _check_inner_batch(broker, topic_config, message)
-    if header.batch or sys_flag & SysFlag.INNER_BATCH:
+    if is_inner_batch or request.batch:
         _check_batch(broker, message)
-        if header.batch:
+        if request.batch:
             # The messages are counted; only of what a client put together itself it must say the number.
-            message.properties.pop(PROPERTY_INNER_NUM, None)
+            properties.pop(PROPERTY_INNER_NUM, None)
         return _put_together(broker, topic_config, message, queue_id)
-    properties = message.properties
-    if header.topic.startswith(RETRY_PREFIX):
-        _redirect_retry(broker, call, header, message)
+    if request.topic.startswith(RETRY_PREFIX):
+        _redirect_retry(broker, request, message)
     if PROPERTY_UNIQ_KEY not in properties:
-        properties[PROPERTY_UNIQ_KEY] = broker.unique_keys.next(call.now)
+        properties[PROPERTY_UNIQ_KEY] = broker.unique_keys.next(now)
     if topic_config.attributes:
         _check_attributes(topic_config, properties)
+    if SPECIAL.isdisjoint(properties):
+        return _put(broker, message, queue_id)
+    return _put_special(broker, topic_config, message, queue_id)
+
+
+def _put_special(
+    broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int
+) -> SendOutcome | Deferred[SendOutcome]:
+    """Store a message whose properties ask for more than that it lies in a queue."""
+    properties = message.properties
     if PROPERTY_LITE_TOPIC in properties:
-        properties[PROPERTY_INNER_MULTI_DISPATCH] = light_queue(header.topic, properties[PROPERTY_LITE_TOPIC])
+        lite_topic = properties[PROPERTY_LITE_TOPIC]
+        properties[PROPERTY_INNER_MULTI_DISPATCH] = light_queue(topic_config.topic_name, lite_topic)
     if PROPERTY_PRIORITY in properties:
         message.queue_id = queue_id = _priority_queue(topic_config, properties, message.queue_id)
     if PROPERTY_TRANSACTION_PREPARED in properties and _is_half(broker, message):
         return _put_half(broker, message, queue_id)
     if not DELAYED.isdisjoint(properties):
         _delay(broker, message)
-    return _put(broker, message, queue_id, None)
+    return _put(broker, message, queue_id)
 
 
-def _stored_properties(broker: Broker, header: SendMessageRequestHeader) -> dict[str, str]:
+def _stored_properties(broker: Broker, request: MessageRequest) -> dict[str, str]:
     """The client's properties as they are stored: with what the broker adds, without what is its own."""
     options = broker.options
-    properties = parse_properties(header.properties) if header.properties else {}
+    properties = parse_properties(request.properties) if request.properties else {}
     properties[PROPERTY_MSG_REGION] = options.region_id
     properties[PROPERTY_TRACE_SWITCH] = "true" if options.trace_on else "false"
     properties[PROPERTY_CLUSTER] = options.broker_cluster_name
@@ -164,11 +206,9 @@ def _check_batch(broker: Broker, message: Message) -> None:
     """Refuse what may not come in a batch."""
     topic = message.topic
     if topic.startswith(RETRY_PREFIX):
-        raise RequestError(
-            ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}"
-        )
+        raise OperationError(Reason.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}")
     if len(topic) > TOPIC_LENGTH_MAX:
-        raise RequestError(ResponseCode.MESSAGE_ILLEGAL, f"message topic length too long {len(topic)}")
+        raise OperationError(Reason.MESSAGE_ILLEGAL, f"message topic length too long {len(topic)}")
     if message.sys_flag & SysFlag.TRANSACTION_MASK or _delay_level(message.properties) > 0:
         raise _illegal(broker)
 
@@ -184,47 +224,40 @@ def _check_inner_batch(broker: Broker, topic_config: TopicConfig, message: Messa
 
 def _put_together(
     broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int
-) -> Reply | Deferred[Reply]:
+) -> SendOutcome | Deferred[SendOutcome]:
     """Store a batch: its messages one by one, or as one record where the topic has queues of batches.
 
     For the latter the client must have named the batch, as it looks for that name in the answer.
     """
-    name = message.properties.get(PROPERTY_UNIQ_KEY)
+    batch_id = message.properties.get(PROPERTY_UNIQ_KEY)
     if not message.sys_flag & SysFlag.INNER_BATCH:
-        if name is None or not topic_config.has_batch_queues:
+        if batch_id is None or not topic_config.has_batch_queues:
             return _put(broker, message, queue_id, message.body)
         message.sys_flag |= SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH
-
-    def named(reply: Reply) -> Reply:
-        if reply.ext is not None and name is not None:
-            reply.ext["batchUniqId"] = name
-        return reply
-
-    reply = _put(broker, message, queue_id, message.body)
-    return reply.addCallback(named) if isinstance(reply, Deferred) else named(reply)
+    return _put(broker, message, queue_id, message.body, batch_id)
 
 
-def _redirect_retry(broker: Broker, call: Call, header: SendMessageRequestHeader, message: Message) -> None:
+def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -> None:
     """A message to a retry topic goes to the dead letters when it had its turns, or is consumed in order.
 
     An ordered consumer counts the turns itself and sends a message here only to be rid of it, which
     shows by the locks its group holds.
     """
-    name = header.topic[len(RETRY_PREFIX) :]
+    name = request.topic[len(RETRY_PREFIX) :]
     group = broker.groups.find(name)
     if group is None:
-        raise RequestError(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {name} {FAQ}"
+        raise OperationError(
+            Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {name} {FAQ}"
         )
-    turns = group.retry_max_times
-    if call.command.version >= V3_4_9 and header.max_reconsume_times is not None:
-        turns = header.max_reconsume_times
+    turns = request.max_reconsume_times
+    if turns is None:
+        turns = group.retry_max_times
     if message.reconsume_times <= turns and not broker.locks.any_live(name, elapsed_millis(broker.clock)):
         return
     dead_letters = DLQ_PREFIX + name
     created = broker.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)
     if created is None:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"topic[{dead_letters}] not exist")
+        raise OperationError(Reason.SYSTEM_ERROR, f"topic[{dead_letters}] not exist")
     message.topic = dead_letters
     message.queue_id = 0
     message.properties[PROPERTY_DELAY_TIME_LEVEL] = "-1"
@@ -236,7 +269,7 @@ def _check_attributes(topic_config: TopicConfig, properties: dict[str, str]) -> 
         topic_config.attributes.get("cleanup.policy") == "COMPACTION"
         and not properties.get(PROPERTY_KEYS, "").strip()
     ):
-        raise RequestError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
+        raise OperationError(Reason.MESSAGE_ILLEGAL, "Required message key is missing")
 
 
 def _priority_queue(topic_config: TopicConfig, properties: dict[str, str], queue_id: int) -> int:
@@ -266,25 +299,25 @@ def _is_half(broker: Broker, message: Message) -> bool:
     if message.reconsume_times > 0 and _delay_level(properties) > 0:
         return False
     if broker.options.reject_transaction_message:
-        raise RequestError(
-            ResponseCode.NO_PERMISSION,
+        raise OperationError(
+            Reason.NO_PERMISSION,
             f"the broker[{broker.options.broker_ip1}] sending transaction message is forbidden",
         )
     return True
 
 
-def _put_half(broker: Broker, message: Message, queue_id: int) -> Reply | Deferred[Reply]:
+def _put_half(broker: Broker, message: Message, queue_id: int) -> SendOutcome | Deferred[SendOutcome]:
     """Store a half message; what it asks for beside, such as a delay, begins when it is committed."""
     topic = message.topic
     broker.transactions.prepare(message)
 
-    def counted(reply: Reply) -> Reply:
-        if reply.code == ResponseCode.SUCCESS:
+    def counted(outcome: SendOutcome) -> SendOutcome:
+        if outcome.status is _PUT_OK:
             broker.transactions.prepared(topic)
-        return reply
+        return outcome
 
-    reply = _put(broker, message, queue_id, None)
-    return reply.addCallback(counted) if isinstance(reply, Deferred) else counted(reply)
+    outcome = _put(broker, message, queue_id)
+    return outcome.addCallback(counted) if isinstance(outcome, Deferred) else counted(outcome)
 
 
 def _delay(broker: Broker, message: Message) -> None:
@@ -307,12 +340,14 @@ def _delay_level(properties: dict[str, str]) -> int:
     return int(text) if text.isascii() and text.removeprefix("-").isdigit() else 0
 
 
-def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -> Reply | Deferred[Reply]:
-    """Store and answer. `queue_id` is what the producer is told, delayed or not."""
+def _put(
+    broker: Broker, message: Message, queue_id: int, batch: bytes | None = None, batch_id: str | None = None
+) -> SendOutcome | Deferred[SendOutcome]:
+    """Store it. `queue_id` is what the producer is told, delayed or not; `batch_id` too."""
     if broker.durable.is_awaited:
-        return _put_durably(broker, message, queue_id, batch)
+        return _put_durably(broker, message, queue_id, batch, batch_id)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
-    return _answer(broker, message, queue_id, result, result.status)
+    return _outcome(broker, message, queue_id, batch_id, result, result.status)
 
 
 def _put_batch(broker: Broker, message: Message, batch: bytes) -> PutResult:
@@ -322,9 +357,9 @@ def _put_batch(broker: Broker, message: Message, batch: bytes) -> PutResult:
 
 
 def _put_durably(
-    broker: Broker, message: Message, queue_id: int, batch: bytes | None
-) -> Reply | Deferred[Reply]:
-    """Store, wait until that is safe, answer."""
+    broker: Broker, message: Message, queue_id: int, batch: bytes | None, batch_id: str | None
+) -> SendOutcome | Deferred[SendOutcome]:
+    """Store it and wait until that is safe."""
     durable = broker.durable
     if durable.is_full:
         raise broker.flow_control.refusal(WAITING_FOR_FLUSH, OVERLOAD, message.topic)
@@ -332,75 +367,78 @@ def _put_durably(
         raise _failure(broker, PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     if result.status is not _PUT_OK or not durable.awaits(message.properties):
-        return _answer(broker, message, queue_id, result, result.status)
-    return durable.wait(result).addCallback(lambda status: _answer(broker, message, queue_id, result, status))
+        return _outcome(broker, message, queue_id, batch_id, result, result.status)
+    return durable.wait(result).addCallback(
+        lambda status: _outcome(broker, message, queue_id, batch_id, result, status)
+    )
 
 
-def _answer(broker: Broker, message: Message, queue_id: int, result: PutResult, status: PutStatus) -> Reply:
-    """The answer to a put. Its fields are written as text here: a typed header costs two microseconds."""
-    code = 0
-    if status is not _PUT_OK:
-        code = SENT.get(status, -1)
-        if code < 0:
-            raise _failure(broker, status, result.remark)
+def _outcome(
+    broker: Broker,
+    message: Message,
+    queue_id: int,
+    batch_id: str | None,
+    result: PutResult,
+    status: PutStatus,
+) -> SendOutcome:
+    """What became of a put. Raises `OperationError` where nothing is stored."""
+    if status is not _PUT_OK and status not in STORED:
+        raise _failure(broker, status, result.remark)
     options = broker.options
     broker.stats.put(message.topic, result.count, result.end_offset - result.physical_offset)
-    fields = {
-        "msgId": result.message_id,
-        "queueId": str(queue_id),
-        "queueOffset": str(result.queue_offset),
-        PROPERTY_MSG_REGION: options.region_id,
-        PROPERTY_TRACE_SWITCH: "true" if options.trace_on else "false",
-    }
     unique_key = message.properties.get(PROPERTY_UNIQ_KEY)
-    if unique_key is not None:
-        fields["transactionId"] = unique_key
-        if message.topic == TIMER_TOPIC:
-            _add_recall_handle(broker, message.properties, unique_key, fields)
-    return Reply(code, ext=fields)
+    return SendOutcome(
+        status,
+        result.message_id,
+        queue_id,
+        result.queue_offset,
+        unique_key,
+        _recall_handle(broker, message.properties, unique_key) if message.topic == TIMER_TOPIC else None,
+        batch_id,
+        options.region_id,
+        options.trace_on,
+    )
 
 
-def _add_recall_handle(
-    broker: Broker, properties: dict[str, str], unique_key: str, fields: dict[str, str]
-) -> None:
-    """Tell the sender of a timer how to call it back. Standard: `attachRecallHandle`."""
+def _recall_handle(broker: Broker, properties: dict[str, str], unique_key: str | None) -> str | None:
+    """How the sender of a timer calls it back. Standard: `attachRecallHandle`."""
     out_time, topic = properties.get(PROPERTY_TIMER_OUT_MS, ""), properties.get(PROPERTY_REAL_TOPIC, "")
-    if out_time and topic and not topic.startswith(RETRY_PREFIX):
-        handle = RecallHandle(topic, broker.options.broker_name, str(int(out_time) + 1), unique_key)
-        fields["recallHandle"] = handle.encode()
+    if unique_key is None or not out_time or not topic or topic.startswith(RETRY_PREFIX):
+        return None
+    return RecallHandle(topic, broker.options.broker_name, str(int(out_time) + 1), unique_key).encode()
 
 
-def _failure(broker: Broker, status: PutStatus, why: str = "") -> RequestError:
+def _failure(broker: Broker, status: PutStatus, why: str = "") -> OperationError:
     """The refusal that a put status stands for; `why` is what the store says."""
     if status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
         return _illegal(broker)
     if status is PutStatus.SERVICE_NOT_AVAILABLE:
         return _unavailable(broker, why)
-    code, remark = FAILED.get(status, (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT"))
+    code, remark = FAILED.get(status, (Reason.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT"))
     if "{" in remark:
         options = broker.store_options
         congested = options.timer_congest_num_each_slot
         max_delay = options.timer_max_delay_sec * 1000
         remark = remark.format(max_delay=max_delay, congested=congested, twice=2 * congested)
-    return RequestError(code, remark)
+    return OperationError(code, remark)
 
 
-def _unavailable(broker: Broker, why: str = "") -> RequestError:
+def _unavailable(broker: Broker, why: str = "") -> OperationError:
     why, info = why or broker.store.refusal, broker.store.runtime_info()
     log_use, queue_use = (
         float(info.get(name, 0)) for name in ("commitLogDiskRatio", "consumeQueueDiskRatio")
     )
-    return RequestError(
-        ResponseCode.SERVICE_NOT_AVAILABLE,
+    return OperationError(
+        Reason.SERVICE_NOT_AVAILABLE,
         "service not available now. It may be caused by one of the following reasons: the broker's disk is "
         f"full [CL: {log_use:5.2f} CQ: {queue_use:5.2f} INDEX: {queue_use:5.2f}], messages are put to the "
         f"slave, message store has been shut down, etc.{f' Here: {why}.' if why else ''}",
     )
 
 
-def _illegal(broker: Broker) -> RequestError:
-    return RequestError(
-        ResponseCode.MESSAGE_ILLEGAL,
+def _illegal(broker: Broker) -> OperationError:
+    return OperationError(
+        Reason.MESSAGE_ILLEGAL,
         "the message is illegal, maybe msg body or properties length not matched. msg body length limit "
         f"{broker.store_options.max_message_size}B, msg properties length limit 32KB.",
     )

@@ -1,4 +1,4 @@
-"""36 CONSUMER_SEND_MSG_BACK: what a consumer could not use comes again later, or becomes a dead letter.
+"""Sending back: what a consumer could not use comes again later, or becomes a dead letter.
 
 The message is read from the log where the consumer says it lies, and stored once more: in the
 retry topic of the group, delayed longer with every turn, or in its dead letter topic when the
@@ -7,7 +7,10 @@ turns are over or the consumer asks for it with a negative delay level.
 Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
 """
 
+from dataclasses import dataclass
 from random import randrange
+
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import (
     DLQ_PREFIX,
@@ -24,61 +27,81 @@ from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.errors import FAQ
-from mqgateway.gateway.codec.codes import V3_4_9, ResponseCode
-from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.produce.new_topics import once_registered
 
 DLQ_QUEUES = 1
 FIRST_LEVEL = 3
 """The delay level of the first turn, 10 seconds in the standard's table; each turn takes the next."""
 
 
-def send_back(broker: Broker, call: Call) -> Reply:
-    """Store the message again for its group; nothing is stored for a group without retry queues."""
-    header = call.header
-    assert isinstance(header, ConsumerSendMsgBackRequestHeader)
-    group = broker.groups.find(header.group)
+@dataclass(frozen=True, slots=True)
+class SendBack:
+    """What a consumer says of a message that it wants again.
+
+    `offset` is the message's in the log. A `delay_level` of 0 goes by how often the message was tried, one
+    below that makes it a dead letter. `max_reconsume_times` is None where the group's setting says when it
+    becomes one. With `unit_mode` a retry topic that is made belongs to a unit.
+    """
+
+    group: str
+    offset: int
+    delay_level: int = 0
+    max_reconsume_times: int | None = None
+    unit_mode: bool = False
+
+
+def send_back(broker: Broker, request: SendBack) -> Deferred[None] | None:
+    """Store the message again for its group; nothing is stored for a group without retry queues.
+
+    Where a topic was made for it, that is done once the name servers know the topic, or cannot. Raises
+    `OperationError`.
+    """
+    version = broker.topics.data_version.counter
+    _store_again(broker, request)
+    return None if broker.topics.data_version.counter == version else once_registered(broker, None)
+
+
+def _store_again(broker: Broker, request: SendBack) -> None:
+    group = broker.groups.find(request.group)
     if group is None:
-        raise RequestError(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {header.group} {FAQ}"
+        raise OperationError(
+            Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {request.group} {FAQ}"
         )
     if not broker.options.broker_permission & PERM_WRITE:
-        raise RequestError(
-            ResponseCode.NO_PERMISSION,
+        raise OperationError(
+            Reason.NO_PERMISSION,
             f"the broker[{broker.options.broker_ip1}] sending message is forbidden",
         )
     if group.retry_queue_nums <= 0:
-        return Reply()
-    retry_topic = _retry_topic(broker, header, group)
-    original = broker.store.look_up(header.offset)
+        return
+    retry_topic = _retry_topic(broker, request, group)
+    original = broker.store.look_up(request.offset)
     if original is None:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {header.offset}")
-    turns = group.retry_max_times
-    if call.command.version >= V3_4_9 and header.max_reconsume_times is not None:
-        turns = header.max_reconsume_times
-    level = header.delay_level
+        raise OperationError(Reason.SYSTEM_ERROR, f"look message by offset failed, {request.offset}")
+    turns = request.max_reconsume_times
+    if turns is None:
+        turns = group.retry_max_times
+    level = request.delay_level
     if original.reconsume_times >= turns or level < 0:
-        message = _again(broker, original, _dead_letter_topic(broker, header.group), 0, 0)
+        message = _again(broker, original, _dead_letter_topic(broker, request.group), 0, 0)
     else:
         level = level or FIRST_LEVEL + original.reconsume_times
         message = _again(broker, original, retry_topic, randrange(group.retry_queue_nums), level)
-    return _put(broker, message, header.group)
+    _put(broker, message, request.group)
 
 
-def _retry_topic(
-    broker: Broker, header: ConsumerSendMsgBackRequestHeader, group: SubscriptionGroupConfig
-) -> str:
+def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConfig) -> str:
     """The topic of a group's retries, made when it is not there yet, once it may be written to."""
-    name = RETRY_PREFIX + header.group
-    unit_flag = UNIT_SUB_FLAG if header.unit_mode else 0
+    name = RETRY_PREFIX + request.group
+    unit_flag = UNIT_SUB_FLAG if request.unit_mode else 0
     topic = broker.topics.create_for_send_back(
         name, group.retry_queue_nums, PERM_READ | PERM_WRITE, unit_flag
     )
     if topic is None:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"topic[{name}] not exist")
+        raise OperationError(Reason.SYSTEM_ERROR, f"topic[{name}] not exist")
     if not topic.perm & PERM_WRITE:
-        raise RequestError(ResponseCode.NO_PERMISSION, f"the topic[{name}] sending message is forbidden")
+        raise OperationError(Reason.NO_PERMISSION, f"the topic[{name}] sending message is forbidden")
     return name
 
 
@@ -86,7 +109,7 @@ def _dead_letter_topic(broker: Broker, group: str) -> str:
     """The topic of a group's dead letters, made when it is not there yet."""
     name = DLQ_PREFIX + group
     if broker.topics.create_for_send_back(name, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0) is None:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"topic[{name}] not exist")
+        raise OperationError(Reason.SYSTEM_ERROR, f"topic[{name}] not exist")
     return name
 
 
@@ -112,14 +135,13 @@ def _again(broker: Broker, original: StoredMessage, topic: str, queue_id: int, l
     )
 
 
-def _put(broker: Broker, message: Message, group: str) -> Reply:
+def _put(broker: Broker, message: Message, group: str) -> None:
     """Store it; any other end than success is told by the name of the put status."""
     if int(message.properties[PROPERTY_DELAY_TIME_LEVEL]) > 0:
         broker.delay_levels.rewrite(message)
     result = broker.store.put(message)
     if result.status is not PutStatus.PUT_OK:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, result.status.name)
+        raise OperationError(Reason.SYSTEM_ERROR, result.status.name)
     if message.topic == SCHEDULE_TOPIC:
         broker.stats.delayed_again(result.end_offset - result.physical_offset)
     broker.stats.sent_back(group, message.properties[PROPERTY_RETRY_TOPIC])
-    return Reply()

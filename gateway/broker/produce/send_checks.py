@@ -8,37 +8,41 @@ from datetime import datetime
 from mqgateway.engine.message import RETRY_PREFIX, SEND_FORBIDDEN_TOPICS, validate_topic
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_FLAG, UNIT_SUB_FLAG, TopicConfig
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.errors import FAQ
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.codec.headers import SendMessageRequestHeader
-from mqgateway.gateway.remoting.call import Call, RequestError
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.produce.message_request import MessageRequest
 
 
-def checked_topic(broker: Broker, call: Call, header: SendMessageRequestHeader) -> TopicConfig:
-    """The topic to send to, made where it may be; raises the refusals in the standard's order."""
+def checked_topic(
+    broker: Broker, request: MessageRequest, connection: ClientConnection, now: int
+) -> TopicConfig:
+    """The topic to send to, made where it may be; raises the refusals in the standard's order.
+
+    `now` is the wall time in ms.
+    """
     options = broker.options
-    if call.now < options.start_accept_send_request_time_stamp:
+    if now < options.start_accept_send_request_time_stamp:
         until = _local_time(options.start_accept_send_request_time_stamp)
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {until}")
-    topic = header.topic
+        raise OperationError(Reason.SYSTEM_ERROR, f"broker unable to service, until {until}")
+    topic = request.topic
     topic_config = broker.topics.get(topic)
     if not options.broker_permission & PERM_WRITE and topic_config is not None and topic_config.order:
-        raise RequestError(
-            ResponseCode.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"
+        raise OperationError(
+            Reason.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"
         )
     if topic_config is None:  # no name that is not legal gets into the table
         problem = validate_topic(topic)
         if problem is not None:
-            raise RequestError(ResponseCode.INVALID_PARAMETER, problem)
+            raise OperationError(Reason.INVALID_PARAMETER, problem)
     if topic in SEND_FORBIDDEN_TOPICS:
-        raise RequestError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
+        raise OperationError(Reason.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
     if topic_config is None:
-        topic_config = _new_topic(broker, header)
-    queue_id = header.queue_id
+        topic_config = _new_topic(broker, request)
+    queue_id = request.queue_id
     if queue_id >= topic_config.write_queue_nums and queue_id >= topic_config.read_queue_nums:
-        raise RequestError(
-            ResponseCode.INVALID_PARAMETER,
-            f"request queueId[{queue_id}] is illegal, {topic_config} Producer: {call.peer.address}",
+        raise OperationError(
+            Reason.INVALID_PARAMETER,
+            f"request queueId[{queue_id}] is illegal, {topic_config} Producer: {connection.address}",
         )
     return topic_config
 
@@ -48,18 +52,16 @@ def _local_time(millis: int) -> str:
     return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S},{millis % 1000:03d}"
 
 
-def _new_topic(broker: Broker, header: SendMessageRequestHeader) -> TopicConfig:
+def _new_topic(broker: Broker, request: MessageRequest) -> TopicConfig:
     """Make the topic after the model the client names, or as a retry topic."""
-    topic = header.topic
+    topic = request.topic
     is_retry = topic.startswith(RETRY_PREFIX)
-    unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if header.unit_mode else 0
+    unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if request.unit_mode else 0
     created = broker.topics.create_for_send(
-        topic, header.default_topic, header.default_topic_queue_nums, unit_flag
+        topic, request.default_topic, request.default_topic_queue_nums, unit_flag
     )
     if created is None and is_retry:
         created = broker.topics.create_for_send_back(topic, 1, PERM_READ | PERM_WRITE, unit_flag)
     if created is None:
-        raise RequestError(
-            ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}"
-        )
+        raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}")
     return created

@@ -25,7 +25,7 @@ def build(disk: CrashDisk, **options: str) -> Broker:
         port=10911,
         ask=lambda address, command, timeout: Deferred(),
         register_soon=lambda: None,
-        when_registered=lambda: succeed(None),
+        when_registered=lambda within=None: succeed(None),
     )
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.errors import Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD, REPORT_MILLIS, FlowControl
 from mqgateway.gateway.broker.stats import FLOW_CONTROL_NUMS, BrokerStats
-from mqgateway.gateway.codec.codes import ResponseCode
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def flow(clock: ManualClock, stats: BrokerStats) -> FlowControl:
 
 def test_a_refusal_says_busy_in_the_standards_words(flow: FlowControl) -> None:
     error = flow.refusal("the disk", OVERLOAD)
-    assert (error.code, error.remark) == (
-        ResponseCode.SYSTEM_BUSY,
+    assert (error.reason, error.message) == (
+        Reason.SYSTEM_BUSY,
         "[OVERLOAD]system busy, start flow control for a while",
     )
 

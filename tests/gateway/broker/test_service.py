@@ -587,3 +587,34 @@ def test_an_idle_broker_beats_slowly_and_a_busy_one_does_not(world: World) -> No
     client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", {"DELAY": "3", "UNIQ_KEY": "k"}), b"later")
     in_two_seconds()
     assert in_two_seconds() >= 18, "something waits for its delay"
+
+
+def making(world: World) -> Client:
+    """A producer whose sends make their topics."""
+    world.options.auto_create_topic_enable = True
+    return world.connect()
+
+
+def test_a_topic_is_at_the_name_server_when_the_send_that_made_it_is_answered(world: World) -> None:
+    producer = making(world)
+    assert producer.ask(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello").code == 0
+    assert world.route("new") is not None
+
+
+def test_a_send_that_makes_a_topic_does_not_wait_for_a_name_server_that_is_away(world: World) -> None:
+    producer = making(world)
+    world.name_server.stop()
+    world.net.settle()
+    assert producer.ask(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello").code == 0
+
+
+def test_a_send_that_makes_a_topic_waits_a_second_for_a_name_server_that_says_nothing(world: World) -> None:
+    producer = making(world)
+    for pair in world.net.pairs:
+        pair.server.stuck = pair.server.host.port == NAME_SERVER
+    producer.tell(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello")
+    assert producer.replies() == []
+    producer.tell(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello")
+    assert [reply.opaque for reply in producer.replies()] == [2], "the topic is there"
+    world.net.settle(1.5)
+    assert [(reply.opaque, reply.code) for reply in producer.replies()] == [(1, 0)]

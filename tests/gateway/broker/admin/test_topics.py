@@ -18,7 +18,7 @@ def memory() -> AdminBroker:
 
 def test_a_topic_is_there_once_the_name_servers_know(memory: AdminBroker) -> None:
     known: Deferred[None] = Deferred()
-    memory.broker.when_registered = lambda: known
+    memory.broker.when_registered = lambda within=None: known
     done = topics.update_topic(memory.broker, TopicConfig("T", 4, 3, attributes={"+message.type": "FIFO"}))
     assert not done.called
     found = topics.topic_config(memory.broker, "T")

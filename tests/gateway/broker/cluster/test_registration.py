@@ -435,11 +435,11 @@ def test_a_stop_takes_the_broker_off_every_name_server_that_is_there() -> None:
 def test_who_waits_until_it_is_told_goes_on_with_the_last_answer() -> None:
     world = World(f"{ONE};{TWO}").started()
     done: list[object] = []
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     assert done == [None]  # nothing has changed
     world.registration.soon("new")
     world.topics.put(TopicConfig("new", 4, 4))
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     first, second = world.take()
     first.agree()
     assert done == [None]
@@ -452,7 +452,7 @@ def test_nobody_waits_for_a_registration_that_has_stopped() -> None:
     world.topics.put(TopicConfig("new", 4, 4))
     world.registration.soon("new")
     done: list[object] = []
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     assert done == []
     world.registration.stop()
     assert done == [None]
@@ -463,7 +463,7 @@ def test_after_a_stop_nobody_waits_for_what_was_gathered_before() -> None:
     world.registration.soon("new")
     world.registration.stop()
     done: list[object] = []
-    world.registration.told().addCallback(done.append)
+    world.registration.heard().addCallback(done.append)
     assert done == [None]
 
 
@@ -474,7 +474,7 @@ def test_what_name_servers_know_already_is_answered_at_once() -> None:
 def test_an_answer_waits_until_the_name_servers_know() -> None:
     memory = MemoryBroker()
     known: Deferred[None] = Deferred()
-    memory.broker.when_registered = lambda: known
+    memory.broker.when_registered = lambda within=None: known
     answer = once_known(memory.broker)
     assert isinstance(answer, Deferred) and not answer.called
     known.callback(None)
@@ -510,7 +510,7 @@ def test_a_fenced_broker_leaves_and_comes_back_when_it_is_something_again() -> N
     world.role.become(RoleKind.FENCED)
     assert world.one(UNREGISTER).fields["brokerId"] == "0"
     world.change("T2")
-    world.registration.told().addCallback(told.append)
+    world.registration.heard().addCallback(told.append)
     world.time.advance(120)
     assert (world.take(), told) == ([], [None])
     world.role.become(RoleKind.MASTER)
@@ -526,3 +526,46 @@ def test_what_cannot_be_told_is_not_tried_again_while_fenced() -> None:
     first.answer.errback(PeerGone("refused"))
     world.time.advance(120)
     assert world.take() == []
+
+
+def test_what_changes_meanwhile_is_told_together_and_each_waits_for_its_own() -> None:
+    world = World().started()
+    done: list[str] = []
+
+    def change(topic: str) -> None:
+        world.change(topic)
+        world.registration.heard().addCallback(lambda _: done.append(topic))
+
+    change("first")
+    conversation = world.one()
+    for number in range(100):
+        change(f"{number}")
+    assert world.take() == [], "one conversation at a time"
+    conversation.agree()
+    assert done == ["first"]
+    world.one().agree()
+    assert len(done) == 101
+    assert world.take() == []
+
+
+def test_a_name_server_that_says_nothing_is_waited_for_no_longer_than_was_said() -> None:
+    world = World().started()
+    done: list[object] = []
+    world.change("new")
+    world.registration.heard(within=1.0).addCallback(done.append)
+    world.time.advance(0.9)
+    assert done == []
+    world.time.advance(0.2)
+    assert done == [None]
+    world.one().agree()
+
+
+def test_who_waits_for_what_comes_next_waits_no_longer_when_it_cannot_be_told() -> None:
+    world = World().started()
+    done: list[object] = []
+    world.change("first")
+    world.registration.heard().addCallback(done.append)
+    world.change("second")
+    world.registration.heard().addCallback(done.append)
+    world.one().answer.errback(PeerGone("gone"))
+    assert done == [None, None]

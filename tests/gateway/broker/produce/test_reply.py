@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
-from mqgateway.engine.message import parse_properties
+from mqgateway.engine.message import format_properties, parse_properties
+from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.produce.reply import (
+    PushedReply,
+    ReplyNotTaken,
+    ReplyOutcome,
+    StoredReply,
+    send_reply,
+)
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
 from mqgateway.gateway.remoting.exchange import RequestTimedOut
 from tests.support.gateway.broker.admin import AdminBroker, AnsweringPeer
 from tests.support.gateway.broker.helpers import Answer, FakePeer, send_header
+from tests.support.gateway.broker.producing import TypedMessage, later
 
 REQUESTER = "10.0.0.7:4007"
 TOPIC = "DefaultCluster_REPLY_TOPIC"
@@ -127,3 +137,31 @@ def test_a_reply_that_cannot_be_stored_is_brought_all_the_same() -> None:
     assert (answer.code, answer.ext["msgId"]) == (0, "0")
     assert len(peer.sent) == 1
     assert broker.stored(TOPIC) == []
+
+
+def test_who_brings_the_reply_is_up_to_the_door() -> None:
+    broker, peer = world()
+    pushed: list[tuple[Client, PushedReply]] = []
+    taken_later: Deferred[None] = Deferred()
+
+    def push(requester: Client, reply: PushedReply) -> Deferred[None]:
+        pushed.append((requester, reply))
+        return taken_later
+
+    request = TypedMessage(TOPIC, properties=format_properties(PROPERTIES))
+    arrived = later(send_reply(broker.broker, request, b"here", broker.producer, 5, push))
+    ((requester, brought),) = pushed
+    assert (requester.peer, brought.request, brought.body) == (peer, request, b"here")
+    assert brought.properties["PUSH_REPLY_TIME"] == "5"
+    assert arrived == []
+    taken_later.callback(None)
+    broker.broker.store.dispatch()
+    (stored,) = broker.stored(TOPIC)
+    assert arrived == [ReplyOutcome(0, StoredReply(stored.message_id, 0), "DefaultRegion", True)]
+
+
+def test_a_reply_for_nobody_says_where_it_is_stored() -> None:
+    broker, _ = world()
+    with pytest.raises(ReplyNotTaken) as caught:
+        send_reply(broker.broker, TypedMessage(TOPIC), b"here", broker.producer, 5, lambda *_: Deferred())
+    assert caught.value.outcome.stored is not None

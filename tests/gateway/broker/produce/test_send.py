@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from mqgateway.engine.message import PROPERTY_UNIQ_KEY, format_properties
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.timers.messages import RecallHandle
-from mqgateway.gateway.broker.errors import FAQ
+from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.produce.send import SendOutcome, send
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from tests.support.gateway.broker.helpers import STORE_HOST, MemoryBroker, batch_body, send_header
+from tests.support.gateway.broker.producing import TypedMessage, outcome_of, with_properties
 
 ILLEGAL = (
     "the message is illegal, maybe msg body or properties length not matched. "
@@ -570,3 +572,51 @@ def _shared() -> MemoryBroker:
     memory.add_topic("T")
     memory.subscribe("G", "T")
     return memory
+
+
+def typed(memory: MemoryBroker, request: TypedMessage, body: bytes = b"x") -> SendOutcome:
+    """The outcome of a send that no command asks for."""
+    return outcome_of(send(memory.broker, request, body, memory.producer, memory.clock.millis()))
+
+
+def test_the_outcome_is_typed(memory: MemoryBroker) -> None:
+    outcome = typed(memory, TypedMessage("T", queue_id=2))
+    memory.broker.store.dispatch()
+    (message,) = memory.stored("T", 2)
+    assert outcome == SendOutcome(
+        PutStatus.PUT_OK, message.message_id, 2, 0, "K1", None, None, "DefaultRegion", True
+    )
+
+
+def test_the_outcome_of_a_timer_has_the_handle_that_recalls_it(memory: MemoryBroker) -> None:
+    memory.broker.timers.load()
+    outcome = typed(memory, with_properties("T", UNIQ_KEY="K1", TIMER_DELAY_SEC="5"))
+    assert outcome.recall_handle is not None
+    handle = RecallHandle.decode(outcome.recall_handle)
+    assert (handle.topic, handle.broker_name, handle.key) == ("T", "broker-a", "K1")
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (TypedMessage("a b"), Reason.INVALID_PARAMETER),
+        (TypedMessage("unknown", default_topic="none"), Reason.TOPIC_NOT_EXIST),
+        (TypedMessage("SCHEDULE_TOPIC_XXXX"), Reason.NO_PERMISSION),
+        (TypedMessage("%RETRY%unknown"), Reason.SUBSCRIPTION_GROUP_NOT_EXIST),
+        (TypedMessage("T", sys_flag=4, batch=True), Reason.MESSAGE_ILLEGAL),
+    ],
+)
+def test_refusals_have_reasons(memory: MemoryBroker, request_: TypedMessage, reason: Reason) -> None:
+    memory.broker.options.auto_create_subscription_group = False
+    with pytest.raises(OperationError) as caught:
+        typed(memory, request_)
+    assert caught.value.reason is reason
+
+
+def test_a_retry_that_says_when_it_has_had_its_turns(memory: MemoryBroker) -> None:
+    memory.broker.groups.find("G")
+    memory.add_topic("%RETRY%G")
+    for turns, topic in ((3, "%RETRY%G"), (2, "%DLQ%G")):
+        typed(memory, TypedMessage("%RETRY%G", reconsume_times=3, max_reconsume_times=turns))
+        memory.broker.store.dispatch()
+        assert len(memory.stored(topic)) == 1

@@ -6,7 +6,8 @@ import pytest
 
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.store.message_store import PutResult, PutStatus
-from mqgateway.gateway.broker.errors import FAQ
+from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader
 from tests.support.gateway.broker.helpers import Answer, MemoryBroker
@@ -177,3 +178,22 @@ def test_waiting_in_the_schedule_is_counted_for_the_topic_but_not_for_the_broker
     stats = memory.broker.stats
     counts = stats.item("TOPIC_PUT_NUMS", SCHEDULE), stats.item("BROKER_PUT_NUMS", "DefaultCluster")
     assert [each and each.value for each in counts] == [1, 1], "the broker's is what was sent first"
+
+
+def test_without_a_word_on_turns_the_groups_setting_counts() -> None:
+    memory = MemoryBroker()
+    memory.add_topic("T")
+    memory.broker.groups.find("G")
+    outcome = memory.send("T")
+    offset = int(outcome.ext["msgId"][-16:], 16)
+    for turns, topic in ((None, "SCHEDULE_TOPIC_XXXX"), (0, "%DLQ%G")):
+        send_back(memory.broker, SendBack("G", offset, max_reconsume_times=turns))
+        memory.broker.store.dispatch()
+        assert len(memory.stored(topic, 2 if turns is None else 0)) == 1
+
+
+def test_refusals_have_reasons() -> None:
+    memory = MemoryBroker(options={"auto_create_subscription_group": False})
+    with pytest.raises(OperationError) as caught:
+        send_back(memory.broker, SendBack("unknown", 0))
+    assert caught.value.reason is Reason.SUBSCRIPTION_GROUP_NOT_EXIST

@@ -8,25 +8,17 @@ import pytest
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.timers.messages import RecallHandle
-from mqgateway.gateway.broker.produce import send, timers
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.produce import timers
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import RecallMessageRequestHeader
 from tests.support.gateway.broker.helpers import Answer, MemoryBroker
-
-REQUESTS = {
-    RequestCode.SEND_MESSAGE_V2: send.send_message,
-    RequestCode.RECALL_MESSAGE: timers.recall_message,
-    RequestCode.GET_TIMER_CHECK_POINT: timers.check_point,
-    RequestCode.GET_TIMER_METRICS: timers.metrics,
-    RequestCode.SWITCH_TIMER_ENGINE: timers.switch_engine,
-}
 
 
 def broker(options: dict[str, Any] | None = None, **store_options: Any) -> MemoryBroker:
     memory = MemoryBroker(
         options={"recall_message_enable": True} | (options or {}),
         store_options=store_options,
-        requests=dict(REQUESTS),
     )
     memory.add_topic("T")
     memory.broker.timers.load()
@@ -185,3 +177,24 @@ def test_the_engine_is_the_wheel(ext: dict[str, str] | None, code: int, remark: 
     answer = memory.ask(RequestCode.SWITCH_TIMER_ENGINE, ext=ext)
     assert (answer.code, answer.remark) == (code, remark)
     assert memory.store_options.timer_stop_enqueue is (code != 0)
+
+
+def test_a_recall_by_another_door() -> None:
+    memory = broker()
+    handle = set_timer(memory)
+    memory.wait(500)
+    now = memory.clock.millis()
+    outcome = timers.recall(memory.broker, "T", handle, None, memory.producer, now)
+    assert outcome == timers.RecallOutcome("K1", "DefaultRegion")
+    with pytest.raises(OperationError) as caught:
+        timers.recall(memory.broker, "T", "nonsense!", None, memory.producer, now)
+    assert caught.value.reason is Reason.ILLEGAL_OPERATION
+
+
+def test_the_engines_figures_by_another_door() -> None:
+    memory = broker()
+    assert len(timers.check_point(memory.broker)) == 56
+    assert "timingCount" in loads(timers.metrics(memory.broker))
+    with pytest.raises(OperationError) as caught:
+        timers.switch_engine(memory.broker, "R")
+    assert caught.value.reason is Reason.INVALID_PARAMETER

@@ -189,7 +189,7 @@ class MemoryBroker:
             port=PORT,
             ask=self.ask_outside,
             register_soon=lambda: None,
-            when_registered=lambda: succeed(None),
+            when_registered=lambda within=None: succeed(None),
         )
         wake = broker.store.on_arrivals
 

@@ -3,7 +3,10 @@
 import pytest
 
 from mqgateway.gateway.broker.clients.table import Client
-from mqgateway.gateway.broker.transactions.transactions import ask, is_reachable
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
+from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd, end_transaction
+from mqgateway.gateway.broker.transactions.requests import send_check
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
@@ -57,7 +60,8 @@ class Talk(MemoryBroker):
         broker = self.broker
         for _ in range(0, millis, 1000):
             self.clock.advance(1000)
-            ask(broker, broker.transactions.tick(self.now, lambda group: is_reachable(broker.clients, group)))
+            due = broker.transactions.tick(self.now, lambda group: is_reachable(broker.clients, group))
+            check_back(broker, due, send_check)
             broker.store.tick()
 
     def answer(self, question: RemotingCommand, outcome: int, *, peer: FakePeer | None = None) -> Answer:
@@ -248,7 +252,7 @@ def test_a_question_goes_nowhere_when_everybody_just_left() -> None:
     talk.clock.advance(31_000)
     questions = talk.broker.transactions.tick(talk.now, lambda group: True)
     talk.producer.lose()
-    ask(talk.broker, questions)
+    check_back(talk.broker, questions, send_check)
     assert talk.producer.sent == []
 
 
@@ -343,3 +347,25 @@ def test_half_topics_are_not_for_clients() -> None:
     talk = Talk()
     for topic in (HALF, "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"):
         assert talk.send(topic).code == ResponseCode.NO_PERMISSION
+
+
+@pytest.mark.parametrize("resolution", [Resolution.COMMIT, Resolution.ROLLBACK, Resolution.UNKNOWN])
+def test_an_end_by_another_door(resolution: Resolution) -> None:
+    talk = Talk()
+    sent = talk.send_half()
+    offset = int(sent.ext["msgId"][-16:], 16)
+    end = TransactionEnd(resolution, "PG", int(sent.ext["queueOffset"]), offset, False, "K1", None)
+    end_transaction(talk.broker, end, talk.now)
+    talk.broker.store.dispatch()
+    assert len(talk.stored("T", 2)) == (resolution is Resolution.COMMIT)
+    is_open = resolution is Resolution.UNKNOWN
+    assert talk.broker.transactions.counts.table == {"T": int(is_open)}
+
+
+def test_an_end_of_another_group_has_a_reason() -> None:
+    talk = Talk()
+    offset = int(talk.send_half().ext["msgId"][-16:], 16)
+    end = TransactionEnd(Resolution.COMMIT, "another", 0, offset, False, "K1", None)
+    with pytest.raises(OperationError) as caught:
+        end_transaction(talk.broker, end, talk.now)
+    assert (caught.value.reason, caught.value.message) == (Reason.SYSTEM_ERROR, "The producer group wrong")

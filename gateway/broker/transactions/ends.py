@@ -1,0 +1,129 @@
+"""The ends of transactions: committed, rolled back, or still open.
+
+What a transaction is and when its producers are asked about it is decided in `engine/transactions`; here are
+the checks of what a producer says about one. Half messages come in by `produce/send.py`.
+
+Standard: `EndTransactionProcessor`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.transactions import HalfMessage, as_committed
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.produce.durability import STORED
+
+log = logging.getLogger(__name__)
+
+FAILED: dict[PutStatus, tuple[Reason, str]] = {
+    PutStatus.CREATE_MAPPED_FILE_FAILED: (Reason.SYSTEM_ERROR, "Create mapped file failed."),
+    PutStatus.SERVICE_NOT_AVAILABLE: (Reason.SERVICE_NOT_AVAILABLE, "Service not available now."),
+    PutStatus.OS_PAGE_CACHE_BUSY: (Reason.SYSTEM_ERROR, "OS page cache busy, please try another machine"),
+    PutStatus.UNKNOWN_ERROR: (Reason.SYSTEM_ERROR, "UNKNOWN_ERROR"),
+    PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH: (Reason.SYSTEM_ERROR, "in-sync replicas not enough"),
+}
+"""Put statuses with which a commit fails, and why."""
+
+NOT_FOUND = "Find prepared transaction message failed"
+
+
+class Resolution(Enum):
+    """What a producer may say of a transaction: how it ends, or that it does not know yet."""
+
+    COMMIT = auto()
+    ROLLBACK = auto()
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnd:
+    """What a producer says of one of its transactions.
+
+    The offsets are those of the half message in its queue and in the log. `is_answer` says that the broker
+    asked. `resolution` is None where it says nothing that is known; `remark` is why, for the log.
+    """
+
+    resolution: Resolution | None
+    producer_group: str
+    queue_offset: int
+    physical_offset: int
+    is_answer: bool
+    message_id: str
+    remark: str | None
+
+
+def end_transaction(broker: Broker, end: TransactionEnd, now: int) -> None:
+    """Commit or roll back a half message; it stays open where its producer does not know yet.
+
+    `now` is the wall time in ms. Raises `OperationError`.
+    """
+    if broker.role.is_slave:
+        raise OperationError(Reason.SLAVE_NOT_AVAILABLE, "a slave ends no transactions")
+    if end.resolution is None:
+        raise OperationError(Reason.SYSTEM_ERROR, "commitOrRollback field wrong")
+    if end.resolution is Resolution.UNKNOWN:
+        if end.remark:
+            log.info("transaction %s stays open: %.500s", end.message_id, end.remark)
+        return
+    half = _named(broker, end)
+    if end.resolution is Resolution.ROLLBACK:
+        if not broker.store.is_writable:
+            raise OperationError(*FAILED[PutStatus.SERVICE_NOT_AVAILABLE])
+        broker.transactions.roll_back(half)
+    else:
+        _commit(broker, half, end.physical_offset, now)
+
+
+def _commit(broker: Broker, half: HalfMessage, offset: int, now: int) -> None:
+    try:
+        message = as_committed(half, offset)
+        waits = broker.delay_levels.rewrite(message)
+    except MessageIllegal:
+        raise _illegal(broker) from None
+    if not waits and broker.timers.rewrite(message, now) is not None:
+        raise _illegal(broker)
+    result = broker.transactions.commit(half, message)
+    if result is not None:
+        _check(broker, result)
+        broker.stats.put(message.topic, 1, result.end_offset - result.physical_offset)
+
+
+def _named(broker: Broker, end: TransactionEnd) -> HalfMessage:
+    """The half message a producer means, if it may end it now."""
+    half = broker.transactions.find(end.physical_offset)
+    if half is None:
+        raise OperationError(Reason.SYSTEM_ERROR, NOT_FOUND)
+    if not end.is_answer and half.is_overdue(
+        broker.transactions.now_for(half), broker.options.transaction_time_out
+    ):
+        raise OperationError(Reason.ILLEGAL_OPERATION, "the time asked for has passed, wait for the check")
+    if half.group != end.producer_group:
+        raise OperationError(Reason.SYSTEM_ERROR, "The producer group wrong")
+    if half.stored.queue_offset != end.queue_offset:
+        raise OperationError(Reason.SYSTEM_ERROR, "The transaction state table offset wrong")
+    if half.stored.physical_offset != end.physical_offset:
+        raise OperationError(Reason.SYSTEM_ERROR, "The commit log offset wrong")
+    return half
+
+
+def _check(broker: Broker, result: PutResult) -> None:
+    """Raise why a commit could not be stored."""
+    if result.status in STORED:
+        return
+    if result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
+        raise _illegal(broker)
+    raise OperationError(*FAILED.get(result.status, (Reason.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")))
+
+
+def _illegal(broker: Broker) -> OperationError:
+    return OperationError(
+        Reason.MESSAGE_ILLEGAL,
+        "The message is illegal, maybe msg body or properties length not matched. msg body length limit "
+        f"{broker.store_options.max_message_size}B, msg properties length limit 32KB.",
+    )

@@ -1,0 +1,104 @@
+"""Topics made for a message are at the name servers when its sender hears of it; see `test_service` too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, succeed
+
+from mqgateway.gateway.broker.produce.new_topics import LONGEST_WAIT_SECONDS, once_registered
+from mqgateway.gateway.broker.produce.send import send
+from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
+from tests.support.gateway.broker.helpers import MemoryBroker
+from tests.support.gateway.broker.producing import TypedMessage, later, outcome_of
+
+
+class Waiting(MemoryBroker):
+    """A broker whose name servers hear what is new when the test says so."""
+
+    def __init__(self, **store_options: Any) -> None:
+        super().__init__(options={"auto_create_topic_enable": True}, store_options=store_options)
+        self.asked: list[float | None] = []
+        self.known: Deferred[None] = Deferred()
+        self.broker.when_registered = self._when_registered
+
+    def _when_registered(self, within: float | None = None) -> Deferred[None]:
+        self.asked.append(within)
+        return self.known
+
+    def put(self, request: TypedMessage) -> Any:
+        """A send without a command."""
+        return send(self.broker, request, b"x", self.producer, self.clock.millis())
+
+
+def test_a_send_that_makes_its_topic_waits_for_the_name_servers() -> None:
+    memory = Waiting()
+    arrived = later(memory.put(TypedMessage("new")))
+    assert (arrived, memory.asked) == ([], [LONGEST_WAIT_SECONDS])
+    memory.broker.store.dispatch()
+    assert len(memory.stored("new")) == 1, "it is stored at once"
+    memory.known.callback(None)
+    assert [outcome.queue_offset for outcome in arrived] == [0]
+
+
+def test_a_send_to_a_topic_that_exists_waits_for_nobody() -> None:
+    memory = Waiting()
+    memory.put(TypedMessage("new"))
+    assert outcome_of(memory.put(TypedMessage("new"))).queue_offset == 1
+    assert len(memory.asked) == 1
+
+
+def test_a_send_that_waits_for_the_disk_waits_for_both() -> None:
+    memory = Waiting(flush_disk_type="SYNC_FLUSH")
+    arrived = later(memory.put(TypedMessage("new")))
+    memory.wait(20)
+    assert arrived == []
+    memory.known.callback(None)
+    assert len(arrived) == 1
+
+
+def _send_dead_letter(memory: Waiting) -> object:
+    return memory.put(TypedMessage("%RETRY%G", reconsume_times=99))
+
+
+def _send_back(memory: Waiting) -> object:
+    return send_back(memory.broker, SendBack("G", 0))
+
+
+def _send_back_dead_letter(memory: Waiting) -> object:
+    return send_back(memory.broker, SendBack("G", 0, delay_level=-1))
+
+
+@pytest.mark.parametrize(
+    ("do", "exists", "made"),
+    [
+        (_send_dead_letter, "%RETRY%G", "%DLQ%G"),
+        (_send_back, "", "%RETRY%G"),
+        (_send_back_dead_letter, "%RETRY%G", "%DLQ%G"),
+    ],
+)
+def test_topics_of_retries_and_dead_letters_are_waited_for_too(
+    do: Callable[[Waiting], object], exists: str, made: str
+) -> None:
+    memory = Waiting()
+    for topic in ("T", exists):
+        if topic:
+            memory.add_topic(topic)
+    memory.broker.groups.find("G")
+    memory.put(TypedMessage("T"))
+    memory.broker.store.dispatch()
+    assert made not in memory.broker.topics
+    first, second = do(memory), do(memory)
+    assert made in memory.broker.topics
+    assert isinstance(first, Deferred) and not first.called
+    assert not isinstance(second, Deferred), "the topic is there"
+    memory.known.callback(None)
+    assert first.called
+
+
+def test_what_name_servers_know_already_is_not_waited_for() -> None:
+    memory = Waiting()
+    memory.broker.when_registered = lambda within=None: succeed(None)
+    assert once_registered(memory.broker, 7) == 7
