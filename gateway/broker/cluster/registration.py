@@ -102,6 +102,7 @@ class Registration:
         self._registrars: dict[str, Registrar] = {}
         self._gathered: set[str] | None = set()
         self._timers: dict[str, Timer] = {}
+        self._waiting: list[Deferred[None]] = []
         self._is_running = False
         role.on_change(self._role_changed)
 
@@ -129,6 +130,7 @@ class Registration:
         for timer in self._timers.values():
             if timer.active():
                 timer.cancel()
+        self._wait_for_all()
         farewells = [registrar.stop() for registrar in self._registrars.values()]
         return DeferredList(farewells, consumeErrors=True).addCallback(lambda _: None)
 
@@ -145,22 +147,34 @@ class Registration:
             self._timers["gather"] = self._clockwork.callLater(GATHER_SECONDS, self._tell_gathered)
 
     def heard(self, within: float | None = None) -> Deferred[None]:
-        """Tell now what was gathered; fires once each name server that is there has heard it; never fails.
+        """Fires once each name server that is there has heard what has changed; never fails.
 
-        With `within` it fires after so many seconds at the latest. What changes while a name server is being
-        told is told it together, so that many who wait cost few registrations.
+        With `within` it fires after so many seconds at the latest. They are told at once, but what changes
+        while one of them is being told is gathered: many who wait cost few registrations.
         """
-        if self._is_running and self._gathered != set():
+        heard: Deferred[None] = Deferred()
+        self._waiting.append(heard)
+        if self._gathered == set() or not self._is_running:
+            self._wait_for_all()
+        elif not any(registrar.is_hearing for registrar in self._registrars.values()):
             self._timers["gather"].cancel()
             self._tell_gathered()
-        heard: Deferred[None] = Deferred()
-        registrars = self._registrars.values() if self._is_running else ()
-        everybody = DeferredList([registrar.heard() for registrar in registrars])
-        everybody.addCallback(lambda _: heard.callback(None))
         if within is not None and not heard.called:
             heard.addTimeout(within, self._clockwork)  # type: ignore[arg-type]
             heard.addErrback(lambda _: None)
         return heard
+
+    def _wait_for_all(self) -> None:
+        """Let those who wait go on once each name server has heard what it was to be told so far."""
+        waiting, self._waiting = self._waiting, []
+
+        def go_on(_: object) -> None:
+            for heard in waiting:
+                heard.callback(None)
+
+        if waiting:
+            registrars = self._registrars.values() if self._is_running else ()
+            DeferredList([registrar.heard() for registrar in registrars]).addCallback(go_on)
 
     def again_later(self, registrar: Registrar) -> None:
         """Try a name server again that could not be told."""
@@ -278,6 +292,7 @@ class Registration:
         gathered, self._gathered = self._gathered, set()
         for registrar in () if self._role.is_fenced else self._registrars.values():
             registrar.tell(gathered)
+        self._wait_for_all()
 
     def _retry(self, registrar: Registrar) -> None:
         if self._registrars.get(registrar.address) is registrar and not self._role.is_fenced:

@@ -91,7 +91,8 @@ def send_reply(
 
     Raises `OperationError`, and `ReplyNotTaken`, with which the Deferred fails, too.
     """
-    topic_config = checked_topic(broker, request, connection, now)
+    known = broker.topics.get(request.topic)
+    topic_config = checked_topic(broker, request, known, connection, now)
     queue_id = request.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)

@@ -124,16 +124,25 @@ def send(
 
     Where a topic was made for it, that is done once the name servers know the topic, or cannot.
     """
-    topics = broker.topics
-    version = topics.data_version.counter
-    outcome = _send(broker, request, body, connection, now)
-    return outcome if topics.data_version.counter == version else once_registered(broker, outcome)
+    topic_config = broker.topics.get(request.topic)
+    if topic_config is not None and not request.topic.startswith(RETRY_PREFIX):
+        return _send(broker, request, topic_config, body, connection, now)
+    version = broker.topics.data_version.counter
+    outcome = _send(broker, request, topic_config, body, connection, now)
+    is_as_before = broker.topics.data_version.counter == version
+    return outcome if is_as_before else once_registered(broker, outcome)
 
 
 def _send(
-    broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+    broker: Broker,
+    request: MessageRequest,
+    known: TopicConfig | None,
+    body: bytes,
+    connection: ClientConnection,
+    now: int,
 ) -> SendOutcome | Deferred[SendOutcome]:
-    topic_config = checked_topic(broker, request, connection, now)
+    """Store a message for a topic that is known, or is to be made."""
+    topic_config = checked_topic(broker, request, known, connection, now)
     queue_id = request.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)

@@ -14,18 +14,21 @@ from mqgateway.gateway.broker.produce.message_request import MessageRequest
 
 
 def checked_topic(
-    broker: Broker, request: MessageRequest, connection: ClientConnection, now: int
+    broker: Broker,
+    request: MessageRequest,
+    topic_config: TopicConfig | None,
+    connection: ClientConnection,
+    now: int,
 ) -> TopicConfig:
     """The topic to send to, made where it may be; raises the refusals in the standard's order.
 
-    `now` is the wall time in ms.
+    `topic_config` is the topic as it is known, None where it is not; `now` is the wall time in ms.
     """
     options = broker.options
     if now < options.start_accept_send_request_time_stamp:
         until = _local_time(options.start_accept_send_request_time_stamp)
         raise OperationError(Reason.SYSTEM_ERROR, f"broker unable to service, until {until}")
     topic = request.topic
-    topic_config = broker.topics.get(topic)
     if not options.broker_permission & PERM_WRITE and topic_config is not None and topic_config.order:
         raise OperationError(
             Reason.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"

@@ -21,7 +21,12 @@ from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import TopicConfig, TopicTable
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.broker.cluster import registration
-from mqgateway.gateway.broker.cluster.registration import RETRY_SECONDS, Registration, once_known
+from mqgateway.gateway.broker.cluster.registration import (
+    GATHER_SECONDS,
+    RETRY_SECONDS,
+    Registration,
+    once_known,
+)
 from mqgateway.gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -543,6 +548,7 @@ def test_what_changes_meanwhile_is_told_together_and_each_waits_for_its_own() ->
     assert world.take() == [], "one conversation at a time"
     conversation.agree()
     assert done == ["first"]
+    world.time.advance(GATHER_SECONDS)
     world.one().agree()
     assert len(done) == 101
     assert world.take() == []
@@ -567,5 +573,7 @@ def test_who_waits_for_what_comes_next_waits_no_longer_when_it_cannot_be_told() 
     world.registration.heard().addCallback(done.append)
     world.change("second")
     world.registration.heard().addCallback(done.append)
+    world.time.advance(GATHER_SECONDS)
+    assert done == []
     world.one().answer.errback(PeerGone("gone"))
     assert done == [None, None]
