@@ -15,7 +15,7 @@ from mqgateway.gateway.broker.admin import static_topics as admin_static
 from mqgateway.gateway.broker.admin import tables as admin_tables
 from mqgateway.gateway.broker.admin import topics as admin_topics
 from mqgateway.gateway.broker.clients import assignment, heartbeats, locks
-from mqgateway.gateway.broker.consume import offsets, pull, query
+from mqgateway.gateway.broker.consume import requests as consume_requests
 from mqgateway.gateway.broker.lite import pop as pop_lite
 from mqgateway.gateway.broker.lite import subscriptions as lite_subscriptions
 from mqgateway.gateway.broker.pop import acks as pop_acks
@@ -24,15 +24,13 @@ from mqgateway.gateway.broker.pop import questions as pop_questions
 from mqgateway.gateway.broker.produce import reply, send, send_back, timers
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication import status as ha_status
-from mqgateway.gateway.broker.static_topics import messages as static_messages
-from mqgateway.gateway.broker.static_topics import offsets as static_offsets
-from mqgateway.gateway.broker.static_topics.state import static
+from mqgateway.gateway.broker.static_topics import requests as static_requests
+from mqgateway.gateway.broker.static_topics.operations import OF_ANY_TOPIC
 from mqgateway.gateway.broker.transactions import transactions
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
-SEND = static(send.send_message, static_messages.send, chooses=True)
-PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
+SEND = static_requests.sending(send.send_message)
 
 REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     # Messages
@@ -45,8 +43,6 @@ REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.RECALL_MESSAGE: timers.recall_message,
     RequestCode.END_TRANSACTION: transactions.end_transaction,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
-    RequestCode.PULL_MESSAGE: PULL,
-    RequestCode.LITE_PULL_MESSAGE: PULL,
     RequestCode.POP_MESSAGE: pop.pop_message,
     RequestCode.ACK_MESSAGE: pop_acks.ack_message,
     RequestCode.BATCH_ACK_MESSAGE: pop_acks.batch_ack_message,
@@ -57,22 +53,8 @@ REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.POP_ROLLBACK: pop_questions.pop_rollback,
     RequestCode.POP_LITE_MESSAGE: pop_lite.pop_lite_message,
     RequestCode.LITE_SUBSCRIPTION_CTL: lite_subscriptions.control,
-    RequestCode.QUERY_MESSAGE: query.query_message,
-    RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
-    RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
-    # Offsets
-    RequestCode.QUERY_CONSUMER_OFFSET: static(offsets.query_offset, static_offsets.query_offset),
-    RequestCode.UPDATE_CONSUMER_OFFSET: static(offsets.update_offset, static_offsets.update_offset),
-    RequestCode.CLONE_GROUP_OFFSET: offsets.clone_offset,
-    RequestCode.GET_ALL_CONSUMER_OFFSET: offsets.all_offsets,
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: static(query.search_offset, static_offsets.search_offset),
-    RequestCode.GET_MAX_OFFSET: static(query.max_offset, static_offsets.max_offset),
-    RequestCode.GET_MIN_OFFSET: static(
-        query.min_offset, static_offsets.min_offset, refusal=static_offsets.NOT_LED
-    ),
-    RequestCode.GET_EARLIEST_MSG_STORETIME: static(
-        query.earliest_store_time, static_offsets.earliest_store_time
-    ),
+    # Pulls, offsets and queries
+    **consume_requests.requests(OF_ANY_TOPIC),
     # Clients
     RequestCode.HEART_BEAT: heartbeats.heart_beat,
     RequestCode.UNREGISTER_CLIENT: heartbeats.unregister_client,

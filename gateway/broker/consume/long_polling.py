@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import Arrival
 from mqgateway.engine.store.results import Accept
-from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.broker.connection import ClientConnection
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ class HeldPull:
     answers it.
     """
 
-    __slots__ = ("deadline", "offset", "peer", "queue_id", "resume", "topic", "wanted")
+    __slots__ = ("connection", "deadline", "offset", "queue_id", "resume", "topic", "wanted")
 
     def __init__(
         self,
-        peer: Peer,
+        connection: ClientConnection,
         topic: str,
         queue_id: int,
         offset: int,
@@ -50,7 +50,7 @@ class HeldPull:
         deadline: int,
         resume: Callable[[], None],
     ) -> None:
-        self.peer = peer
+        self.connection = connection
         self.topic = topic
         self.queue_id = queue_id
         self.offset = offset
@@ -90,7 +90,7 @@ class PullHolds:
         self._count = 0
         self._queues: dict[Queue, dict[HeldPull, None]] = {}
         self._slots: dict[int, dict[HeldPull, None]] = {}
-        self._peers: dict[Peer, dict[HeldPull, None]] = {}
+        self._connections: dict[ClientConnection, dict[HeldPull, None]] = {}
         self._next_check = 0
 
     def __len__(self) -> int:
@@ -107,12 +107,12 @@ class PullHolds:
         self._count += 1
         of_queue[held] = None
         self._slots.setdefault(held.deadline // SLOT_MILLIS, {})[held] = None
-        of_peer = self._peers.get(held.peer)
-        if of_peer is not None:
-            of_peer[held] = None
+        of_connection = self._connections.get(held.connection)
+        if of_connection is not None:
+            of_connection[held] = None
         else:
-            self._peers[held.peer] = {held: None}
-            held.peer.on_lost(self.drop)  # last, as it drops at once when the peer is gone already
+            self._connections[held.connection] = {held: None}
+            held.connection.on_lost(self.drop)  # last, as it drops at once when the peer is gone already
         return True
 
     def arrived(self, arrivals: Iterable[Arrival]) -> list[HeldPull]:
@@ -160,20 +160,20 @@ class PullHolds:
             self._take_out(held)
         return woken + grown
 
-    def drop(self, peer: Peer) -> None:
+    def drop(self, connection: ClientConnection) -> None:
         """Forget what a lost connection waited for; nobody is left to answer."""
-        for held in list(self._peers.get(peer, ())):
+        for held in list(self._connections.get(connection, ())):
             self._take_out(held)
-        self._peers.pop(peer, None)
+        self._connections.pop(connection, None)
 
     def forget(self, held: HeldPull) -> None:
         """Drop one pull that nobody waits for any more; does nothing when it is not parked."""
-        if held in self._peers.get(held.peer, ()):
+        if held in self._connections.get(held.connection, ()):
             self._take_out(held)
 
     def _take_out(self, held: HeldPull) -> None:
         self._count -= 1
-        self._peers[held.peer].pop(held)
+        self._connections[held.connection].pop(held)
         key = (held.topic, held.queue_id)
         of_queue = self._queues[key]
         of_queue.pop(held)

@@ -40,7 +40,7 @@ from mqgateway.gateway.broker.clients.locks import QueueLocks
 from mqgateway.gateway.broker.clients.table import Client, ClientTable
 from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
 from mqgateway.gateway.broker.cluster.route_cache import TopicQueues
-from mqgateway.gateway.broker.consume import offsets, pull, query
+from mqgateway.gateway.broker.consume import requests as consume_requests
 from mqgateway.gateway.broker.consume.long_polling import PullHolds, resume_all
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import Lites
@@ -66,19 +66,7 @@ REQUESTS: dict[int, RequestFunction] = {
     RequestCode.CONSUMER_SEND_MSG_BACK: send_back.send_back,
     RequestCode.END_TRANSACTION: transactions.end_transaction,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: transactions.resume_check,
-    RequestCode.PULL_MESSAGE: pull.pull_message,
-    RequestCode.LITE_PULL_MESSAGE: pull.pull_message,
-    RequestCode.QUERY_MESSAGE: query.query_message,
-    RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: query.search_offset,
-    RequestCode.GET_MAX_OFFSET: query.max_offset,
-    RequestCode.GET_MIN_OFFSET: query.min_offset,
-    RequestCode.GET_EARLIEST_MSG_STORETIME: query.earliest_store_time,
-    RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
-    RequestCode.QUERY_CONSUMER_OFFSET: offsets.query_offset,
-    RequestCode.UPDATE_CONSUMER_OFFSET: offsets.update_offset,
-    RequestCode.CLONE_GROUP_OFFSET: offsets.clone_offset,
-    RequestCode.GET_ALL_CONSUMER_OFFSET: offsets.all_offsets,
+    **consume_requests.requests(),
     RequestCode.LOCK_BATCH_MQ: locks.lock_queues,
     RequestCode.UNLOCK_BATCH_MQ: locks.unlock_queues,
 }
