@@ -21,11 +21,11 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.options import BrokerRole
-from mqgateway.engine.store.message_store import GetResult, GetStatus
+from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.broker.cold import ROUNDS, reading
+from mqgateway.gateway.broker.cold import ROUNDS, once_brought, reading
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.cold_pulls import HOLD_MILLIS, PutOff, count_cold, most_messages
 from mqgateway.gateway.broker.consume.initial_offset import (
@@ -86,22 +86,27 @@ def pull(
 
     `is_lite` says that a lite pull consumer asks. Raises `OperationError`, `PullForbidden` among them.
     """
-    return reading(broker, partial(_pull_or_wait, broker, request, connection, is_lite))
+    try:
+        return _pull_or_wait(broker, request, connection, is_lite, ROUNDS)
+    except ColdRead as cold:
+        attempt = partial(_pull_or_wait, broker, request, connection, is_lite)
+        return once_brought(broker, cold, attempt, ROUNDS - 1)
 
 
 def _pull_or_wait(
     broker: Broker, request: PullRequest, connection: ClientConnection, is_lite: bool, rounds: int
 ) -> PullOutcome | Deferred[PullOutcome]:
-    may_suspend = bool(request.sys_flag & FLAG_SUSPEND)
+    may_suspend = request.sys_flag & FLAG_SUSPEND
     if broker.store_options.broker_role is SLAVE:
         if not broker.options.slave_read_enable:
             raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
-        may_suspend = may_suspend and not broker.has_master
-    again = partial(_pull_again, broker, request, connection, is_lite)
+        if broker.has_master:
+            may_suspend = 0
     try:
-        outcome, wanted = _pull(broker, request, connection, is_lite, is_first=True, rounds=rounds)
+        outcome, wanted = _pull(broker, request, connection, is_lite, True, rounds)
     except PutOff:
-        return _park(broker, request, connection, None, NEVER_PASSED, HOLD_MILLIS, is_lite) or again()
+        waiting = _park(broker, request, connection, None, NEVER_PASSED, HOLD_MILLIS, is_lite)
+        return waiting or _pull_again(broker, request, connection, is_lite)
     if outcome.status is NOT_FOUND and may_suspend:
         options = broker.options
         enabled = options.long_polling_enable
@@ -116,7 +121,7 @@ def _pull_again(
     """Read for one that waits no more."""
 
     def attempt(rounds: int) -> PullOutcome:
-        return _pull(broker, request, connection, is_lite, is_first=False, rounds=rounds)[0]
+        return _pull(broker, request, connection, is_lite, False, rounds)[0]
 
     return reading(broker, attempt)
 
@@ -126,7 +131,6 @@ def _pull(
     request: PullRequest,
     connection: ClientConnection,
     is_lite: bool,
-    *,
     is_first: bool,
     rounds: int,
 ) -> tuple[PullOutcome, Wanted]:
@@ -246,7 +250,7 @@ def _outcome(
         group.group_sys_flag,
     )
     if broker.store_options.broker_role is SLAVE:
-        return as_slave(broker, outcome, request.queue_offset, group, result.suggest_slave)
+        as_slave(broker, outcome, request.queue_offset, group, result.suggest_slave)
     return outcome
 
 

@@ -6,7 +6,7 @@ Standard: `PullMessageRequestHeader`, `PullSysFlag`, `PullMessageResponseHeader`
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -53,24 +53,58 @@ class PullStatus(Enum):
     OFFSET_MOVED = "OFFSET_MOVED"
 
 
-class PullOutcome(NamedTuple):
-    """What a pull is answered.
+class PullOutcome:
+    """What a pull is answered. Made once for each; whoever stands between replaces fields.
 
     `found` is how the store's read ended, None where none was made; `body` holds the stored records back to
     back. `suggested_broker` is the id of the broker to ask next, `offset_delta` how far offsets of a static
     topic's queue are before those of the broker's queue.
     """
 
-    status: PullStatus
-    found: GetStatus | None
-    body: bytes
-    next_offset: int
-    min_offset: int
-    max_offset: int
-    suggested_broker: int
-    topic_sys_flag: int
-    group_sys_flag: int
-    offset_delta: int | None = None
+    __slots__ = (
+        "body",
+        "found",
+        "group_sys_flag",
+        "max_offset",
+        "min_offset",
+        "next_offset",
+        "offset_delta",
+        "status",
+        "suggested_broker",
+        "topic_sys_flag",
+    )
+
+    def __init__(
+        self,
+        status: PullStatus,
+        found: GetStatus | None,
+        body: bytes,
+        next_offset: int,
+        min_offset: int,
+        max_offset: int,
+        suggested_broker: int,
+        topic_sys_flag: int,
+        group_sys_flag: int,
+        offset_delta: int | None = None,
+    ) -> None:
+        self.status = status
+        self.found = found
+        self.body = body
+        self.next_offset = next_offset
+        self.min_offset = min_offset
+        self.max_offset = max_offset
+        self.suggested_broker = suggested_broker
+        self.topic_sys_flag = topic_sys_flag
+        self.group_sys_flag = group_sys_flag
+        self.offset_delta = offset_delta
+
+    @property
+    def offsets(self) -> tuple[int, int, int]:
+        """The next offset, and both ends of the queue."""
+        return self.next_offset, self.min_offset, self.max_offset
+
+    def __repr__(self) -> str:
+        return f"PullOutcome({self.status.name}, {len(self.body)} bytes, offsets {self.offsets})"
 
 
 class ForbiddenType(IntEnum):

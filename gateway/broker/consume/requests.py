@@ -160,7 +160,7 @@ def _pulled(outcome: PullOutcome) -> Reply:
     if outcome.offset_delta is not None:
         ext["offsetDelta"] = str(outcome.offset_delta)
     code = 0 if status is FOUND else PULL_CODES[status]
-    return Reply(code, body=outcome.body, remark=None if found is None else found.name, ext=ext)
+    return Reply(code, None, outcome.body, None if found is None else found.name, ext)
 
 
 def _forbidden(error: PullForbidden) -> Reply:

@@ -27,19 +27,14 @@ def as_slave(
     asked_offset: int,
     group: SubscriptionGroupConfig,
     is_far_behind: bool,
-) -> PullOutcome:
+) -> None:
     """Make a master's answer to a pull from `asked_offset` a slave's."""
     if outcome.status is PullStatus.OFFSET_MOVED and not broker.store_options.offset_check_in_slave:
-        is_reset = outcome.found is GetStatus.OFFSET_RESET
-        outcome = outcome._replace(
-            status=PullStatus.RETRY_IMMEDIATELY,
-            next_offset=outcome.next_offset if is_reset else asked_offset,
-            suggested_broker=group.broker_id,
-        )
+        outcome.status = PullStatus.RETRY_IMMEDIATELY
+        outcome.suggested_broker = group.broker_id
+        if outcome.found is not GetStatus.OFFSET_RESET:
+            outcome.next_offset = asked_offset
     if broker.has_master and not is_far_behind:
-        is_found = outcome.status is PullStatus.FOUND
-        outcome = outcome._replace(
-            status=PullStatus.FOUND if is_found else PullStatus.RETRY_IMMEDIATELY,
-            suggested_broker=MASTER_ID,
-        )
-    return outcome
+        outcome.suggested_broker = MASTER_ID
+        if outcome.status is not PullStatus.FOUND:
+            outcome.status = PullStatus.RETRY_IMMEDIATELY

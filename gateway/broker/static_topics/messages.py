@@ -79,38 +79,36 @@ def _pull_piece(
 def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:
     """An outcome about a broker's queue as one about the queue that the piece is of."""
     if outcome.status is not PullStatus.FOUND:
-        piece, outcome = _moved_on(queue, piece, asked, outcome)
+        piece = _moved_on(queue, piece, asked, outcome)
     return _with_logical_offsets(queue, piece, outcome)
 
 
-def _moved_on(
-    queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome
-) -> tuple[Piece, PullOutcome]:
-    """Where to go on when nothing was found: perhaps in the next piece."""
+def _moved_on(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> Piece:
+    """Where to go on when nothing was found: perhaps in the next piece, which is given then."""
     is_first, is_last = piece is queue.at(0), piece is queue.leader
     if asked >= outcome.max_offset and (is_first or not is_last):
         later = queue.after(piece)
-        if later is None:  # the next one's begin may not be known yet
-            return piece, outcome._replace(status=PullStatus.NOT_FOUND)
-        return later, _beginning(later, outcome)
-    if asked < outcome.min_offset:
-        status = PullStatus.OFFSET_MOVED if is_first else PullStatus.RETRY_IMMEDIATELY
-        return piece, outcome._replace(status=status, next_offset=outcome.min_offset)
-    return piece, outcome
+        if later is not None:
+            _begin(later, outcome)
+            return later
+        outcome.status = PullStatus.NOT_FOUND  # the next one's begin may not be known yet
+    elif asked < outcome.min_offset:
+        outcome.status = PullStatus.OFFSET_MOVED if is_first else PullStatus.RETRY_IMMEDIATELY
+        outcome.next_offset = outcome.min_offset
+    return piece
 
 
-def _beginning(piece: Piece, outcome: PullOutcome) -> PullOutcome:
+def _begin(piece: Piece, outcome: PullOutcome) -> None:
     """Go on where a piece begins."""
-    start = piece.start_offset
-    return outcome._replace(
-        status=PullStatus.RETRY_IMMEDIATELY, next_offset=start, min_offset=start, max_offset=start
-    )
+    outcome.status = PullStatus.RETRY_IMMEDIATELY
+    outcome.next_offset = outcome.min_offset = outcome.max_offset = piece.start_offset
 
 
 def _at_the_end(queue: LogicalQueue, later: Piece) -> PullOutcome:
     """The answer to a pull from where one piece ends and another one follows."""
-    nothing = PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 0, 0, 0, MASTER_ID, 0, 0)
-    return _with_logical_offsets(queue, later, _beginning(later, nothing))
+    outcome = PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 0, 0, 0, MASTER_ID, 0, 0)
+    _begin(later, outcome)
+    return _with_logical_offsets(queue, later, outcome)
 
 
 def _with_logical_offsets(queue: LogicalQueue, piece: Piece, outcome: PullOutcome) -> PullOutcome:
@@ -118,9 +116,8 @@ def _with_logical_offsets(queue: LogicalQueue, piece: Piece, outcome: PullOutcom
     next_offset = outcome.next_offset
     if piece.has_end:
         next_offset = min(next_offset, piece.end_offset)
-    return outcome._replace(
-        next_offset=piece.logical(next_offset),
-        min_offset=piece.logical(outcome.min_offset),
-        max_offset=max(piece.logical(outcome.max_offset), queue.leader.logical_end),
-        offset_delta=piece.logic_offset - piece.start_offset,
-    )
+    outcome.next_offset = piece.logical(next_offset)
+    outcome.min_offset = piece.logical(outcome.min_offset)
+    outcome.max_offset = max(piece.logical(outcome.max_offset), queue.leader.logical_end)
+    outcome.offset_delta = piece.logic_offset - piece.start_offset
+    return outcome

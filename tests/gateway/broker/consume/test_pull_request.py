@@ -26,9 +26,11 @@ def test_a_forbidden_pull_says_what_forbids_it() -> None:
     assert [int(kind) for kind in ForbiddenType] == [1, 2, 3, 4, 5]
 
 
-def test_fields_of_an_outcome_can_be_replaced() -> None:
+def test_an_outcome_says_where_to_go_on() -> None:
     outcome = PullOutcome(PullStatus.FOUND, GetStatus.FOUND, b"x", 1, 0, 9, 0, 0, 0)
-    assert outcome._replace(suggested_broker=1)[6:] == (1, 0, 0, None)
+    outcome.next_offset = 2
+    assert outcome.offsets == (2, 0, 9)
+    assert repr(outcome) == "PullOutcome(FOUND, 1 bytes, offsets (2, 0, 9))"
 
 
 def test_statuses_are_called_as_the_codes_of_their_answers() -> None:

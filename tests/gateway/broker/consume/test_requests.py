@@ -70,8 +70,8 @@ def elsewhere() -> Elsewhere:
 
 
 def test_an_outcome_of_a_pull_becomes_fields(elsewhere: Elsewhere) -> None:
-    moved = PullOutcome(PullStatus.OFFSET_MOVED, GetStatus.OFFSET_TOO_SMALL, b"", 5, 4, 9, 1, 2, 3, 100)
-    elsewhere.outcome = moved
+    too_small = GetStatus.OFFSET_TOO_SMALL
+    elsewhere.outcome = PullOutcome(PullStatus.OFFSET_MOVED, too_small, b"", 5, 4, 9, 1, 2, 3, 100)
     answer = elsewhere.memory.pull(offset=7)
     assert (answer.code, answer.remark) == (21, "OFFSET_TOO_SMALL")
     assert answer.ext == {
@@ -83,7 +83,7 @@ def test_an_outcome_of_a_pull_becomes_fields(elsewhere: Elsewhere) -> None:
         "groupSysFlag": "3",
         "offsetDelta": "100",
     }
-    nowhere = moved._replace(status=PullStatus.RETRY_IMMEDIATELY, found=None, offset_delta=None)
+    nowhere = PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 5, 4, 9, 1, 2, 3)
     elsewhere.outcome = succeed(nowhere)
     later = elsewhere.memory.pull(offset=7)
     assert (later.code, later.remark, "offsetDelta" in later.ext) == (20, None, False)

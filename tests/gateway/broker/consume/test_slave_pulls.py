@@ -34,8 +34,8 @@ class Scene:
     ) -> tuple[PullStatus, int, int]:
         """Status, suggested broker and next offset after a pull from 900 that found the queue to end at 3."""
         outcome = PullOutcome(status, found, b"", 3, 0, 3, 1, 0, 0)
-        turned = as_slave(self.broker, outcome, 900, self.group, is_far_behind)
-        return turned.status, turned.suggested_broker, turned.next_offset
+        as_slave(self.broker, outcome, 900, self.group, is_far_behind)
+        return outcome.status, outcome.suggested_broker, outcome.next_offset
 
 
 def test_a_reader_that_is_not_behind_goes_to_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
