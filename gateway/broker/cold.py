@@ -33,6 +33,13 @@ def reading(
     try:
         return attempt(rounds)
     except ColdRead as cold:
-        brought: Deferred[None] = Deferred()
-        broker.store.bring(cold, lambda: brought.callback(None))
-        return brought.addCallback(lambda _: reading(broker, attempt, rounds - 1))
+        return once_brought(broker, cold, attempt, rounds - 1)
+
+
+def once_brought(
+    broker: Broker, cold: ColdRead, attempt: Callable[[int], T | Deferred[T]], rounds: int
+) -> Deferred[T]:
+    """What further attempts give, once a worker has brought what the first one lacked."""
+    brought: Deferred[None] = Deferred()
+    broker.store.bring(cold, lambda: brought.callback(None))
+    return brought.addCallback(lambda _: reading(broker, attempt, rounds))

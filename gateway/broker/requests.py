@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
-from mqgateway.gateway.broker.consume import offsets, pull, query
+from mqgateway.gateway.broker.consume import requests as consume_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
 from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.produce import requests as produce_requests
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
-from mqgateway.gateway.broker.static_topics import messages as static_messages
-from mqgateway.gateway.broker.static_topics import offsets as static_offsets
-from mqgateway.gateway.broker.static_topics.state import static
+from mqgateway.gateway.broker.static_topics import requests as static_requests
+from mqgateway.gateway.broker.static_topics.operations import OF_ANY_TOPIC
 from mqgateway.gateway.broker.transactions import requests as transaction_requests
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
-SEND = static(produce_requests.send_message, static_messages.send, chooses=True)
-PULL = static(pull.pull_message, static_messages.pull, refusal=static_messages.CANNOT_PULL)
+SEND = static_requests.sending(produce_requests.send_message)
 
 OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     # Messages
@@ -32,26 +30,10 @@ OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.SEND_MESSAGE_V2: SEND,
     RequestCode.SEND_BATCH_MESSAGE: SEND,
     **transaction_requests.REQUESTS,
-    RequestCode.PULL_MESSAGE: PULL,
-    RequestCode.LITE_PULL_MESSAGE: PULL,
     **pop_requests.REQUESTS,
     **lite_requests.REQUESTS,
-    RequestCode.QUERY_MESSAGE: query.query_message,
-    RequestCode.VIEW_MESSAGE_BY_ID: query.view_message,
-    RequestCode.QUERY_CONSUME_QUEUE: query.query_consume_queue,
-    # Offsets
-    RequestCode.QUERY_CONSUMER_OFFSET: static(offsets.query_offset, static_offsets.query_offset),
-    RequestCode.UPDATE_CONSUMER_OFFSET: static(offsets.update_offset, static_offsets.update_offset),
-    RequestCode.CLONE_GROUP_OFFSET: offsets.clone_offset,
-    RequestCode.GET_ALL_CONSUMER_OFFSET: offsets.all_offsets,
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: static(query.search_offset, static_offsets.search_offset),
-    RequestCode.GET_MAX_OFFSET: static(query.max_offset, static_offsets.max_offset),
-    RequestCode.GET_MIN_OFFSET: static(
-        query.min_offset, static_offsets.min_offset, refusal=static_offsets.NOT_LED
-    ),
-    RequestCode.GET_EARLIEST_MSG_STORETIME: static(
-        query.earliest_store_time, static_offsets.earliest_store_time
-    ),
+    # Pulls, offsets and queries
+    **consume_requests.requests(OF_ANY_TOPIC),
     # Clients
     **client_requests.REQUESTS,
     # Administration

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from mqgateway.engine.store.message_store import GetResult
 from mqgateway.gateway.broker.clients.table import CONSUME_PASSIVELY
-from mqgateway.gateway.codec.headers import PullMessageRequestHeader
+from mqgateway.gateway.broker.consume.pull_request import PullRequest
+from mqgateway.gateway.broker.errors import OperationError, Reason
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -21,22 +22,27 @@ COLD = "cold data"
 """The cause under which such refusals are counted."""
 
 
-def must_wait(broker: Broker, header: PullMessageRequestHeader, *, is_first: bool) -> bool:
-    """Whether a pull has to be put off; the second time it gets one message instead.
+class PutOff(Exception):
+    """The pull is of old data, its group reads too much of it, and it can wait."""
 
-    Raises `RequestError` for one that comes again by itself.
+
+def most_messages(broker: Broker, request: PullRequest, *, is_first: bool) -> int:
+    """How many messages a pull may be given: one of old data is put off first (`PutOff`), and then gets one.
+
+    Raises `OperationError` for one that comes again by itself.
     """
-    cold_reads, group = broker.cold_reads, header.consumer_group
-    if not cold_reads.is_too_much(group) or not _is_cold(broker, header):
-        return False
+    cold_reads, group = broker.cold_reads, request.consumer_group
+    if not cold_reads.is_too_much(group) or not _is_cold(broker, request):
+        return request.max_msg_nums
     members = broker.clients.consumer_group(group)
     if members is not None and members.consume_type == CONSUME_PASSIVELY:
-        raise broker.flow_control.refusal(
-            COLD, "This consumer group is reading cold data. It has been flow control", group
+        broker.flow_control.count(COLD, group)
+        raise OperationError(
+            Reason.SYSTEM_BUSY, "This consumer group is reading cold data. It has been flow control"
         )
-    if not is_first:
-        header.max_msg_nums = 1
-    return is_first
+    if is_first:
+        raise PutOff
+    return 1
 
 
 def count_cold(broker: Broker, group: str, result: GetResult, was_brought: bool) -> None:
@@ -50,6 +56,6 @@ def count_cold(broker: Broker, group: str, result: GetResult, was_brought: bool)
         broker.cold_reads.read(group, result.size)
 
 
-def _is_cold(broker: Broker, header: PullMessageRequestHeader) -> bool:
-    units = broker.store.consume_queue_units(header.topic, header.queue_id, header.queue_offset, 1)
+def _is_cold(broker: Broker, request: PullRequest) -> bool:
+    units = broker.store.consume_queue_units(request.topic, request.queue_id, request.queue_offset, 1)
     return bool(units) and broker.cold_reads.is_cold(broker.store.max_physical_offset - units[0][0])

@@ -6,15 +6,15 @@ Shared by the requests that read. Standard: `DefaultMessageStore.checkInMemByCon
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.disk import total_memory
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey, broadcast_group
-from mqgateway.gateway.broker.clients.table import BROADCASTING, CONSUME_PASSIVELY
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.codec.headers import PullMessageRequestHeader
-from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.broker.clients.table import BROADCASTING, CONSUME_PASSIVELY, Client
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.consume.pull_request import PullRequest, PullStatus
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -32,13 +32,13 @@ def begins_fresh(broker: Broker, topic: str, queue_id: int) -> bool:
     return broker.store.max_physical_offset - units[0][0] <= fresh
 
 
-def broadcast_reader(broker: Broker, peer: Peer, header: PullMessageRequestHeader) -> ClientKey | None:
+def broadcast_reader(broker: Broker, connection: ClientConnection, request: PullRequest) -> ClientKey | None:
     """Whose pull it is, if it comes from a broadcasting client whose offsets are watched."""
     if not broker.options.enable_broadcast_offset_store:
         return None
-    group = header.consumer_group
-    if header.request_source == PROXY_FOR_BROADCAST:
-        client_id = header.proxy_froward_client_id
+    group = request.consumer_group
+    if request.request_source == PROXY_FOR_BROADCAST:
+        client_id = request.proxy_froward_client_id
     else:
         members = broker.clients.consumer_groups.get(group)
         if (
@@ -47,31 +47,32 @@ def broadcast_reader(broker: Broker, peer: Peer, header: PullMessageRequestHeade
             or members.consume_type != CONSUME_PASSIVELY
         ):
             return None
-        client = members.clients.get(peer)
+        clients: Mapping[Any, Client] = members.clients
+        client = clients.get(connection)
         client_id = None if client is None else client.client_id
     if client_id is None or len(client_id) > broker.options.max_name_length:
         return None
-    return header.topic, group, client_id
+    return request.topic, group, client_id
 
 
-def broadcast_beginning(broker: Broker, reader: ClientKey, header: PullMessageRequestHeader) -> int:
+def broadcast_beginning(broker: Broker, reader: ClientKey, request: PullRequest) -> int:
     """The offset a broadcasting client is sent to instead of what it asked for; below 0 for none."""
     return broker.broadcasts.first_offset(
         reader,
-        header.queue_id,
-        header.queue_offset,
-        header.request_source == PROXY_FOR_BROADCAST,
-        partial(_common_beginning, broker, reader[0], reader[1], header.queue_id),
+        request.queue_id,
+        request.queue_offset,
+        request.request_source == PROXY_FOR_BROADCAST,
+        partial(_common_beginning, broker, reader[0], reader[1], request.queue_id),
     )
 
 
 def note_broadcast(
-    broker: Broker, reader: ClientKey, header: PullMessageRequestHeader, code: int, next_offset: int
+    broker: Broker, reader: ClientKey, request: PullRequest, status: PullStatus, next_offset: int
 ) -> None:
-    """Note how far a broadcasting client is, after its pull was answered with a code."""
-    offset = next_offset if code == ResponseCode.PULL_OFFSET_MOVED else header.queue_offset
-    from_proxy = header.request_source == PROXY_FOR_BROADCAST
-    broker.broadcasts.pulled(reader, header.queue_id, offset, from_proxy)
+    """Note how far a broadcasting client is, after its pull was answered."""
+    offset = next_offset if status is PullStatus.OFFSET_MOVED else request.queue_offset
+    from_proxy = request.request_source == PROXY_FOR_BROADCAST
+    broker.broadcasts.pulled(reader, request.queue_id, offset, from_proxy)
 
 
 def _common_beginning(broker: Broker, topic: str, group: str, queue_id: int) -> int:

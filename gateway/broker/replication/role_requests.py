@@ -15,7 +15,7 @@ from functools import wraps
 from typing import Any
 
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.consume import pull
+from mqgateway.gateway.broker.consume import pull_request
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.replication.slave_requests import SLAVE_REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode
@@ -97,7 +97,7 @@ def _pull_only(master: AnyRequestFunction) -> AnyRequestFunction:
 
     def serve(broker: Broker, call: Call) -> Any:
         header: Any = call.header
-        header.sys_flag &= ~pull.FLAG_COMMIT_OFFSET
+        header.sys_flag &= ~pull_request.FLAG_COMMIT_OFFSET
         return master(broker, call)
 
     return serve

@@ -14,27 +14,18 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, inlineCallbacks
 
-from mqgateway.engine import json_members, lenient_json
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.codec.bodies import MessageQueue, TopicOffset, TopicRouteData, TopicStatsTable
-from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.errors import HeaderError
-from mqgateway.gateway.codec.headers import (
-    GetRouteInfoRequestHeader,
-    GetTopicConfigRequestHeader,
-    GetTopicStatsInfoRequestHeader,
-)
-from mqgateway.gateway.remoting.call import RequestError
-from mqgateway.gateway.remoting.exchange import RemotingError
+from mqgateway.gateway.broker.errors import OperationError
+from mqgateway.gateway.broker.static_topics import outgoing_requests
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicOffset
 
 log = logging.getLogger(__name__)
 
 CLEAN_SECONDS = 300.0
-UNCLEAN = (RequestError, RemotingError, HeaderError, ConfigError, ValueError)
+UNCLEAN = (OperationError, ConfigError, ValueError)
 """What a topic is left alone for until the next time: somebody does not answer, or not sensibly."""
 
 
@@ -77,7 +68,7 @@ def _forget_empty(
     }
     ends = {}
     for name in sorted({pieces[0].broker_name for pieces in moved.values()} - {mapping.broker_name}):
-        ends[name] = yield _ends(broker, mapping.topic, name)
+        ends[name] = yield outgoing_requests.queue_ends(broker.neighbours, mapping.topic, name)
     left = {}
     for number, pieces in moved.items():
         first = pieces[0]
@@ -93,14 +84,6 @@ def _forget_empty(
     return left
 
 
-def _ends(broker: Broker, topic: str, name: str) -> Deferred[dict[MessageQueue, TopicOffset]]:
-    """Both ends of each queue that a broker has of the topic."""
-    header = GetTopicStatsInfoRequestHeader(topic=topic, lo=False, bname=name)
-    command = RemotingCommand.request(RequestCode.GET_TOPIC_STATS_INFO, header)
-    asked = broker.neighbours.ask(name, command).addCallback(_body)
-    return asked.addCallback(lambda body: TopicStatsTable.decode(body).offset_table)
-
-
 @inlineCallbacks
 def _forget_moved(
     broker: Broker, mapping: TopicMapping
@@ -113,10 +96,10 @@ def _forget_moved(
     }
     if not given:
         return {}
-    leaders = yield _leaders(broker, mapping)
+    leaders = yield outgoing_requests.leaders(broker.neighbours, mapping.topic)
     known: dict[str, TopicMapping] = {}
     for name in sorted({leaders[number] for number in given if number in leaders} - {mapping.broker_name}):
-        known[name] = yield _mapping(broker, mapping.topic, name)
+        known[name] = yield outgoing_requests.mapping_of(broker.neighbours, mapping.topic, name)
     return {
         number: []
         for number, name in given.items()
@@ -126,44 +109,7 @@ def _forget_moved(
     }
 
 
-def _agrees(told: TopicMapping, mapping: TopicMapping, number: int) -> bool:
+def _agrees(leaders: TopicMapping, mapping: TopicMapping, number: int) -> bool:
     """Whether a leader's own word is that it leads a queue, in the same state of the topic."""
-    same = (told.total_queues, told.epoch) == (mapping.total_queues, mapping.epoch)
-    return same and told.leads(number)
-
-
-def _leaders(broker: Broker, mapping: TopicMapping) -> Deferred[dict[int, str]]:
-    """Who leads the queues of a topic, as the name servers know it."""
-    header = GetRouteInfoRequestHeader(topic=mapping.topic, accept_standard_json_only=True)
-    command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
-
-    def read(body: bytes) -> dict[int, str]:
-        told = TopicRouteData.decode(body).topic_queue_mapping_by_broker or {}
-        leaders: dict[int, tuple[int, str]] = {}
-        for info in told.values():
-            says = (
-                json_members.read(info, "epoch", 0, json_members.LONG_BITS),
-                json_members.read_name(info, "bname"),
-            )
-            for number in map(int, json_members.read(info, "currIdMap", dict[str, Any]())):
-                leaders[number] = max(leaders.get(number, says), says)
-        return {number: name for number, (_, name) in leaders.items()}
-
-    return broker.neighbours.ask_name_server(command).addCallback(_body).addCallback(read)
-
-
-def _mapping(broker: Broker, topic: str, name: str) -> Deferred[TopicMapping]:
-    """What a broker knows of a topic."""
-    header = GetTopicConfigRequestHeader(topic=topic, lo=True, bname=name)
-    command = RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header)
-
-    def read(body: bytes) -> TopicMapping:
-        return TopicMapping.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
-
-    return broker.neighbours.ask(name, command).addCallback(_body).addCallback(read)
-
-
-def _body(answer: RemotingCommand) -> bytes:
-    if answer.code != ResponseCode.SUCCESS:
-        raise RequestError(answer.code, f"it is answered {answer.code}, {answer.remark}")
-    return answer.body
+    same = (leaders.total_queues, leaders.epoch) == (mapping.total_queues, mapping.epoch)
+    return same and leaders.leads(number)

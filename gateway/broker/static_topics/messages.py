@@ -1,152 +1,123 @@
-"""Sends to static topics, and pulls from them.
+"""Pulls from static topics.
 
-A message goes to the last piece of its queue. A pull reads the piece its offset lies in, on whatever broker
-that is; what is answered are offsets of the queue, and at a piece's end where the next one begins.
-Standard: `SendMessageProcessor` and `PullMessageProcessor`, their `rewriteRequestForStaticTopic` and
-`rewriteResponseForStaticTopic`.
+A pull reads the piece its offset lies in, on whatever broker that is; what is answered are offsets of the
+queue, and at a piece's end where the next one begins.
+Standard: `PullMessageProcessor`, its `rewriteRequestForStaticTopic` and `rewriteResponseForStaticTopic`.
 """
 
+from __future__ import annotations
+
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.static_topics.pieces import Piece
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.static_topics.state import Place, changed, forwarded, refused, then
-from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
-from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.consume import pull as of_this_broker
+from mqgateway.gateway.broker.consume.pull_request import (
+    FLAG_COMMIT_OFFSET,
+    FLAG_SUSPEND,
+    PullOutcome,
+    PullRequest,
+    PullStatus,
+)
+from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.static_topics import outgoing_requests
+from mqgateway.gateway.broker.static_topics.state import LogicalQueue, changed, led_queue
 
-FOUND = int(ResponseCode.SUCCESS)
-NOT_FOUND = int(ResponseCode.PULL_NOT_FOUND)
-RETRY_AT_ONCE = int(ResponseCode.PULL_RETRY_IMMEDIATELY)
-OFFSET_MOVED = int(ResponseCode.PULL_OFFSET_MOVED)
-PULLED = (FOUND, NOT_FOUND, RETRY_AT_ONCE, OFFSET_MOVED)
-"""Answers that tell where the queue is."""
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.broker import Broker
 
-COMMITS, WAITS = 1, 2
-"""Bits of a pull's flags: an offset is committed along with it, and it waits for messages."""
 CANNOT_PULL = "cannot find mapping item in request process of current broker {broker}"
 """What is said of pulls from a queue that another broker leads."""
 
 
-def send(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Reply | Deferred[Reply]:
-    """10, 310, 320: put into the last piece; the producer is told the number and offset of the queue.
-
-    The offset is -1 as long as nobody has said where the piece begins.
-    """
-    leader = place.leader
-
-    def told(reply: Reply) -> Reply:
-        if reply.ext is not None:
-            offset = leader.logical_inside(int(reply.ext["queueOffset"]))
-            reply.ext |= {"queueId": str(place.queue_id), "queueOffset": str(offset)}
-        return reply
-
-    return then(plain(broker, changed(call, queue_id=leader.queue_id)), told)
+def pull(
+    broker: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False
+) -> PullOutcome | Deferred[PullOutcome]:
+    """Records from an offset on, of a queue of a static topic or of a broker's; see `consume.pull.pull`."""
+    if broker.mappings.table:
+        queue = led_queue(broker.mappings, request.topic, request.queue_id, CANNOT_PULL)
+        if queue is not None:
+            return _pull_piece(broker, request, connection, queue, is_lite)
+    return of_this_broker.pull(broker, request, connection, is_lite=is_lite)
 
 
-class Told(NamedTuple):
-    """What the broker of a piece says of its queue: where to go on, and both ends."""
-
-    code: int
-    next_offset: int
-    least: int
-    most: int
-
-
-def pull(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Reply | Deferred[Reply]:
-    """11 and 361: read the piece that the offset lies in.
+def _pull_piece(
+    broker: Broker, request: PullRequest, connection: ClientConnection, queue: LogicalQueue, is_lite: bool
+) -> PullOutcome | Deferred[PullOutcome]:
+    """Read the piece that the offset lies in.
 
     What is committed along with a pull is left to the request for that, unless it lies in the same piece.
     """
-    header = call.header
-    assert isinstance(header, PullMessageRequestHeader)
-    piece = place.at(header.queue_offset)
-    asked, later = piece.physical(header.queue_offset), place.after(piece)
+    piece = queue.at(request.queue_offset)
+    asked, later = piece.physical(request.queue_offset), queue.after(piece)
     if later is not None and piece.has_end and asked >= piece.end_offset:
-        return _at_the_end(place, later)
-    flags = header.sys_flag
-    if place.at(header.commit_offset) is not piece:
-        flags &= ~COMMITS
+        return _at_the_end(queue, later)
+    flags, most = request.sys_flag, request.max_msg_nums
+    if queue.at(request.commit_offset) is not piece:
+        flags &= ~FLAG_COMMIT_OFFSET
     if later is not None:  # nothing is added to this piece any more
-        flags &= ~WAITS
+        flags &= ~FLAG_SUSPEND
     inner = changed(
-        call,
+        request,
         queue_id=piece.queue_id,
         queue_offset=asked,
-        max_msg_nums=min(header.max_msg_nums, piece.end_offset - asked)
-        if piece.has_end
-        else header.max_msg_nums,
+        max_msg_nums=min(most, piece.end_offset - asked) if piece.has_end else most,
         sys_flag=flags,
-        commit_offset=piece.physical(header.commit_offset),
+        commit_offset=piece.physical(request.commit_offset),
     )
-    told = partial(_told, place, piece, asked)
-    if place.is_here(piece):
-        return then(plain(broker, inner), told)
-    inner = changed(inner, sys_flag=flags & ~COMMITS & ~WAITS)
-    return (
-        forwarded(broker, piece, RequestCode.PULL_MESSAGE, inner)
-        .addCallback(_passed_on, piece)
-        .addCallback(told)
-    )
+    as_logical = partial(_as_logical, queue, piece, asked)
+    if queue.is_here(piece):
+        return then(of_this_broker.pull(broker, inner, connection, is_lite=is_lite), as_logical)
+    inner = changed(inner, sys_flag=flags & ~FLAG_COMMIT_OFFSET & ~FLAG_SUSPEND)
+    return outgoing_requests.pull(broker.neighbours, piece, inner).addCallback(as_logical)
 
 
-def _passed_on(answer: RemotingCommand, piece: Piece) -> Reply:
-    """What another broker answered, as an answer of ours. Raises `RequestError`, and `HeaderError`."""
-    if answer.code not in PULLED:
-        raise refused(piece, answer)
-    PullMessageResponseHeader.decode(answer.ext_fields)
-    return Reply(answer.code, body=answer.body, remark=answer.remark, ext=answer.ext_fields)
+def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:
+    """An outcome about a broker's queue as one about the queue that the piece is of."""
+    if outcome.status is not PullStatus.FOUND:
+        piece = _moved_on(queue, piece, asked, outcome)
+    return _with_logical_offsets(queue, piece, outcome)
 
 
-def _told(place: Place, piece: Piece, asked: int, reply: Reply) -> Reply:
-    """An answer about a broker's queue as one about the queue that the piece is of."""
-    ext = reply.ext
-    if ext is None or reply.code not in PULLED:
-        return reply
-    told = Told(reply.code, int(ext["nextBeginOffset"]), int(ext["minOffset"]), int(ext["maxOffset"]))
-    if told.code != FOUND:
-        piece, told = _moved_on(place, piece, asked, told)
-    reply.code = told.code
-    reply.ext = ext | _offsets(place, piece, told)
-    return reply
+def _moved_on(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> Piece:
+    """Where to go on when nothing was found: perhaps in the next piece, which is given then."""
+    is_first, is_last = piece is queue.at(0), piece is queue.leader
+    if asked >= outcome.max_offset and (is_first or not is_last):
+        later = queue.after(piece)
+        if later is not None:
+            _begin(later, outcome)
+            return later
+        outcome.status = PullStatus.NOT_FOUND  # the next one's begin may not be known yet
+    elif asked < outcome.min_offset:
+        outcome.status = PullStatus.OFFSET_MOVED if is_first else PullStatus.RETRY_IMMEDIATELY
+        outcome.next_offset = outcome.min_offset
+    return piece
 
 
-def _moved_on(place: Place, piece: Piece, asked: int, told: Told) -> tuple[Piece, Told]:
-    """Where to go on when nothing was found: perhaps in the next piece."""
-    is_first, is_last = piece is place.at(0), piece is place.leader
-    if asked >= told.most and (is_first or not is_last):
-        later = place.after(piece)
-        if later is None:  # the next one's begin may not be known yet
-            return piece, told._replace(code=NOT_FOUND)
-        return later, _beginning(later)
-    if asked < told.least:
-        code = OFFSET_MOVED if is_first else RETRY_AT_ONCE
-        return piece, told._replace(code=code, next_offset=told.least)
-    return piece, told
+def _begin(piece: Piece, outcome: PullOutcome) -> None:
+    """Go on where a piece begins."""
+    outcome.status = PullStatus.RETRY_IMMEDIATELY
+    outcome.next_offset = outcome.min_offset = outcome.max_offset = piece.start_offset
 
 
-def _beginning(piece: Piece) -> Told:
-    return Told(RETRY_AT_ONCE, piece.start_offset, piece.start_offset, piece.start_offset)
-
-
-def _at_the_end(place: Place, later: Piece) -> Reply:
+def _at_the_end(queue: LogicalQueue, later: Piece) -> PullOutcome:
     """The answer to a pull from where one piece ends and another one follows."""
-    flags = {"suggestWhichBrokerId": str(MASTER_ID), "topicSysFlag": "0", "groupSysFlag": "0"}
-    return Reply(RETRY_AT_ONCE, ext=flags | _offsets(place, later, _beginning(later)))
+    outcome = PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 0, 0, 0, MASTER_ID, 0, 0)
+    _begin(later, outcome)
+    return _with_logical_offsets(queue, later, outcome)
 
 
-def _offsets(place: Place, piece: Piece, told: Told) -> dict[str, str]:
-    """The fields of an answer that tell offsets, as those of the queue."""
-    next_offset = min(told.next_offset, piece.end_offset) if piece.has_end else told.next_offset
-    return {
-        "nextBeginOffset": str(piece.logical(next_offset)),
-        "minOffset": str(piece.logical(told.least)),
-        "maxOffset": str(max(piece.logical(told.most), place.leader.logical_end)),
-        "offsetDelta": str(piece.logic_offset - piece.start_offset),
-    }
+def _with_logical_offsets(queue: LogicalQueue, piece: Piece, outcome: PullOutcome) -> PullOutcome:
+    """The same with offsets of the queue instead of those of the piece."""
+    next_offset = outcome.next_offset
+    if piece.has_end:
+        next_offset = min(next_offset, piece.end_offset)
+    outcome.next_offset = piece.logical(next_offset)
+    outcome.min_offset = piece.logical(outcome.min_offset)
+    outcome.max_offset = max(piece.logical(outcome.max_offset), queue.leader.logical_end)
+    outcome.offset_delta = piece.logic_offset - piece.start_offset
+    return outcome

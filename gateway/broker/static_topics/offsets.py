@@ -1,172 +1,154 @@
 """The ends, times and consumer offsets of queues of static topics, put together from those of their pieces.
 
-Departs from the standard where that asks a piece for a queue of another piece (30, 32), and by which piece
-a time is found in (29): here the first that has a message of that time or later.
+Each is an operation as that of the same name in `consume`, which serves the queues of all other topics.
+
+Departs from the standard where that asks a piece for a queue of another piece (the end of a queue, the time
+of its oldest message), and by which piece a time is found in: here the first that has a message of that time
+or later.
 Standard: `rewriteRequestForStaticTopic` of `AdminBrokerProcessor` and `ConsumerManageProcessor`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Generator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, inlineCallbacks, succeed
 
 from mqgateway.engine.static_topics.pieces import Piece
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.static_topics.state import Place, changed, forwarded, refused
-from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.fields import BoundaryType, Header
-from mqgateway.gateway.codec.headers import (
-    GetEarliestMsgStoretimeResponseHeader,
-    GetMaxOffsetRequestHeader,
-    GetMaxOffsetResponseHeader,
-    GetMinOffsetResponseHeader,
-    QueryConsumerOffsetResponseHeader,
-    SearchOffsetRequestHeader,
-    SearchOffsetResponseHeader,
-    UpdateConsumerOffsetRequestHeader,
-)
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.broker.consume import offsets, query
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.static_topics import outgoing_requests
+from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
 
-H = TypeVar("H", bound=Header)
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.broker import Broker
 
 END_OF_ALL = 2**63 - 1
-NOT_LED = "is not leader in broker {broker}, request code {code}"
+NOT_LED = "is not leader in broker {broker}, request code 31"
 """What is said of the first offset of a queue that another broker leads."""
 
 
-def max_offset(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Deferred[Reply]:
-    """30 GET_MAX_OFFSET."""
-    last = place.at(END_OF_ALL)
-
-    def told(answer: GetMaxOffsetResponseHeader) -> Reply:
-        return Reply(header=GetMaxOffsetResponseHeader(offset=last.logical(answer.offset)))
-
-    return _ask(broker, call, place, last, plain, GetMaxOffsetResponseHeader).addCallback(told)
-
-
-def min_offset(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Deferred[Reply]:
-    """31 GET_MIN_OFFSET."""
-    first = place.at(0)
-
-    def told(answer: GetMinOffsetResponseHeader) -> Reply:
-        return Reply(header=GetMinOffsetResponseHeader(offset=first.logical_inside(answer.offset)))
-
-    return _ask(broker, call, place, first, plain, GetMinOffsetResponseHeader).addCallback(told)
+def max_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
+    """The offset the queue's next message will have."""
+    queue = led_queue(broker.mappings, topic, queue_id)
+    if queue is None:
+        return query.max_offset(broker, topic, queue_id)
+    last = queue.at(END_OF_ALL)
+    if queue.is_here(last):
+        return last.logical(query.max_offset(broker, topic, last.queue_id))
+    return outgoing_requests.max_offset(broker.neighbours, topic, last).addCallback(last.logical)
 
 
-def earliest_store_time(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Deferred[Reply]:
-    """32 GET_EARLIEST_MSG_STORETIME."""
-    asked = _ask(broker, call, place, place.at(0), plain, GetEarliestMsgStoretimeResponseHeader)
-    return asked.addCallback(lambda answer: Reply(header=answer))
+def min_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
+    """The offset of the oldest message the queue still has."""
+    queue = led_queue(broker.mappings, topic, queue_id, NOT_LED)
+    if queue is None:
+        return query.min_offset(broker, topic, queue_id)
+    first = queue.at(0)
+    if queue.is_here(first):
+        return first.logical_inside(query.min_offset(broker, topic, first.queue_id))
+    return outgoing_requests.min_offset(broker.neighbours, topic, first).addCallback(first.logical_inside)
+
+
+def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
+    """When the oldest message of a queue was stored (ms)."""
+    queue = led_queue(broker.mappings, topic, queue_id)
+    if queue is None:
+        return query.earliest_store_time(broker, topic, queue_id)
+    first = queue.at(0)
+    if queue.is_here(first):
+        return query.earliest_store_time(broker, topic, first.queue_id)
+    return outgoing_requests.earliest_store_time(broker.neighbours, topic, first)
+
+
+def search_offset(
+    broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
+) -> int | Deferred[int]:
+    """The offset that a store time (ms) stands for: in the first piece with a message so late, or the
+    last.
+    """
+    queue = led_queue(broker.mappings, topic, queue_id)
+    if queue is None:
+        return query.search_offset(broker, topic, queue_id, timestamp, is_upper=is_upper)
+    found: Deferred[int] = _search(broker, queue, timestamp, is_upper)
+    return found
 
 
 @inlineCallbacks
-def search_offset(
-    broker: Broker, call: Call, place: Place, plain: RequestFunction
-) -> Generator[Deferred[Any], Any, Reply]:
-    """29 SEARCH_OFFSET_BY_TIMESTAMP: the first piece with a message so late, or the last."""
-    header = call.header
-    assert isinstance(header, SearchOffsetRequestHeader)
-    upper = header.boundary_type is BoundaryType.UPPER
-    pieces = [piece for piece in place.pieces if piece.logic_offset >= 0]
+def _search(
+    broker: Broker, queue: LogicalQueue, timestamp: int, is_upper: bool
+) -> Generator[Deferred[Any], Any, int]:
+    topic = queue.topic
+    pieces = [piece for piece in queue.pieces if piece.logic_offset >= 0]
     offset = -1
-    for piece in reversed(pieces) if upper else pieces:
-        answer = yield _ask(broker, call, place, piece, plain, SearchOffsetResponseHeader)
-        offset = piece.logical_inside(max(0, answer.offset))
-        if upper:
-            is_outside = answer.offset <= piece.start_offset
+    for piece in reversed(pieces) if is_upper else pieces:
+        if queue.is_here(piece):
+            found = query.search_offset(broker, topic, piece.queue_id, timestamp, is_upper=is_upper)
+            if isinstance(found, Deferred):
+                found = yield found
         else:
-            is_outside = piece is not pieces[-1] and answer.offset >= (yield _end(broker, place, piece))
+            found = yield outgoing_requests.search_offset(
+                broker.neighbours, topic, piece, timestamp, is_upper
+            )
+        offset = piece.logical_inside(max(0, found))
+        if is_upper:
+            is_outside = found <= piece.start_offset
+        else:
+            is_outside = piece is not pieces[-1] and found >= (yield _end(broker, queue, piece))
         if not is_outside:
             break
-    return Reply(header=SearchOffsetResponseHeader(offset=offset))
+    return offset
 
 
-def query_offset(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Reply | Deferred[Reply]:
-    """14 QUERY_CONSUMER_OFFSET: what was committed in the last piece in which anything was."""
-    if not place.is_plain:
-        found: Deferred[Reply] = _last_committed(broker, call, place, plain)
+def _end(broker: Broker, queue: LogicalQueue, piece: Piece) -> Deferred[int]:
+    """Where a piece ends in its broker's queue; the standard's tools do not say."""
+    if piece.has_end:
+        return succeed(piece.end_offset)
+    if queue.is_here(piece):
+        return succeed(query.max_offset(broker, queue.topic, piece.queue_id))
+    return outgoing_requests.max_offset(broker.neighbours, queue.topic, piece)
+
+
+def query_offset(
+    broker: Broker, group: str, topic: str, queue_id: int, *, set_zero_if_not_found: bool = True
+) -> int | Deferred[int]:
+    """What was committed in the last piece in which anything was."""
+    queue = led_queue(broker.mappings, topic, queue_id)
+    if queue is not None and not queue.is_plain:
+        found: Deferred[int] = _last_committed(broker, group, queue)
         return found
-    return plain(broker, changed(call, queue_id=place.leader.queue_id))
+    queue_id = queue_id if queue is None else queue.leader.queue_id
+    return offsets.query_offset(broker, group, topic, queue_id, set_zero_if_not_found=set_zero_if_not_found)
 
 
 @inlineCallbacks
-def _last_committed(
-    broker: Broker, call: Call, place: Place, plain: RequestFunction
-) -> Generator[Deferred[Any], Any, Reply]:
-    for piece in reversed(place.pieces):
+def _last_committed(broker: Broker, group: str, queue: LogicalQueue) -> Generator[Deferred[Any], Any, int]:
+    topic = queue.topic
+    for piece in reversed(queue.pieces):
         try:
-            answer = yield _ask(
-                broker,
-                call,
-                place,
-                piece,
-                plain,
-                QueryConsumerOffsetResponseHeader,
-                set_zero_if_not_found=False,
-            )
-        except RequestError as refusal:
-            if refusal.code != ResponseCode.QUERY_NOT_FOUND:
+            if queue.is_here(piece):
+                offset = offsets.query_offset(
+                    broker, group, topic, piece.queue_id, set_zero_if_not_found=False
+                )
+            else:
+                offset = yield outgoing_requests.query_offset(broker.neighbours, group, topic, piece)
+        except OperationError as error:
+            if error.reason is not Reason.QUERY_NOT_FOUND:
                 raise
         else:
-            return Reply(header=QueryConsumerOffsetResponseHeader(offset=piece.logical(answer.offset)))
-    raise RequestError(ResponseCode.QUERY_NOT_FOUND, "Not found, maybe this group consumer boot first")
+            return piece.logical(offset)
+    raise OperationError(Reason.QUERY_NOT_FOUND, "Not found, maybe this group consumer boot first")
 
 
 def update_offset(
-    broker: Broker, call: Call, place: Place, plain: RequestFunction
-) -> Reply | Deferred[Reply]:
-    """15 UPDATE_CONSUMER_OFFSET: committed where the piece lies that the offset is in."""
-    header = call.header
-    assert isinstance(header, UpdateConsumerOffsetRequestHeader)
-    piece = place.at(header.commit_offset)
-    inner = changed(call, queue_id=piece.queue_id, commit_offset=piece.physical(header.commit_offset))
-    if place.is_here(piece):
-        return plain(broker, inner)
-    asked = forwarded(broker, piece, call.command.code, inner)
-    return asked.addCallback(lambda answer: Reply(answer.code, remark=answer.remark))
-
-
-@inlineCallbacks
-def _ask(
-    broker: Broker,
-    call: Call,
-    place: Place,
-    piece: Piece,
-    plain: RequestFunction,
-    kind: type[H],
-    **fields: Any,
-) -> Generator[Deferred[Any], Any, H]:
-    """What the broker of a piece, this or another, says of its queue. Fails with `RequestError`."""
-    inner = changed(call, queue_id=piece.queue_id, **fields)
-    if place.is_here(piece):
-        reply = plain(broker, inner)
-        assert isinstance(reply, Reply) and isinstance(reply.header, kind)
-        return reply.header
-    answer: RemotingCommand = yield forwarded(broker, piece, call.command.code, inner)
-    return _read(answer, piece, kind)
-
-
-def _end(broker: Broker, place: Place, piece: Piece) -> Deferred[int]:
-    """Where a piece ends in its broker's queue; the standard's tools do not say."""
-    topic = place.topic
-    if piece.has_end:
-        return succeed(piece.end_offset)
-    if place.is_here(piece):
-        return succeed(broker.store.max_offset(topic, piece.queue_id))
-    header = GetMaxOffsetRequestHeader(
-        topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
-    )
-    command = RemotingCommand.request(RequestCode.GET_MAX_OFFSET, header)
-    asked = broker.neighbours.ask(piece.broker_name, command)
-    return asked.addCallback(_read, piece, GetMaxOffsetResponseHeader).addCallback(lambda told: told.offset)
-
-
-def _read(answer: RemotingCommand, piece: Piece, kind: type[H]) -> H:
-    if answer.code == ResponseCode.QUERY_NOT_FOUND:
-        raise RequestError(answer.code, answer.remark or "")
-    if answer.code != ResponseCode.SUCCESS:
-        raise refused(piece, answer)
-    return kind.decode(answer.ext_fields)
+    broker: Broker, group: str, topic: str, queue_id: int, offset: int
+) -> bool | Deferred[bool]:
+    """Commit where the piece lies that the offset is in."""
+    queue = led_queue(broker.mappings, topic, queue_id)
+    if queue is None:
+        return offsets.update_offset(broker, group, topic, queue_id, offset)
+    piece = queue.at(offset)
+    if queue.is_here(piece):
+        return offsets.update_offset(broker, group, topic, piece.queue_id, piece.physical(offset))
+    return outgoing_requests.update_offset(broker.neighbours, group, topic, piece, piece.physical(offset))

@@ -1,33 +1,29 @@
-"""Which requests are about a static topic, and how a request for one of its queues reaches a broker's queue.
+"""Queues of static topics: which of them are led here, and where their pieces lie.
 
 A queue of a static topic lies in pieces on several brokers (`engine.static_topics`). Clients ask the broker
 that leads it; that broker turns number and offsets into those of a broker's queue, and serves the request
-itself or lets the broker do so that has the piece. A request that says `lo=false` is of the second kind and
-taken as it is. `static` puts this in front of a request function that knows nothing of it.
+itself or lets the broker do so that has the piece.
 Standard: `TopicQueueMappingManager`, `TopicQueueMappingContext`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from functools import wraps
-from typing import Any
-
-from twisted.internet.defer import Deferred
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mqgateway.engine.static_topics.pieces import Piece, piece_after, piece_at
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.broker.errors import OperationError, Reason
+
+if TYPE_CHECKING:
+    from mqgateway.engine.static_topics.mappings import Mappings
+
+R = TypeVar("R")
 
 NOT_HERE = "does not exit in request process of current broker {broker}"  # as the standard spells it
 """What is said of a queue that another broker leads."""
 
 
-class Place:
+class LogicalQueue:
     """A queue of a static topic that this broker leads: its number, and its pieces."""
 
     __slots__ = ("broker_name", "pieces", "queue_id", "topic")
@@ -53,12 +49,10 @@ class Place:
         return piece.broker_name == self.broker_name
 
     def at(self, offset: int) -> Piece:
-        """The piece an offset lies in; the first for one before all. Raises `RequestError` if none is."""
+        """The piece an offset lies in; the first for one before all. Raises `OperationError` if none is."""
         found = piece_at(self.pieces, offset)
         if found is None:
-            raise RequestError(
-                ResponseCode.SYSTEM_ERROR, f"it is not known where queue {self.queue_id} begins"
-            )
+            raise OperationError(Reason.SYSTEM_ERROR, f"it is not known where queue {self.queue_id} begins")
         return found
 
     def after(self, piece: Piece) -> Piece | None:
@@ -66,65 +60,27 @@ class Place:
         return piece_after(self.pieces, piece)
 
 
-StaticFunction = Callable[[Broker, Call, Place, RequestFunction], "Reply | Deferred[Reply]"]
-"""Serves a request for a queue of a static topic, with the function that does for a broker's queue."""
+def led_queue(
+    mappings: Mappings, topic: str, queue_id: int, refusal: str = NOT_HERE, *, chooses: bool = False
+) -> LogicalQueue | None:
+    """A queue of a topic; None when the topic is not static. Raises `OperationError` if others lead it.
 
-
-def static(
-    plain: RequestFunction, mapped: StaticFunction, *, refusal: str = NOT_HERE, chooses: bool = False
-) -> RequestFunction:
-    """A request function that serves static topics too.
-
-    `refusal` is said of queues that others lead; with `chooses` a negative number means any queue.
+    `refusal` is what is said then; with `chooses` a negative number means any queue.
     """
-
-    @wraps(plain)
-    def serve(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        if broker.mappings.table:
-            place = _place(broker, call, refusal, chooses)
-            if place is not None:
-                return mapped(broker, call, place, plain)
-        return plain(broker, call)
-
-    return serve
-
-
-def _place(broker: Broker, call: Call, refusal: str, chooses: bool) -> Place | None:
-    """The queue a request is about; None when its topic is not static. Raises 501 if others lead it."""
-    header: Any = call.header
-    mapping = broker.mappings.table.get(header.topic)
-    if mapping is None or header.lo is False:
+    mapping = mappings.table.get(topic)
+    if mapping is None:
         return None
-    queue_id = header.queue_id
     if queue_id < 0 and chooses:
         queue_id = next(filter(mapping.leads, mapping.queues), queue_id)
     if not mapping.leads(queue_id):
-        why = refusal.format(broker=mapping.broker_name, code=int(call.command.code))
-        raise RequestError(ResponseCode.NOT_LEADER_FOR_QUEUE, f"{header.topic}-{queue_id} {why}")
-    return Place(mapping.topic, mapping.broker_name, queue_id, mapping.queues[queue_id])
+        why = refusal.format(broker=mapping.broker_name)
+        raise OperationError(Reason.NOT_LEADER_FOR_QUEUE, f"{topic}-{queue_id} {why}")
+    return LogicalQueue(mapping.topic, mapping.broker_name, queue_id, mapping.queues[queue_id])
 
 
-def changed(call: Call, **fields: Any) -> Call:
-    """The same request with other fields in its header."""
-    header = copy(call.header)
+def changed(request: R, **fields: Any) -> R:
+    """The same request with other values in some of its fields."""
+    other = copy(request)
     for name, value in fields.items():
-        setattr(header, name, value)
-    return Call(call.command, header, call.body, call.peer, call.now)
-
-
-def forwarded(broker: Broker, piece: Piece, code: int, call: Call) -> Deferred[RemotingCommand]:
-    """The answer of the broker that has a piece, to a request about its own queue; see `Neighbours.ask`."""
-    inner = changed(call, lo=False, bname=piece.broker_name)
-    command = RemotingCommand.request(code, inner.header, inner.body)
-    return broker.neighbours.ask(piece.broker_name, command)
-
-
-def refused(piece: Piece, answer: RemotingCommand) -> RequestError:
-    """What is answered when the broker of a piece refused."""
-    why = f"broker {piece.broker_name} answers {answer.code}, {answer.remark}"
-    return RequestError(ResponseCode.SYSTEM_ERROR, why)
-
-
-def then(reply: Reply | Deferred[Reply], change: Callable[[Reply], Reply]) -> Reply | Deferred[Reply]:
-    """A reply that is changed before it is given."""
-    return reply.addCallback(change) if isinstance(reply, Deferred) else change(reply)
+        setattr(other, name, value)
+    return other

@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import java_hash
 from mqgateway.engine.store.message_store import GetResult, GetStatus
+from mqgateway.gateway.broker.consume.pull import pull
+from mqgateway.gateway.broker.consume.pull_request import PullForbidden, PullOutcome, PullStatus
 from mqgateway.gateway.broker.errors import FAQ
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.cold import ColdStore
@@ -15,8 +18,10 @@ from tests.support.gateway.broker.helpers import (
     MemoryBroker,
     plain_message,
     pull_header,
+    split_records,
     subscription,
 )
+from tests.support.gateway.broker.pulls import wish
 
 COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER = 1, 2, 4, 8
 
@@ -628,6 +633,35 @@ def test_who_is_woken_for_messages_not_in_memory_waits_for_a_worker(
     assert answer.waits
     assert cold.bring() == 1
     assert (len(answer.messages), cold.waits) == (1, 0)
+
+
+def test_a_pull_needs_no_header_and_gives_an_outcome(memory: MemoryBroker) -> None:
+    memory.send(body=b"x")
+    outcome = pull(memory.broker, wish(), FakePeer())
+    assert isinstance(outcome, PullOutcome)
+    assert (outcome.status, outcome.found, outcome.next_offset) == (PullStatus.FOUND, GetStatus.FOUND, 1)
+    assert [message.body for message in split_records(outcome.body)] == [b"x"]
+    with pytest.raises(PullForbidden, match="lite pull consumer"):
+        memory.options.lite_pull_message_enable = False
+        pull(memory.broker, wish(), FakePeer(), is_lite=True)
+
+
+def test_who_waits_gets_the_outcome_later_and_nothing_once_it_gave_up(
+    memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = wish(sys_flag=SUBSCRIPTION | SUSPEND)
+    waiting = [pull(memory.broker, waits, FakePeer()) for _ in range(2)]
+    seen: list[object] = []
+    for one in waiting:
+        assert isinstance(one, Deferred)
+        one.addBoth(seen.append)
+    cold = ColdStore(memory.broker.store, monkeypatch, times=1)
+    memory.send()
+    assert isinstance(waiting[0], Deferred)
+    waiting[0].cancel()
+    cold.bring()
+    assert len(seen) == 2
+    assert [outcome.status for outcome in seen if isinstance(outcome, PullOutcome)] == [PullStatus.FOUND]
 
 
 LIGHT = {"enable_lmq": True, "enable_multi_dispatch": True}

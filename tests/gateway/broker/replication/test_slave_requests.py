@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from tests.support.gateway.broker.group import Group, Member
@@ -83,3 +84,16 @@ def test_offsets_are_not_corrected_where_the_slave_may_be_behind(scene: Scene) -
 def test_offsets_are_corrected_where_that_is_asked_for() -> None:
     scene = Scene(offset_check_in_slave=True).without_master()
     assert suggested(scene.slave.pull(900)) == (21, "0", "3")
+
+
+def test_readers_of_a_group_whose_broker_this_is_go_to_the_master_unless_they_are_far_behind(
+    scene: Scene,
+) -> None:
+    broker = scene.slave.service.broker
+    group = broker.groups.get("G") or SubscriptionGroupConfig("G")
+    group.broker_id = group.which_broker_when_consume_slowly = 1
+    broker.groups.put(group)
+    assert suggested(scene.slave.pull(0)) == (0, "0", "3")
+    assert suggested(scene.slave.pull(3, SUBSCRIBES | SUSPENDS)) == (20, "0", "3")
+    scene.without_master()
+    assert suggested(scene.slave.pull(0)) == (0, "1", "3")

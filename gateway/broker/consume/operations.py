@@ -1,0 +1,86 @@
+"""What can be done with one queue: the operations that another room may stand before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.consume import offsets, pull, query
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullRequest
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.broker import Broker
+
+
+class Pull(Protocol):
+    """See `pull.pull`."""
+
+    def __call__(
+        self, broker: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False
+    ) -> PullOutcome | Deferred[PullOutcome]:
+        """Records from an offset on."""
+        ...
+
+
+class OfQueue(Protocol):
+    """One of the ends of a queue, or the time of its oldest message (ms)."""
+
+    def __call__(self, broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
+        """The offset or time."""
+        ...
+
+
+class SearchOffset(Protocol):
+    """See `query.search_offset`."""
+
+    def __call__(
+        self, broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
+    ) -> int | Deferred[int]:
+        """The offset that a time stands for."""
+        ...
+
+
+class QueryOffset(Protocol):
+    """See `offsets.query_offset`."""
+
+    def __call__(
+        self, broker: Broker, group: str, topic: str, queue_id: int, *, set_zero_if_not_found: bool = True
+    ) -> int | Deferred[int]:
+        """What a group committed."""
+        ...
+
+
+class UpdateOffset(Protocol):
+    """See `offsets.update_offset`."""
+
+    def __call__(
+        self, broker: Broker, group: str, topic: str, queue_id: int, offset: int
+    ) -> bool | Deferred[bool]:
+        """Commit."""
+        ...
+
+
+class QueueOperations(NamedTuple):
+    """The operations, each with the arguments of its namesake here."""
+
+    pull: Pull
+    search_offset: SearchOffset
+    max_offset: OfQueue
+    min_offset: OfQueue
+    earliest_store_time: OfQueue
+    query_offset: QueryOffset
+    update_offset: UpdateOffset
+
+
+OF_THIS_BROKER = QueueOperations(
+    pull.pull,
+    query.search_offset,
+    query.max_offset,
+    query.min_offset,
+    query.earliest_store_time,
+    offsets.query_offset,
+    offsets.update_offset,
+)
+"""With the queues that lie on this broker."""

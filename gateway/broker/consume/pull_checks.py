@@ -1,0 +1,181 @@
+"""What a pull must pass before anything is read, and which messages it is for.
+
+Standard: `PullMessageProcessor.processRequest`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import (
+    ALL,
+    Expression,
+    compile_expression,
+    compile_subscription,
+    is_tag_type,
+)
+from mqgateway.engine.message import RETRY_PREFIX, is_system_group
+from mqgateway.engine.store.results import Accept
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import PERM_READ, TopicConfig
+from mqgateway.gateway.broker.clients.table import BROADCASTING
+from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.consume.long_polling import Wanted
+from mqgateway.gateway.broker.consume.pull_request import (
+    FLAG_SUBSCRIPTION,
+    ForbiddenType,
+    PullForbidden,
+    PullRequest,
+)
+from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.broker import Broker
+
+
+def checked_group(broker: Broker, request: PullRequest, is_lite: bool) -> SubscriptionGroupConfig:
+    """The group's settings, once broker and group allow the pull."""
+    options = broker.options
+    if not options.broker_permission & PERM_READ:
+        raise PullForbidden(
+            ForbiddenType.BROKER_FORBIDDEN, f"the broker[{options.broker_ip1}] pulling message is forbidden"
+        )
+    if is_lite and not options.lite_pull_message_enable:
+        raise PullForbidden(
+            ForbiddenType.BROKER_FORBIDDEN,
+            f"the broker[{options.broker_ip1}] for lite pull consumer is forbidden",
+        )
+    group = broker.groups.find(request.consumer_group)
+    if group is None:
+        raise OperationError(
+            Reason.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group [{request.consumer_group}] does not exist, {FAQ}",
+        )
+    if not group.consume_enable:
+        raise PullForbidden(
+            ForbiddenType.GROUP_FORBIDDEN, f"subscription group no permission, {request.consumer_group}"
+        )
+    return group
+
+
+def checked_queue(broker: Broker, request: PullRequest, connection: ClientConnection) -> TopicConfig:
+    """The topic, once it is known and readable and has the queue."""
+    topic = broker.topics.get(request.topic)
+    if topic is None:
+        raise OperationError(
+            Reason.TOPIC_NOT_EXIST, f"topic[{request.topic}] not exist, apply first please! {FAQ}"
+        )
+    if not topic.perm & PERM_READ:
+        raise PullForbidden(
+            ForbiddenType.TOPIC_FORBIDDEN, f"the topic[{request.topic}] pulling message is forbidden"
+        )
+    if not 0 <= request.queue_id < topic.read_queue_nums:
+        raise OperationError(
+            Reason.INVALID_PARAMETER,
+            f"queueId[{request.queue_id}] is illegal, topic:[{request.topic}] "
+            f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[{connection.address}]",
+        )
+    return topic
+
+
+def wanted_by(broker: Broker, request: PullRequest, group: SubscriptionGroupConfig) -> Wanted:
+    """What passes: as the request says, or as the group's last heartbeat said."""
+    if request.sys_flag & FLAG_SUBSCRIPTION:
+        return _wanted_by_request(broker, request)
+    subscription = _subscription(broker, request, group)
+    if not is_tag_type(subscription.expression_type):
+        return _wanted_by_group(broker, request, subscription)
+    everything = subscription.class_filter_mode or subscription.sub_string == ALL
+    return None if everything else frozenset(subscription.code_set)
+
+
+def _wanted_by_request(broker: Broker, request: PullRequest) -> Wanted:
+    """The standard lets everything pass where an expression cannot be read; here the pull is refused."""
+    by_tags = is_tag_type(request.expression_type)
+    try:
+        given = compile_subscription(
+            request.topic,
+            request.subscription,
+            request.expression_type,
+            request.sub_version,
+            broker.options.max_tags_per_subscription,
+        )
+        if by_tags:
+            return given.accepted_codes
+        _check_expressions(broker, request.expression_type)
+        expression = compile_expression(request.subscription, request.expression_type)
+    except FilterError as error:
+        raise OperationError(
+            Reason.SUBSCRIPTION_PARSE_FAILED,
+            f"parse the consumer's subscription failed{'' if by_tags else f': {error}'}",
+        ) from None
+    return _chosen(broker, request, expression)
+
+
+def _wanted_by_group(broker: Broker, request: PullRequest, subscription: SubscriptionData) -> Wanted:
+    data = broker.filters.get(request.topic, request.consumer_group)
+    if data is None:
+        reason = broker.filters.refusal(request.topic, request.consumer_group)
+        raise OperationError(
+            Reason.FILTER_DATA_NOT_EXIST,
+            f"The broker's consumer filter data is not exist!Your expression may be wrong! {reason}".rstrip(),
+        )
+    if data.client_version < request.sub_version:
+        raise OperationError(Reason.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest")
+    _check_expressions(broker, subscription.expression_type)
+    return None if subscription.class_filter_mode else _chosen(broker, request, data.expression)
+
+
+def _check_expressions(broker: Broker, expression_type: str | None) -> None:
+    if not broker.options.enable_property_filter:
+        raise OperationError(
+            Reason.SYSTEM_ERROR,
+            f"The broker does not support consumer to filter message by {expression_type}",
+        )
+
+
+def _chosen(broker: Broker, request: PullRequest, expression: Expression) -> Accept:
+    """By the expression; retried messages by that for the topic they came from, if so configured."""
+    if broker.options.filter_support_retry and request.topic.startswith(RETRY_PREFIX):
+        return partial(broker.filters.matches_retried, request.consumer_group)
+    return expression.matches
+
+
+def _subscription(broker: Broker, request: PullRequest, group: SubscriptionGroupConfig) -> SubscriptionData:
+    """What a connected group subscribes to in the topic, once it may read it."""
+    name = request.consumer_group
+    members = broker.clients.consumer_group(name)
+    if members is None:
+        raise OperationError(Reason.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{FAQ}")
+    if not group.consume_broadcast_enable and members.message_model == BROADCASTING:
+        raise PullForbidden(
+            ForbiddenType.BROADCASTING_DISABLE_FORBIDDEN,
+            f"the consumer group[{name}] can not consume by broadcast way",
+        )
+    if broker.groups.is_read_forbidden(name, request.topic):
+        raise PullForbidden(
+            ForbiddenType.SUBSCRIPTION_FORBIDDEN,
+            f"the consumer group[{name}] is forbidden for topic[{request.topic}]",
+        )
+    subscription = members.subscriptions.get(request.topic)
+    if subscription is None:
+        raise OperationError(Reason.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{FAQ}")
+    if subscription.sub_version < request.sub_version:
+        raise OperationError(Reason.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
+    return subscription
+
+
+def check_pull_consumer(broker: Broker, request: PullRequest, connection: ClientConnection) -> None:
+    """With `rejectPullConsumerEnable` only members of a known group may pull on their own account."""
+    name = request.consumer_group
+    members = broker.clients.consumer_group(name)
+    if members is not None and (members.consume_type != "CONSUME_ACTIVELY" or connection in members.clients):
+        return
+    if not is_system_group(name):
+        raise OperationError(
+            Reason.SUBSCRIPTION_NOT_EXIST,
+            f"the consumer's group info not exist, or the pull consumer is rejected by server.{FAQ}",
+        )

@@ -1,0 +1,270 @@
+"""What the brokers that have other pieces of a queue are asked, about their own queues (`lo=false`).
+
+All of it fails with `OperationError`: a broker that does not answer, or refuses, is told of in its message.
+Standard: `RpcClientImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine import json_members, lenient_json
+from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.store.results import GetStatus
+from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullRequest, PullStatus
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.refusals import CODES
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicOffset, TopicRouteData, TopicStatsTable
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.errors import HeaderError
+from mqgateway.gateway.codec.fields import BoundaryType, Header
+from mqgateway.gateway.codec.headers import (
+    GetEarliestMsgStoretimeRequestHeader,
+    GetEarliestMsgStoretimeResponseHeader,
+    GetMaxOffsetRequestHeader,
+    GetMaxOffsetResponseHeader,
+    GetMinOffsetRequestHeader,
+    GetMinOffsetResponseHeader,
+    GetRouteInfoRequestHeader,
+    GetTopicConfigRequestHeader,
+    GetTopicStatsInfoRequestHeader,
+    PullMessageRequestHeader,
+    PullMessageResponseHeader,
+    QueryConsumerOffsetRequestHeader,
+    QueryConsumerOffsetResponseHeader,
+    SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader,
+    UpdateConsumerOffsetRequestHeader,
+)
+from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.remoting.exchange import RemotingError
+
+H = TypeVar("H", bound=Header)
+T = TypeVar("T")
+
+PULLED = {
+    int(ResponseCode.SUCCESS): PullStatus.FOUND,
+    int(ResponseCode.PULL_NOT_FOUND): PullStatus.NOT_FOUND,
+    int(ResponseCode.PULL_RETRY_IMMEDIATELY): PullStatus.RETRY_IMMEDIATELY,
+    int(ResponseCode.PULL_OFFSET_MOVED): PullStatus.OFFSET_MOVED,
+}
+"""Answers that say where the queue is."""
+REASONS = {code: reason for reason, code in CODES.items()}
+GET_STATUSES = {status.name: status for status in GetStatus}
+WAS_RESET = "Offset has been previously reset"
+
+
+def pull(neighbours: Neighbours, piece: Piece, request: PullRequest) -> Deferred[PullOutcome]:
+    """Records of a piece."""
+    header = PullMessageRequestHeader(
+        lo=False,
+        bname=piece.broker_name,
+        consumer_group=request.consumer_group,
+        topic=request.topic,
+        lite_topic=request.lite_topic,
+        queue_id=request.queue_id,
+        queue_offset=request.queue_offset,
+        max_msg_nums=request.max_msg_nums,
+        sys_flag=request.sys_flag,
+        commit_offset=request.commit_offset,
+        suspend_timeout_millis=request.suspend_timeout_millis,
+        subscription=request.subscription,
+        sub_version=request.sub_version,
+        expression_type=request.expression_type,
+        max_msg_bytes=request.max_msg_bytes,
+        request_source=request.request_source,
+        proxy_froward_client_id=request.proxy_froward_client_id,
+    )
+
+    def read(answer: RemotingCommand) -> PullOutcome:
+        status = PULLED.get(answer.code)
+        if status is None:
+            raise _refused(piece, answer)
+        fields = PullMessageResponseHeader.decode(answer.ext_fields)
+        return PullOutcome(
+            status,
+            GET_STATUSES.get(answer.remark or ""),
+            answer.body,
+            fields.next_begin_offset,
+            fields.min_offset,
+            fields.max_offset,
+            fields.suggest_which_broker_id,
+            fields.topic_sys_flag or 0,
+            fields.group_sys_flag or 0,
+        )
+
+    return _ask(neighbours, piece, RequestCode.PULL_MESSAGE, header, read)
+
+
+def max_offset(neighbours: Neighbours, topic: str, piece: Piece) -> Deferred[int]:
+    """Where the piece's queue ends."""
+    header = GetMaxOffsetRequestHeader(
+        topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
+    )
+    read = _reader(piece, GetMaxOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(neighbours, piece, RequestCode.GET_MAX_OFFSET, header, read)
+
+
+def min_offset(neighbours: Neighbours, topic: str, piece: Piece) -> Deferred[int]:
+    """The offset of the oldest message of the piece's queue."""
+    header = GetMinOffsetRequestHeader(
+        topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
+    )
+    read = _reader(piece, GetMinOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(neighbours, piece, RequestCode.GET_MIN_OFFSET, header, read)
+
+
+def earliest_store_time(neighbours: Neighbours, topic: str, piece: Piece) -> Deferred[int]:
+    """When the oldest message of the piece's queue was stored (ms)."""
+    header = GetEarliestMsgStoretimeRequestHeader(
+        topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
+    )
+    read = _reader(piece, GetEarliestMsgStoretimeResponseHeader, lambda answer: answer.timestamp)
+    return _ask(neighbours, piece, RequestCode.GET_EARLIEST_MSG_STORETIME, header, read)
+
+
+def search_offset(
+    neighbours: Neighbours, topic: str, piece: Piece, timestamp: int, is_upper: bool
+) -> Deferred[int]:
+    """The offset in the piece's queue that a store time (ms) stands for."""
+    header = SearchOffsetRequestHeader(
+        topic=topic,
+        queue_id=piece.queue_id,
+        timestamp=timestamp,
+        boundary_type=BoundaryType.UPPER if is_upper else BoundaryType.LOWER,
+        lo=False,
+        bname=piece.broker_name,
+    )
+    read = _reader(piece, SearchOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(neighbours, piece, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, read)
+
+
+def query_offset(neighbours: Neighbours, group: str, topic: str, piece: Piece) -> Deferred[int]:
+    """What a group committed of the piece's queue; fails with QUERY_NOT_FOUND if nothing."""
+    header = QueryConsumerOffsetRequestHeader(
+        consumer_group=group,
+        topic=topic,
+        queue_id=piece.queue_id,
+        set_zero_if_not_found=False,
+        lo=False,
+        bname=piece.broker_name,
+    )
+
+    def read(answer: RemotingCommand) -> int:
+        if answer.code == ResponseCode.QUERY_NOT_FOUND:
+            raise OperationError(Reason.QUERY_NOT_FOUND, answer.remark or "")
+        return read_success(answer)
+
+    read_success = _reader(piece, QueryConsumerOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(neighbours, piece, RequestCode.QUERY_CONSUMER_OFFSET, header, read)
+
+
+def update_offset(
+    neighbours: Neighbours, group: str, topic: str, piece: Piece, offset: int
+) -> Deferred[bool]:
+    """Commit an offset of the piece's queue; false where a reset waits for the group's next pull."""
+    header = UpdateConsumerOffsetRequestHeader(
+        consumer_group=group,
+        topic=topic,
+        queue_id=piece.queue_id,
+        commit_offset=offset,
+        lo=False,
+        bname=piece.broker_name,
+    )
+
+    def read(answer: RemotingCommand) -> bool:
+        if answer.code != ResponseCode.SUCCESS:
+            raise OperationError(REASONS.get(answer.code, Reason.SYSTEM_ERROR), answer.remark or "")
+        return answer.remark != WAS_RESET
+
+    return _ask(neighbours, piece, RequestCode.UPDATE_CONSUMER_OFFSET, header, read)
+
+
+def queue_ends(neighbours: Neighbours, topic: str, name: str) -> Deferred[dict[MessageQueue, TopicOffset]]:
+    """Both ends of each queue that a broker has of a topic."""
+    header = GetTopicStatsInfoRequestHeader(topic=topic, lo=False, bname=name)
+    asked = neighbours.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_STATS_INFO, header))
+    return _read_body(asked, lambda body: TopicStatsTable.decode(body).offset_table)
+
+
+def mapping_of(neighbours: Neighbours, topic: str, name: str) -> Deferred[TopicMapping]:
+    """What a broker knows of a topic."""
+    header = GetTopicConfigRequestHeader(topic=topic, lo=True, bname=name)
+    asked = neighbours.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
+
+    def read(body: bytes) -> TopicMapping:
+        return TopicMapping.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
+
+    return _read_body(asked, read)
+
+
+def leaders(neighbours: Neighbours, topic: str) -> Deferred[dict[int, str]]:
+    """Who leads the queues of a topic, as the name servers know it."""
+    header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+    command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+
+    def read(body: bytes) -> dict[int, str]:
+        infos = TopicRouteData.decode(body).topic_queue_mapping_by_broker or {}
+        found: dict[int, tuple[int, str]] = {}
+        for info in infos.values():
+            says = (
+                json_members.read(info, "epoch", 0, json_members.LONG_BITS),
+                json_members.read_name(info, "bname"),
+            )
+            for number in map(int, json_members.read(info, "currIdMap", dict[str, Any]())):
+                found[number] = max(found.get(number, says), says)
+        return {number: name for number, (_, name) in found.items()}
+
+    return _read_body(neighbours.ask_name_server(command), read)
+
+
+def _read_body(asked: Deferred[RemotingCommand], read: Callable[[bytes], T]) -> Deferred[T]:
+    def body(answer: RemotingCommand) -> bytes:
+        if answer.code != ResponseCode.SUCCESS:
+            raise OperationError(Reason.SYSTEM_ERROR, f"it is answered {answer.code}, {answer.remark}")
+        return answer.body
+
+    return asked.addCallback(body).addCallback(read).addErrback(_explained)
+
+
+def _reader(piece: Piece, kind: type[H], value: Callable[[H], T]) -> Callable[[RemotingCommand], T]:
+    """Reads one value of an answer."""
+
+    def read(answer: RemotingCommand) -> T:
+        if answer.code != ResponseCode.SUCCESS:
+            raise _refused(piece, answer)
+        return value(kind.decode(answer.ext_fields))
+
+    return read
+
+
+def _ask(
+    neighbours: Neighbours,
+    piece: Piece,
+    code: RequestCode,
+    header: Header,
+    read: Callable[[RemotingCommand], T],
+) -> Deferred[T]:
+    asked = neighbours.ask(piece.broker_name, RemotingCommand.request(code, header))
+    return asked.addCallback(read).addErrback(_explained)
+
+
+def _explained(failure: Failure) -> NoReturn:
+    error = failure.value
+    if isinstance(error, RequestError | RemotingError | HeaderError):
+        raise OperationError(Reason.SYSTEM_ERROR, str(error))
+    assert error is not None
+    raise error
+
+
+def _refused(piece: Piece, answer: RemotingCommand) -> OperationError:
+    """What is said when the broker of a piece refused."""
+    why = f"broker {piece.broker_name} answers {answer.code}, {answer.remark}"
+    return OperationError(Reason.SYSTEM_ERROR, why)

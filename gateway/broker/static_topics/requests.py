@@ -1,0 +1,46 @@
+"""Sends to static topics: 10, 310 and 320.
+
+A message goes to the last piece of its queue; the producer is told the number and offset of the queue.
+Standard: `SendMessageProcessor`, its `rewriteRequestForStaticTopic` and `rewriteResponseForStaticTopic`.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.static_topics.state import LogicalQueue, changed, led_queue
+from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import RequestFunction
+
+
+def sending(plain: RequestFunction) -> RequestFunction:
+    """A request function for sends that serves static topics, too."""
+
+    @wraps(plain)
+    def send(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+        header: Any = call.header
+        if not broker.mappings.table or header.lo is False:
+            return plain(broker, call)
+        queue = led_queue(broker.mappings, header.topic, header.queue_id, chooses=True)
+        if queue is None:
+            return plain(broker, call)
+        leader = queue.leader
+        inner = changed(header, queue_id=leader.queue_id)
+        reply = plain(broker, Call(call.command, inner, call.body, call.peer, call.now))
+        return then(reply, lambda sent: _as_logical(queue, leader, sent))
+
+    return send
+
+
+def _as_logical(queue: LogicalQueue, leader: Piece, reply: Reply) -> Reply:
+    """The offset is -1 as long as nobody has said where the piece begins."""
+    if reply.ext is not None:
+        offset = leader.logical_inside(int(reply.ext["queueOffset"]))
+        reply.ext |= {"queueId": str(queue.queue_id), "queueOffset": str(offset)}
+    return reply

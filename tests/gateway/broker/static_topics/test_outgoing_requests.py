@@ -1,0 +1,125 @@
+"""What brokers of other pieces are asked, and what becomes of what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.store.results import GetStatus
+from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.static_topics import outgoing_requests
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import PeerGone
+from tests.support.gateway.broker.pulls import wish
+
+PIECE = Piece(1, 6, "b", 100)
+OFFSETS = {"suggestWhichBrokerId": "1", "nextBeginOffset": "5", "minOffset": "0", "maxOffset": "9"}
+
+
+class World:
+    """Broker b, which gives `answer` to everything; `asked` is what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[RemotingCommand] = []
+        self.answer: RemotingCommand | Exception = RemotingCommand.response(0)
+        self.neighbours = Neighbours(BrokerOptions(namesrv_addr="names"), ManualClock(), self._ask)
+
+    def _ask(self, address: str, command: RemotingCommand, _: float) -> Deferred[RemotingCommand]:
+        if address == "names":
+            body = ClusterInfo({"b": BrokerData("c", "b", {0: "b:1"})}).encode()
+            return succeed(RemotingCommand.response(0, body=body))
+        self.asked.append(command)
+        return fail(self.answer) if isinstance(self.answer, Exception) else succeed(self.answer)
+
+    def outcome(self, ask: Callable[..., Deferred[Any]], *args: object) -> Any:
+        """What comes of a question: the outcome, or the error."""
+        seen: list[Any] = []
+        ask(self.neighbours, *args).addBoth(seen.append)
+        (outcome,) = seen
+        return outcome.value if isinstance(outcome, Failure) else outcome
+
+
+def answer(code: int = 0, remark: str | None = None, **fields: object) -> RemotingCommand:
+    return RemotingCommand.response(code, remark=remark, ext={k: str(v) for k, v in fields.items()})
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_pull_is_of_the_brokers_own_queue_and_its_answer_typed(world: World) -> None:
+    world.answer = RemotingCommand.response(0, body=b"x", remark="FOUND", ext=OFFSETS)
+    request = wish(queue_id=6, queue_offset=3, subscription="a", max_msg_bytes=9)
+    outcome = world.outcome(outgoing_requests.pull, PIECE, request)
+    assert isinstance(outcome, PullOutcome)
+    assert (outcome.status, outcome.found, outcome.body) == (PullStatus.FOUND, GetStatus.FOUND, b"x")
+    assert (outcome.offsets, outcome.suggested_broker) == ((5, 0, 9), 1)
+    (command,) = world.asked
+    asked = command.ext_fields
+    assert (command.code, asked["lo"], asked["bname"]) == (RequestCode.PULL_MESSAGE, "false", "b")
+    assert (asked["queueId"], asked["queueOffset"], asked["subscription"]) == ("6", "3", "a")
+    assert asked["maxMsgBytes"] == "9"
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (answer(24, "who"), "broker b answers 24, who"),
+        (answer(0, **{**OFFSETS, "maxOffset": "many"}), "maxOffset"),
+        (PeerGone("refused"), "broker b does not answer: refused"),
+    ],
+)
+def test_a_broker_that_is_no_help_is_told_of(
+    world: World, reply: RemotingCommand | Exception, message: str
+) -> None:
+    world.answer = reply
+    error = world.outcome(outgoing_requests.pull, PIECE, wish())
+    assert isinstance(error, OperationError)
+    assert (error.reason, message in error.message) == (Reason.SYSTEM_ERROR, True)
+
+
+def test_each_question_gets_its_number(world: World) -> None:
+    world.answer = answer(0, offset=41, timestamp=42)
+    assert world.outcome(outgoing_requests.max_offset, "T", PIECE) == 41
+    assert world.outcome(outgoing_requests.min_offset, "T", PIECE) == 41
+    assert world.outcome(outgoing_requests.earliest_store_time, "T", PIECE) == 42
+    assert world.outcome(outgoing_requests.search_offset, "T", PIECE, 8, True) == 41
+    assert world.outcome(outgoing_requests.query_offset, "G", "T", PIECE) == 41
+    assert [command.code for command in world.asked] == [30, 31, 32, 29, 14]
+    assert {command.ext_fields["queueId"] for command in world.asked} == {"6"}
+    assert (world.asked[3].ext_fields["boundaryType"], world.asked[4].ext_fields["setZeroIfNotFound"]) == (
+        "UPPER",
+        "false",
+    )
+
+
+def test_a_refusal_to_tell_or_take_an_offset_keeps_its_reason(world: World) -> None:
+    world.answer = answer(22, "nothing")
+    error = world.outcome(outgoing_requests.query_offset, "G", "T", PIECE)
+    assert (error.reason, error.message) == (Reason.QUERY_NOT_FOUND, "nothing")
+    for code, reason in ((26, Reason.SUBSCRIPTION_GROUP_NOT_EXIST), (9999, Reason.SYSTEM_ERROR)):
+        world.answer = answer(code, "no")
+        error = world.outcome(outgoing_requests.update_offset, "G", "T", PIECE, 3)
+        assert (error.reason, error.message) == (reason, "no")
+    for remark, is_taken in ((None, True), ("Offset has been previously reset", False)):
+        world.answer = answer(0, remark)
+        assert world.outcome(outgoing_requests.update_offset, "G", "T", PIECE, 3) is is_taken
+
+
+def test_bodies_that_cannot_be_had_are_told_of(world: World) -> None:
+    world.answer = answer(17, "no such topic")
+    for ask in (outgoing_requests.queue_ends, outgoing_requests.mapping_of):
+        error = world.outcome(ask, "T", "b")
+        assert (error.reason, error.message) == (Reason.SYSTEM_ERROR, "it is answered 17, no such topic")
