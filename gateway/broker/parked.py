@@ -25,6 +25,8 @@ R = TypeVar("R", bound="ParkedRequest[Any]")
 class ParkedRequest(Generic[P]):
     """One that waits; `place` is what for, `deadline` when its time is up."""
 
+    __slots__ = ("client", "deadline", "place")
+
     def __init__(self, client: ClientConnection, place: P, deadline: int) -> None:
         self.client = client
         self.place = place
@@ -81,14 +83,15 @@ class ParkedRequests(Generic[P, R]):
 
     def _park(self, request: R) -> None:
         self._count += 1
-        _add(self._places, request.place, request)
-        _add(self._slots, request.deadline // SLOT_MILLIS, request)
-        of_client = self._clients.get(request.client)
+        self._places.setdefault(request.place, {})[request] = None
+        self._slots.setdefault(request.deadline // SLOT_MILLIS, {})[request] = None
+        client = request.client
+        of_client = self._clients.get(client)
         if of_client is not None:
             of_client[request] = None
         else:
-            self._clients[request.client] = {request: None}
-            request.client.on_lost(self.drop)  # last, as it drops at once when the client is gone already
+            self._clients[client] = {request: None}
+            client.on_lost(self.drop)  # last, as it drops at once when the client is gone already
 
     def _take_all_out(self, requests: Iterable[R]) -> None:
         for request in requests:
@@ -96,24 +99,12 @@ class ParkedRequests(Generic[P, R]):
 
     def _take_out(self, request: R) -> None:
         self._count -= 1
-        _remove(self._places, request.place, request)
-        _remove(self._slots, request.deadline // SLOT_MILLIS, request)
         del self._clients[request.client][request]
-
-
-K = TypeVar("K")
-
-
-def _add(table: dict[K, dict[R, None]], key: K, request: R) -> None:
-    found = table.get(key)
-    if found is None:
-        table[key] = {request: None}
-    else:
-        found[request] = None
-
-
-def _remove(table: dict[K, dict[R, None]], key: K, request: R) -> None:
-    found = table[key]
-    del found[request]
-    if not found:
-        del table[key]
+        place, slot = request.place, request.deadline // SLOT_MILLIS
+        at_place, in_slot = self._places[place], self._slots[slot]
+        del at_place[request]
+        if not at_place:
+            del self._places[place]
+        del in_slot[request]
+        if not in_slot:
+            del self._slots[slot]

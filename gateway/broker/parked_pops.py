@@ -29,6 +29,8 @@ class ParkedPop(ParkedRequest[OrderKey]):
     `resume` looks once more, for the last time if it is told so, and says whether that was an answer.
     """
 
+    __slots__ = ("resume", "wanted")
+
     def __init__(
         self,
         client: ClientConnection,

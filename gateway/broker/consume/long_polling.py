@@ -33,6 +33,8 @@ class HeldPull(ParkedRequest[Queue]):
     `offset` is the queue offset it waits to see passed, and `resume` answers it.
     """
 
+    __slots__ = ("offset", "resume", "wanted")
+
     def __init__(
         self,
         client: ClientConnection,

@@ -80,7 +80,7 @@ class PopLiteOutcome(NamedTuple):
     @property
     def is_found(self) -> bool:
         """Whether there are messages."""
-        return self.status is PollingStatus.FOUND
+        return bool(self.finds)
 
 
 def pop_lite(

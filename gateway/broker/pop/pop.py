@@ -79,7 +79,7 @@ class PopOutcome(NamedTuple):
     @property
     def is_found(self) -> bool:
         """Whether there are messages."""
-        return self.status is PollingStatus.FOUND
+        return bool(self.finds)
 
 
 class CheckedPop(NamedTuple):
@@ -255,8 +255,7 @@ def _give_out(
         finds.append(PopFind(queue.topic, queue.queue_id, one.offset, result.queue_offsets, body, counts))
         broker.stats.got(request.consumer_group, queue.topic, result.count, result.size)
     status = PollingStatus.FOUND if finds else PollingStatus.POLLING_TIMEOUT
-    times = receipt.pop_time, request.invisible_time
-    return PopOutcome(status, finds, *times, receipt.revive_queue_id, rest)
+    return PopOutcome(status, finds, receipt.pop_time, request.invisible_time, receipt.revive_queue_id, rest)
 
 
 def _point(request: PopRequest, receipt: Receipt, one: Found) -> CheckPoint:
