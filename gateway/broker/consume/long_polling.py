@@ -37,7 +37,7 @@ class HeldPull(ParkedRequest[Queue]):
 
     def __init__(
         self,
-        client: ClientConnection,
+        connection: ClientConnection,
         topic: str,
         queue_id: int,
         offset: int,
@@ -45,7 +45,7 @@ class HeldPull(ParkedRequest[Queue]):
         deadline: int,
         resume: Callable[[], None],
     ) -> None:
-        super().__init__(client, (topic, queue_id), deadline)
+        super().__init__(connection, (topic, queue_id), deadline)
         self.offset = offset
         self.wanted = wanted
         self.resume = resume

@@ -85,25 +85,27 @@ class PopOutcome(NamedTuple):
 class CheckedPop(NamedTuple):
     """A pop that passed the checks, and whose it is."""
 
-    client: ClientConnection
+    connection: ClientConnection
     request: PopRequest
     topic: TopicConfig
     group: SubscriptionGroupConfig
     wanted: Wanted
 
 
-def pop(broker: Broker, request: PopRequest, client: ClientConnection) -> PopOutcome | Deferred[PopOutcome]:
+def pop(
+    broker: Broker, request: PopRequest, connection: ClientConnection
+) -> PopOutcome | Deferred[PopOutcome]:
     """Give out messages, or wait for them as long as the client will."""
-    topic, group = _checked(broker, request, client)
+    topic, group = _checked(broker, request, connection)
     wanted = wanted_by(broker, request.topic, request.exp, request.exp_type)
-    return _pop_or_wait(broker, CheckedPop(client, request, topic, group, wanted), COLD_ROUNDS)
+    return _pop_or_wait(broker, CheckedPop(connection, request, topic, group, wanted), COLD_ROUNDS)
 
 
 def _checked(
-    broker: Broker, request: PopRequest, client: ClientConnection
+    broker: Broker, request: PopRequest, connection: ClientConnection
 ) -> tuple[TopicConfig, SubscriptionGroupConfig]:
     ip = broker.options.broker_ip1
-    check_in_time(broker, client, request)
+    check_in_time(broker, connection, request)
     check_readable(broker, "pop")
     if request.max_msg_nums > MESSAGES_MAX:
         raise OperationError(
@@ -119,7 +121,7 @@ def _checked(
         raise OperationError(
             Reason.INVALID_PARAMETER, f"messages may be invisible for {longest} ms, no longer"
         )
-    topic = checked_topic(broker, client, request.topic, request.queue_id)
+    topic = checked_topic(broker, connection, request.topic, request.queue_id)
     return topic, checked_group(broker, request.consumer_group)
 
 
@@ -132,13 +134,13 @@ def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome
         return warm.addCallback(lambda _: _pop_or_wait(broker, checked, rounds - 1))
     if isinstance(outcome, Deferred):
         return outcome
-    request, client = checked.request, checked.client
-    left = time_left(request, clients_now(broker, client))
+    request, connection = checked.request, checked.connection
+    left = time_left(request, clients_now(broker, connection))
     if outcome.is_found or left <= 0:
         return outcome
     place = OrderKey(request.topic, request.consumer_group, request.queue_id)
     look = partial(_look, broker, checked)
-    waiting = wait(broker, broker.pops.parked, client, place, checked.wanted, left, look)
+    waiting = wait(broker, broker.pops.parked, connection, place, checked.wanted, left, look)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
 
 

@@ -43,8 +43,8 @@ from mqgateway.gateway.broker.cluster.route_cache import TopicQueues
 from mqgateway.gateway.broker.consume import offsets, pull, query
 from mqgateway.gateway.broker.consume.long_polling import PullHolds, resume_all
 from mqgateway.gateway.broker.flow_control import FlowControl
-from mqgateway.gateway.broker.lite.state import Lites
-from mqgateway.gateway.broker.pop.state import Pops
+from mqgateway.gateway.broker.lite.state import LiteState
+from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce import send, send_back
 from mqgateway.gateway.broker.produce.durability import Durability
 from mqgateway.gateway.broker.refusals import refusal
@@ -240,7 +240,7 @@ class MemoryBroker:
         groups.has_light_groups = store_options.enable_lmq
         timers = Timers(store, store_options, disk, clock, worker, slots=512)
         orders = config + "consumerOrderInfo.json"
-        lites = Lites(
+        lites = LiteState(
             options,
             store,
             topics,
@@ -269,7 +269,7 @@ class MemoryBroker:
             ),
             locks=locks,
             holds=PullHolds(options),
-            pops=Pops(
+            pops=PopState(
                 options,
                 store,
                 timers,
