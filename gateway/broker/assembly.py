@@ -38,8 +38,8 @@ from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
 from mqgateway.gateway.broker.cluster.route_cache import Ask, TopicQueues
 from mqgateway.gateway.broker.consume.long_polling import PullHolds, resume_all
 from mqgateway.gateway.broker.flow_control import FlowControl
-from mqgateway.gateway.broker.lite.state import Lites
-from mqgateway.gateway.broker.pop.state import Pops
+from mqgateway.gateway.broker.lite.state import LiteState
+from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce.durability import Durability
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
@@ -83,7 +83,7 @@ def build_broker(
     timers = _timers(ground, store, stats)
     pops = _pops(ground, store, timers, topics, groups, offsets, stats)
     homes = TopicQueues(options, topics, ask, PERM_WRITE)
-    lites = Lites(options, store, topics, groups, offsets, disk, clock, homes)
+    lites = LiteState(options, store, topics, groups, offsets, disk, clock, homes)
     return Broker(
         options=options,
         store_options=store_options,
@@ -178,7 +178,7 @@ def _offsets(ground: _Ground) -> ConsumerOffsets:
     return ConsumerOffsets(ground.options, ground.disk, path, ground.clock, ground.worker, plain_path=plain)
 
 
-def _wake(holds: PullHolds, pops: Pops, lites: Lites, arrivals: list[Arrival]) -> None:
+def _wake(holds: PullHolds, pops: PopState, lites: LiteState, arrivals: list[Arrival]) -> None:
     """Let those read who wait for what arrived."""
     resume_all(holds.arrived(arrivals))
     pops.arrived(arrivals)
@@ -206,9 +206,9 @@ def _pops(
     groups: GroupTable,
     offsets: ConsumerOffsets,
     stats: BrokerStats,
-) -> Pops:
+) -> PopState:
     """What gives messages out one by one."""
-    return Pops(
+    return PopState(
         ground.options,
         store,
         timers,

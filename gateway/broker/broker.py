@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.cluster.route_cache import TopicQueues
     from mqgateway.gateway.broker.consume.long_polling import PullHolds
     from mqgateway.gateway.broker.flow_control import FlowControl
-    from mqgateway.gateway.broker.lite.state import Lites
-    from mqgateway.gateway.broker.pop.state import Pops
+    from mqgateway.gateway.broker.lite.state import LiteState
+    from mqgateway.gateway.broker.pop.state import PopState
     from mqgateway.gateway.broker.produce.durability import Durability
     from mqgateway.gateway.broker.replication.membership import Membership
     from mqgateway.gateway.broker.replication.replication import Replication
@@ -79,8 +79,8 @@ class Broker:
         clients: ClientTable,
         locks: QueueLocks,
         holds: PullHolds,
-        pops: Pops,
-        lites: Lites,
+        pops: PopState,
+        lites: LiteState,
         mappings: Mappings,
         neighbours: Neighbours,
         delays: DelaySchedule,

@@ -1,7 +1,7 @@
 """Requests that wait: the table of parked requests, for pulls, pops and notifications.
 
 A request is parked at a place until it is woken, until its time is up, until nobody waits for it any more, or
-until its client's connection is lost. Who wakes it, and what it does then, is up to those who use the table.
+until its connection is lost. Who wakes it, and what it does then, is up to those who use the table.
 
 The table knows no timers and no sockets: time is passed in, in milliseconds of a clock that never goes back,
 and deadlines are kept in slots of 100 ms, so that thousands of parked requests cost nothing but their memory.
@@ -25,8 +25,10 @@ R = TypeVar("R", bound="ParkedRequest[Any]")
 class ParkedRequest(Generic[P]):
     """One that waits; `place` is what for, `deadline` when its time is up."""
 
-    def __init__(self, client: ClientConnection, place: P, deadline: int) -> None:
-        self.client = client
+    __slots__ = ("connection", "deadline", "place")
+
+    def __init__(self, connection: ClientConnection, place: P, deadline: int) -> None:
+        self.connection = connection
         self.place = place
         self.deadline = deadline
 
@@ -40,7 +42,7 @@ class ParkedRequests(Generic[P, R]):
         self._count = 0
         self._places: dict[P, dict[R, None]] = {}
         self._slots: dict[int, dict[R, None]] = {}
-        self._clients: dict[ClientConnection, dict[R, None]] = {}
+        self._connections: dict[ClientConnection, dict[R, None]] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -61,14 +63,14 @@ class ParkedRequests(Generic[P, R]):
 
     def forget(self, request: R) -> None:
         """Drop one that nobody waits for any more; does nothing when it is not parked."""
-        if request in self._clients.get(request.client, ()):
+        if request in self._connections.get(request.connection, ()):
             self._take_out(request)
 
-    def drop(self, client: ClientConnection) -> None:
+    def drop(self, connection: ClientConnection) -> None:
         """Forget what a lost connection waited for; nobody is left to answer."""
-        for request in list(self._clients.get(client, ())):
+        for request in list(self._connections.get(connection, ())):
             self._take_out(request)
-        self._clients.pop(client, None)
+        self._connections.pop(connection, None)
 
     def take_expired(self, now: int) -> list[R]:
         """Take out those whose time is up."""
@@ -81,14 +83,15 @@ class ParkedRequests(Generic[P, R]):
 
     def _park(self, request: R) -> None:
         self._count += 1
-        _add(self._places, request.place, request)
-        _add(self._slots, request.deadline // SLOT_MILLIS, request)
-        of_client = self._clients.get(request.client)
-        if of_client is not None:
-            of_client[request] = None
+        self._places.setdefault(request.place, {})[request] = None
+        self._slots.setdefault(request.deadline // SLOT_MILLIS, {})[request] = None
+        connection = request.connection
+        of_connection = self._connections.get(connection)
+        if of_connection is not None:
+            of_connection[request] = None
         else:
-            self._clients[request.client] = {request: None}
-            request.client.on_lost(self.drop)  # last, as it drops at once when the client is gone already
+            self._connections[connection] = {request: None}
+            connection.on_lost(self.drop)  # last, as it drops at once when it is gone already
 
     def _take_all_out(self, requests: Iterable[R]) -> None:
         for request in requests:
@@ -96,24 +99,12 @@ class ParkedRequests(Generic[P, R]):
 
     def _take_out(self, request: R) -> None:
         self._count -= 1
-        _remove(self._places, request.place, request)
-        _remove(self._slots, request.deadline // SLOT_MILLIS, request)
-        del self._clients[request.client][request]
-
-
-K = TypeVar("K")
-
-
-def _add(table: dict[K, dict[R, None]], key: K, request: R) -> None:
-    found = table.get(key)
-    if found is None:
-        table[key] = {request: None}
-    else:
-        found[request] = None
-
-
-def _remove(table: dict[K, dict[R, None]], key: K, request: R) -> None:
-    found = table[key]
-    del found[request]
-    if not found:
-        del table[key]
+        del self._connections[request.connection][request]
+        place, slot = request.place, request.deadline // SLOT_MILLIS
+        at_place, in_slot = self._places[place], self._slots[slot]
+        del at_place[request]
+        if not at_place:
+            del self._places[place]
+        del in_slot[request]
+        if not in_slot:
+            del self._slots[slot]

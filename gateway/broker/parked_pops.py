@@ -29,15 +29,17 @@ class ParkedPop(ParkedRequest[OrderKey]):
     `resume` looks once more, for the last time if it is told so, and says whether that was an answer.
     """
 
+    __slots__ = ("resume", "wanted")
+
     def __init__(
         self,
-        client: ClientConnection,
+        connection: ClientConnection,
         place: OrderKey,
         wanted: Wanted,
         deadline: int,
         resume: Callable[[bool], bool],
     ) -> None:
-        super().__init__(client, place, deadline)
+        super().__init__(connection, place, deadline)
         self.wanted = wanted
         self.resume = resume
 
@@ -110,7 +112,7 @@ class ParkedPops(ParkedRequests[OrderKey, ParkedPop]):
             while self._ready:
                 pop, is_last = self._ready.popleft()
                 try:
-                    if not pop.resume(is_last) and pop.client.is_open:
+                    if not pop.resume(is_last) and pop.connection.is_open:
                         self._park(pop)
                 except Exception:
                     log.exception("a parked pop of %s@%s@%d could not be answered", *pop.place)

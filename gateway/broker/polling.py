@@ -62,23 +62,23 @@ def check_readable(broker: Broker, what: str) -> None:
         )
 
 
-def check_in_time(broker: Broker, client: ClientConnection, request: PollingRequest) -> None:
+def check_in_time(broker: Broker, connection: ClientConnection, request: PollingRequest) -> None:
     """Refuse a pop whose client waits no more."""
     if not request.born_time:
         return
     passed = _earlier_time(broker) - request.born_time
-    if broker.pops.clocks.is_late(client, passed, request.poll_time + TOO_LATE_MILLIS):
+    if broker.pops.clocks.is_late(connection, passed, request.poll_time + TOO_LATE_MILLIS):
         raise OperationError(
             Reason.POLLING_TIMEOUT,
             f"the broker[{broker.options.broker_ip1}] pop message is timeout too much",
         )
 
 
-def clients_now(broker: Broker, client: ClientConnection) -> int:
+def clients_now(broker: Broker, connection: ClientConnection) -> int:
     """What to compare the time with at which a client says that it asked, ms: what its clock shows, as far as
     is known.
     """
-    return _earlier_time(broker) - broker.pops.clocks.behind(client)
+    return _earlier_time(broker) - broker.pops.clocks.behind(connection)
 
 
 def _earlier_time(broker: Broker) -> int:
@@ -97,7 +97,7 @@ def time_left(request: PollingRequest, now: int) -> int:
 def wait(
     broker: Broker,
     parked: ParkedPops,
-    client: ClientConnection,
+    connection: ClientConnection,
     place: OrderKey,
     wanted: Wanted,
     millis: int,
@@ -133,5 +133,5 @@ def wait(
 
     waiting: Deferred[T] = Deferred(cancel)
     place = place._replace(queue_id=max(place.queue_id, ANY_QUEUE))
-    pop = ParkedPop(client, place, wanted, elapsed_millis(broker.clock) + millis, resume)
+    pop = ParkedPop(connection, place, wanted, elapsed_millis(broker.clock) + millis, resume)
     return waiting if parked.hold(pop) else None

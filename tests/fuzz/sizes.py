@@ -48,10 +48,10 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "held pulls", len(broker.holds), options.max_held_pulls
     for queue, held in broker.holds._places.items():
         yield f"held pulls of {queue}", len(held), options.max_held_pulls_per_queue
-    yield "peers with held pulls", len(broker.holds._clients), options.max_held_pulls
+    yield "peers with held pulls", len(broker.holds._connections), options.max_held_pulls
     for what, waiting in (("pops", broker.pops.parked), ("notifications", broker.pops.parked_notifications)):
         yield f"held {what}", len(waiting), options.max_pop_polling_size
-        yield f"peers with held {what}", len(waiting._clients), options.max_pop_polling_size
+        yield f"peers with held {what}", len(waiting._connections), options.max_pop_polling_size
         for place, held in waiting._places.items():
             yield f"held {what} of {place}", len(held), options.pop_polling_size
     yield "queues popped in order", len(broker.pops.orders), options.max_ordered_queues

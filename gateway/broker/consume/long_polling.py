@@ -33,9 +33,11 @@ class HeldPull(ParkedRequest[Queue]):
     `offset` is the queue offset it waits to see passed, and `resume` answers it.
     """
 
+    __slots__ = ("offset", "resume", "wanted")
+
     def __init__(
         self,
-        client: ClientConnection,
+        connection: ClientConnection,
         topic: str,
         queue_id: int,
         offset: int,
@@ -43,7 +45,7 @@ class HeldPull(ParkedRequest[Queue]):
         deadline: int,
         resume: Callable[[], None],
     ) -> None:
-        super().__init__(client, (topic, queue_id), deadline)
+        super().__init__(connection, (topic, queue_id), deadline)
         self.offset = offset
         self.wanted = wanted
         self.resume = resume

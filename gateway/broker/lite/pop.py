@@ -82,22 +82,22 @@ class PopLiteOutcome(NamedTuple):
     @property
     def is_found(self) -> bool:
         """Whether there are messages."""
-        return self.status is PollingStatus.FOUND
+        return bool(self.finds)
 
 
 def pop_lite(
-    broker: Broker, request: PopLiteRequest, client: ClientConnection
+    broker: Broker, request: PopLiteRequest, connection: ClientConnection
 ) -> PopLiteOutcome | Deferred[PopLiteOutcome]:
     """Give out messages, or wait for them as long as the client will."""
-    _check(broker, request, client)
-    return reading(broker, partial(_pop_or_wait, broker, request, client))
+    _check(broker, request, connection)
+    return reading(broker, partial(_pop_or_wait, broker, request, connection))
 
 
 def _pop_or_wait(
-    broker: Broker, request: PopLiteRequest, client: ClientConnection, rounds: int
+    broker: Broker, request: PopLiteRequest, connection: ClientConnection, rounds: int
 ) -> PopLiteOutcome | Deferred[PopLiteOutcome]:
     outcome = _pop(broker, request, may_wait=not rounds)
-    left = time_left(request, clients_now(broker, client))
+    left = time_left(request, clients_now(broker, connection))
     if outcome.is_found or left <= 0:
         return outcome
 
@@ -106,13 +106,13 @@ def _pop_or_wait(
         return again if is_last or isinstance(again, Deferred) or again.is_found else None
 
     place = OrderKey(request.client_id, request.consumer_group, ANY_QUEUE)
-    waiting = wait(broker, broker.lites.parked, client, place, None, left, look)
+    waiting = wait(broker, broker.lites.parked, connection, place, None, left, look)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
 
 
-def _check(broker: Broker, request: PopLiteRequest, client: ClientConnection) -> None:
+def _check(broker: Broker, request: PopLiteRequest, connection: ClientConnection) -> None:
     ip, topic, group = broker.options.broker_ip1, request.topic, request.consumer_group
-    check_in_time(broker, client, request)
+    check_in_time(broker, connection, request)
     check_readable(broker, "pop")
     if request.max_msg_num > MESSAGES_MAX:
         raise _invalid(f"the broker[{ip}] pop message's num is greater than 32")

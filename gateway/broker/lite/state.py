@@ -41,7 +41,7 @@ class LiteClient(Protocol):
         ...
 
 
-class Lites:
+class LiteState:
     """`homes` knows the queues of parents on all brokers that are written to."""
 
     def __init__(

@@ -40,10 +40,10 @@ class BatchAck(NamedTuple):
     offsets: list[int]
 
 
-def acknowledge(broker: Broker, request: AckRequest, client: ClientConnection) -> Deferred[None] | None:
+def acknowledge(broker: Broker, request: AckRequest, connection: ClientConnection) -> Deferred[None] | None:
     """One message was consumed."""
     topic, queue_id, offset = request.topic, request.queue_id, request.offset
-    _check_queue(broker, client, topic, queue_id)
+    _check_queue(broker, connection, topic, queue_id)
     if request.lite_topic:
         acknowledge_lite(broker, request)
         return None
@@ -56,7 +56,7 @@ def acknowledge(broker: Broker, request: AckRequest, client: ClientConnection) -
     receipt = _receipt(broker, request.extra_info)
     key = OrderKey(topic, request.consumer_group, queue_id)
     if receipt.is_ordered:
-        _consume_in_order(broker, client, key, offset, receipt.pop_time)
+        _consume_in_order(broker, connection, key, offset, receipt.pop_time)
         return None
     if validate_group(request.consumer_group) is not None:
         return None
@@ -64,12 +64,12 @@ def acknowledge(broker: Broker, request: AckRequest, client: ClientConnection) -
 
 
 def acknowledge_batch(
-    broker: Broker, acks: Iterable[BatchAck], client: ClientConnection
+    broker: Broker, acks: Iterable[BatchAck], connection: ClientConnection
 ) -> Steps[Deferred[None] | None]:
     """Many messages were consumed, of several pops; those of each are a step."""
     waiting = []
     for ack in acks:
-        done = _acknowledge_many(broker, client, ack)
+        done = _acknowledge_many(broker, connection, ack)
         if done is not None:
             waiting.append(done)
         yield
@@ -83,7 +83,7 @@ def _first(failure: Failure) -> Failure:
     return failure.value.subFailure if isinstance(failure.value, FirstError) else failure
 
 
-def _acknowledge_many(broker: Broker, client: ClientConnection, ack: BatchAck) -> Deferred[None] | None:
+def _acknowledge_many(broker: Broker, connection: ClientConnection, ack: BatchAck) -> Deferred[None] | None:
     """Messages of one check point; those that are not there, or not any more, are passed over."""
     topic, group, queue_id, receipt, offsets = ack
     config = broker.topics.get(topic)
@@ -94,7 +94,7 @@ def _acknowledge_many(broker: Broker, client: ClientConnection, ack: BatchAck) -
     key = OrderKey(topic, group, queue_id)
     if receipt.is_ordered:
         for offset in offsets:
-            _consume_in_order(broker, client, key, offset, receipt.pop_time)
+            _consume_in_order(broker, connection, key, offset, receipt.pop_time)
         return None
     if not offsets or validate_group(group) is not None:
         return None
@@ -103,14 +103,14 @@ def _acknowledge_many(broker: Broker, client: ClientConnection, ack: BatchAck) -
 
 
 def change_invisible_time(
-    broker: Broker, request: InvisibleTimeRequest, client: ClientConnection
+    broker: Broker, request: InvisibleTimeRequest, connection: ClientConnection
 ) -> Receipt | Deferred[Receipt] | None:
     """One message is to be visible again at another time: the receipt it has from now on.
 
     None where the message is not there.
     """
     topic, queue_id, offset = request.topic, request.queue_id, request.offset
-    _check_queue(broker, client, topic, queue_id)
+    _check_queue(broker, connection, topic, queue_id)
     if request.lite_topic:
         return change_invisible_time_lite(broker, request)
     if not broker.store.min_offset(topic, queue_id) <= offset < broker.store.max_offset(topic, queue_id):
@@ -132,10 +132,10 @@ def change_invisible_time(
     return changed if stored is None else stored.addCallback(lambda _: changed)
 
 
-def _check_queue(broker: Broker, client: ClientConnection, topic: str, queue_id: int) -> None:
+def _check_queue(broker: Broker, connection: ClientConnection, topic: str, queue_id: int) -> None:
     config = known_topic(broker, topic)
     if not 0 <= queue_id < config.read_queue_nums:
-        raise no_queue(client, config, queue_id, Reason.MESSAGE_ILLEGAL)
+        raise no_queue(connection, config, queue_id, Reason.MESSAGE_ILLEGAL)
 
 
 def _receipt(broker: Broker, text: str) -> Receipt:
@@ -180,7 +180,7 @@ def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[No
 
 
 def _consume_in_order(
-    broker: Broker, client: ClientConnection, key: OrderKey, offset: int, pop_time: int
+    broker: Broker, connection: ClientConnection, key: OrderKey, offset: int, pop_time: int
 ) -> None:
     """Move the group's offset, and let the next one pop where nothing is out any more.
 
@@ -197,7 +197,7 @@ def _consume_in_order(
         raise OperationError(
             Reason.MESSAGE_ILLEGAL,
             f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{old}, commit:{offset}, next:-1, "
-            f"{client.address}",
+            f"{connection.address}",
         ) from None
     if next_offset is not None:
         if not offsets.has_reset(group, topic, queue_id):

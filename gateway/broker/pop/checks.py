@@ -13,13 +13,13 @@ from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 
 
-def checked_topic(broker: Broker, client: ClientConnection, topic: str, queue_id: int) -> TopicConfig:
+def checked_topic(broker: Broker, connection: ClientConnection, topic: str, queue_id: int) -> TopicConfig:
     """The topic, once it is known and readable and has the queue; any negative queue is every queue."""
     config = known_topic(broker, topic)
     if not config.perm & PERM_READ:
         raise OperationError(Reason.NO_PERMISSION, f"the topic[{topic}] peeking message is forbidden")
     if queue_id >= config.read_queue_nums:
-        raise no_queue(client, config, queue_id, Reason.INVALID_PARAMETER)
+        raise no_queue(connection, config, queue_id, Reason.INVALID_PARAMETER)
     return config
 
 
@@ -31,12 +31,14 @@ def known_topic(broker: Broker, topic: str) -> TopicConfig:
     return config
 
 
-def no_queue(client: ClientConnection, config: TopicConfig, queue_id: int, reason: Reason) -> OperationError:
+def no_queue(
+    connection: ClientConnection, config: TopicConfig, queue_id: int, reason: Reason
+) -> OperationError:
     """The refusal of a queue that the topic does not have."""
     return OperationError(
         reason,
         f"queueId[{queue_id}] is illegal, topic:[{config.topic_name}] "
-        f"topicConfig.readQueueNums:[{config.read_queue_nums}] consumer:[{client.address}]",
+        f"topicConfig.readQueueNums:[{config.read_queue_nums}] consumer:[{connection.address}]",
     )
 
 

@@ -21,20 +21,20 @@ class ClientClocks:
     def __init__(self) -> None:
         self._behind: dict[ClientConnection, int] = {}
 
-    def behind(self, client: ClientConnection) -> int:
+    def behind(self, connection: ClientConnection) -> int:
         """How many ms a client's clock is behind ours, as far as that is known; 0 where it is not."""
-        return self._behind.get(client, 0)
+        return self._behind.get(connection, 0)
 
-    def is_late(self, client: ClientConnection, passed: int, allowed: int) -> bool:
+    def is_late(self, connection: ClientConnection, passed: int, allowed: int) -> bool:
         """Whether a request came too late: `passed` ms, by the two clocks, of those `allowed`."""
-        known = self._behind.get(client, 0)
+        known = self._behind.get(connection, 0)
         if passed - known > allowed:
-            self._behind[client] = passed
-            client.on_lost(self._forget)
+            self._behind[connection] = passed
+            connection.on_lost(self._forget)
             return True
         if passed < known:
-            self._behind[client] = max(0, passed)
+            self._behind[connection] = max(0, passed)
         return False
 
-    def _forget(self, client: ClientConnection) -> None:
-        self._behind.pop(client, None)
+    def _forget(self, connection: ClientConnection) -> None:
+        self._behind.pop(connection, None)

@@ -78,32 +78,34 @@ class PopOutcome(NamedTuple):
     @property
     def is_found(self) -> bool:
         """Whether there are messages."""
-        return self.status is PollingStatus.FOUND
+        return bool(self.finds)
 
 
 class CheckedPop(NamedTuple):
     """A pop that passed the checks, and whose it is."""
 
-    client: ClientConnection
+    connection: ClientConnection
     request: PopRequest
     topic: TopicConfig
     group: SubscriptionGroupConfig
     wanted: Wanted
 
 
-def pop(broker: Broker, request: PopRequest, client: ClientConnection) -> PopOutcome | Deferred[PopOutcome]:
+def pop(
+    broker: Broker, request: PopRequest, connection: ClientConnection
+) -> PopOutcome | Deferred[PopOutcome]:
     """Give out messages, or wait for them as long as the client will."""
-    topic, group = _checked(broker, request, client)
+    topic, group = _checked(broker, request, connection)
     wanted = wanted_by(broker, request.topic, request.exp, request.exp_type)
-    checked = CheckedPop(client, request, topic, group, wanted)
+    checked = CheckedPop(connection, request, topic, group, wanted)
     return reading(broker, partial(_pop_or_wait, broker, checked))
 
 
 def _checked(
-    broker: Broker, request: PopRequest, client: ClientConnection
+    broker: Broker, request: PopRequest, connection: ClientConnection
 ) -> tuple[TopicConfig, SubscriptionGroupConfig]:
     ip = broker.options.broker_ip1
-    check_in_time(broker, client, request)
+    check_in_time(broker, connection, request)
     check_readable(broker, "pop")
     if request.max_msg_nums > MESSAGES_MAX:
         raise OperationError(
@@ -119,7 +121,7 @@ def _checked(
         raise OperationError(
             Reason.INVALID_PARAMETER, f"messages may be invisible for {longest} ms, no longer"
         )
-    topic = checked_topic(broker, client, request.topic, request.queue_id)
+    topic = checked_topic(broker, connection, request.topic, request.queue_id)
     return topic, checked_group(broker, request.consumer_group)
 
 
@@ -127,13 +129,13 @@ def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome
     outcome = _pop(broker, checked, may_wait=not rounds)
     if isinstance(outcome, Deferred):
         return outcome
-    request, client = checked.request, checked.client
-    left = time_left(request, clients_now(broker, client))
+    request, connection = checked.request, checked.connection
+    left = time_left(request, clients_now(broker, connection))
     if outcome.is_found or left <= 0:
         return outcome
     place = OrderKey(request.topic, request.consumer_group, request.queue_id)
     look = partial(_look, broker, checked)
-    waiting = wait(broker, broker.pops.parked, client, place, checked.wanted, left, look)
+    waiting = wait(broker, broker.pops.parked, connection, place, checked.wanted, left, look)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
 
 
@@ -250,8 +252,7 @@ def _give_out(
         finds.append(PopFind(queue.topic, queue.queue_id, one.offset, result.queue_offsets, body, counts))
         broker.stats.got(request.consumer_group, queue.topic, result.count, result.size)
     status = PollingStatus.FOUND if finds else PollingStatus.POLLING_TIMEOUT
-    times = receipt.pop_time, request.invisible_time
-    return PopOutcome(status, finds, *times, receipt.revive_queue_id, rest)
+    return PopOutcome(status, finds, receipt.pop_time, request.invisible_time, receipt.revive_queue_id, rest)
 
 
 def _point(request: PopRequest, receipt: Receipt, one: Found) -> CheckPoint:

@@ -73,11 +73,11 @@ class NotificationOutcome(NamedTuple):
 
 
 def peek(
-    broker: Broker, request: PeekRequest, client: ClientConnection
+    broker: Broker, request: PeekRequest, connection: ClientConnection
 ) -> PeekOutcome | Deferred[PeekOutcome]:
     """Messages that a pop would be given."""
     check_readable(broker, "peeking")
-    topic = checked_topic(broker, client, request.topic, request.queue_id)
+    topic = checked_topic(broker, connection, request.topic, request.queue_id)
     checked_group(broker, request.consumer_group)
     return reading(broker, lambda rounds: _peek(broker, request, topic, may_wait=not rounds))
 
@@ -109,22 +109,22 @@ def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait:
 
 
 def notification(
-    broker: Broker, request: NotificationRequest, client: ClientConnection
+    broker: Broker, request: NotificationRequest, connection: ClientConnection
 ) -> NotificationOutcome | Deferred[NotificationOutcome]:
     """Tell when a pop would find something, or when the time is up."""
     check_readable(broker, "peeking")
-    topic = checked_topic(broker, client, request.topic, request.queue_id)
+    topic = checked_topic(broker, connection, request.topic, request.queue_id)
     checked_group(broker, request.consumer_group)
     wanted: Wanted = None
     if broker.options.use_message_filter_for_notification and request.exp_type:
         wanted = wanted_by(broker, request.topic, request.exp, request.exp_type)
-    left = time_left(request, clients_now(broker, client))
+    left = time_left(request, clients_now(broker, connection))
     has_message = _has_message(broker, request, topic, wanted)
     if has_message or left <= 0:
         return NotificationOutcome(has_message)
     place = OrderKey(request.topic, request.consumer_group, request.queue_id)
     look = partial(_look, broker, request, topic, wanted)
-    waiting = wait(broker, broker.pops.parked_notifications, client, place, wanted, left, look)
+    waiting = wait(broker, broker.pops.parked_notifications, connection, place, wanted, left, look)
     return NotificationOutcome(False, is_polling_full=True) if waiting is None else waiting
 
 
@@ -160,10 +160,10 @@ def _has(broker: Broker, request: NotificationRequest, topic: str, queue_id: int
     return any(code in wanted for _, _, code in units)
 
 
-def polling_info(broker: Broker, topic: str, group: str, queue_id: int, client: ClientConnection) -> int:
+def polling_info(broker: Broker, topic: str, group: str, queue_id: int, connection: ClientConnection) -> int:
     """How many pops wait for a queue; any negative one is any queue."""
     check_readable(broker, "peeking")
-    checked_topic(broker, client, topic, queue_id)
+    checked_topic(broker, connection, topic, queue_id)
     checked_group(broker, group)
     return broker.pops.parked.count(OrderKey(topic, group, max(queue_id, ANY_QUEUE)))
 

@@ -30,7 +30,7 @@ from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
 CLEAN_MILLIS = 60_000
 
 
-class Pops:
+class PopState:
     """`chance` gives a number from 0 to 99."""
 
     def __init__(

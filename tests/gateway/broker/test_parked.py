@@ -19,7 +19,7 @@ def request(place: str = "a", deadline: int = 1000, client: FakePeer | None = No
 
 
 def is_empty(parked: Table) -> bool:
-    return not (len(parked) or parked._places or parked._slots or parked._clients)
+    return not (len(parked) or parked._places or parked._slots or parked._connections)
 
 
 def test_it_is_bounded_in_all_and_at_each_place() -> None:
@@ -103,7 +103,7 @@ def test_it_is_as_a_plain_list_would_be(steps: list[tuple[str, int, str, int]]) 
             model = [each for each in model if each not in expired]
         elif step == "lose":
             clients[who].lose()
-            model = [each for each in model if each.client is not clients[who]]
+            model = [each for each in model if each.connection is not clients[who]]
             clients[who] = FakePeer()
         assert len(parked) == len(model)
         assert all(parked.count(each) == sum(one.place == each for one in model) for each in "ab")

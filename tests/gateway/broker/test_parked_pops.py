@@ -157,7 +157,7 @@ def test_a_lost_connection_is_forgotten() -> None:
         (
             bench.parked._places,
             bench.parked._slots,
-            bench.parked._clients,
+            bench.parked._connections,
             bench.parked._groups,
             bench.parked._retried,
         )

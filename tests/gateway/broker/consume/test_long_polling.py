@@ -192,7 +192,7 @@ def test_every_pull_leaves_the_table_once(steps: list[tuple[str, int, int, int]]
             assert not any(one.deadline <= now for one in waiting - set(woken))
         else:
             peers[a].lose()
-            waiting -= {one for one in waiting if one.client is peers[a]}
+            waiting -= {one for one in waiting if one.connection is peers[a]}
             peers[a] = FakePeer()
         assert set(woken) <= waiting
         assert len(set(woken)) == len(woken)

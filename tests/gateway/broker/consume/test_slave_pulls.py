@@ -25,7 +25,7 @@ class Scene:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, has_master: bool) -> None:
         monkeypatch.setattr(Broker, "has_master", has_master)
         self.memory = MemoryBroker(options={"slave_read_enable": True})
-        self.memory.broker.role.become(RoleKind.SLAVE)
+        self.memory.broker.role.become(RoleKind.SLAVE, broker_id=1)
         self.broker = self.memory.broker
         self.group = SubscriptionGroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
 
@@ -74,5 +74,5 @@ def test_pulls_are_served_as_the_role_says(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(OperationError) as refusal:
         pull(scene.broker, waits, FakePeer())
     assert refusal.value.reason is Reason.SYSTEM_BUSY
-    scene.memory.store_options.broker_role = BrokerRole.ASYNC_MASTER
+    scene.broker.role.become(RoleKind.MASTER, epoch=1)
     assert not isinstance(pull(scene.broker, waits, FakePeer()), PullOutcome)

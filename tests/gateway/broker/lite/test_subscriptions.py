@@ -88,7 +88,7 @@ def test_who_loses_a_lite_topic_to_another_client_is_told() -> None:
     first = FakePeer("10.0.0.7:7")
     broker.control("PARTIAL_ADD", "a", group="E", peer=first)
     broker.control("PARTIAL_ADD", "a", group="E", client_id="c2")
-    (told,) = first.sent
-    assert told.code == RequestCode.NOTIFY_UNSUBSCRIBE_LITE and told.is_oneway
-    assert told.ext_fields == {"liteTopic": "a", "consumerGroup": "E", "clientId": "c1"}
+    (command,) = first.sent
+    assert command.code == RequestCode.NOTIFY_UNSUBSCRIBE_LITE and command.is_oneway
+    assert command.ext_fields == {"liteTopic": "a", "consumerGroup": "E", "clientId": "c1"}
     assert broker.broker.lites.subscriptions.readers(queue("a")).keys() == {"E"}

@@ -16,8 +16,8 @@ def broker() -> PopBroker:
 
 def send(broker: PopBroker, *bodies: bytes, queue_id: int = 0, **properties: str) -> None:
     for body in bodies:
-        told = {"UNIQ_KEY": body.decode(), **properties}
-        assert broker.send("T", body, queue_id=queue_id, properties=told).code == 0
+        named = {"UNIQ_KEY": body.decode(), **properties}
+        assert broker.send("T", body, queue_id=queue_id, properties=named).code == 0
 
 
 def test_messages_of_all_queues_are_given_out(broker: PopBroker) -> None:
