@@ -56,7 +56,7 @@ class Timers:
     """Timers of a store; nothing happens before `load`, which follows the start of the store.
 
     `on_delivered` is told topic and size of what is delivered. With timerWheelEnable false timers are refused
-    and no file is touched. `slots` is for tests.
+    and no file is touched. `slots` is how many the wheel has; the standard reads wheels of `SLOTS` only.
     """
 
     def __init__(
