@@ -127,17 +127,17 @@ class ConfigTable(ABC, Generic[C]):
         self._changed([name], [(side, name) for side in beside])
         return True
 
-    def adopt(self, told: Mapping[str, Any]) -> bool:
+    def adopt(self, reported: Mapping[str, Any]) -> bool:
         """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.
 
         Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize`.
         """
-        version = DataVersion.from_json(told.get(VERSION))
+        version = DataVersion.from_json(reported.get(VERSION))
         if version == self.data_version:
             return False
-        values = json_members.read(told, self.member, dict[str, Any]()).values()
+        values = json_members.read(reported, self.member, dict[str, Any]()).values()
         configs = [self.entry.from_json(value) for value in values]
-        self._sides = self._read_sides(told)
+        self._sides = self._read_sides(reported)
         self._table = {config.key: config for config in configs}
         self._others_of.clear()
         self.data_version = version

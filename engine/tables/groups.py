@@ -12,7 +12,7 @@ from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.lenient_json import dumps
-from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
+from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_lmq, validate_group
 from mqgateway.engine.options import camel_case
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered
@@ -96,7 +96,7 @@ _FORBIDDEN = "forbiddenTable"
 class GroupTable(ConfigTable[SubscriptionGroupConfig]):
     """All consumer groups of a broker, by name, and which topics they may not read.
 
-    With `has_light_groups` there is a group of every light name, which is in no list. Standard:
+    With `has_lmq_groups` there is a group of every light name, which is in no list. Standard:
     `LmqSubscriptionGroupManager`.
     """
 
@@ -109,10 +109,10 @@ class GroupTable(ConfigTable[SubscriptionGroupConfig]):
     ) -> None:
         super().__init__(disk, path, clock, worker, map(SubscriptionGroupConfig, BUILT_IN_GROUPS))
         self._options = options
-        self.has_light_groups = False
+        self.has_lmq_groups = False
 
     def _implied(self, name: str) -> SubscriptionGroupConfig | None:
-        return SubscriptionGroupConfig(name) if self.has_light_groups and is_light(name) else None
+        return SubscriptionGroupConfig(name) if self.has_lmq_groups and is_lmq(name) else None
 
     def find(self, name: str) -> SubscriptionGroupConfig | None:
         """The group of this name, made if groups are made on use and the name is legal; else None.

@@ -23,7 +23,7 @@ from mqgateway.engine.message import (
     TIMER_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
-    is_light,
+    is_lmq,
     is_system_topic,
     validate_topic,
 )
@@ -127,7 +127,7 @@ class TopicTable(ConfigTable[TopicConfig]):
     """All topics of a broker, by name.
 
     `on_change` is called with the topics that are new or changed; with none when one was deleted. With
-    `has_light_topics` each light queue is a topic of one queue that is in no list. Standard:
+    `has_lmq_topics` each light queue is a topic of one queue that is in no list. Standard:
     `LmqTopicConfigManager`.
     """
 
@@ -140,11 +140,11 @@ class TopicTable(ConfigTable[TopicConfig]):
         super().__init__(disk, path, clock, worker, built_in_topics(options))
         self._options = options
         self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
-        self.has_light_topics = False
+        self.has_lmq_topics = False
         self._built_in = frozenset(self._table)
 
     def _implied(self, name: str) -> TopicConfig | None:
-        return TopicConfig(name, 1, 1) if self.has_light_topics and is_light(name) else None
+        return TopicConfig(name, 1, 1) if self.has_lmq_topics and is_lmq(name) else None
 
     def restore(self, queues: Mapping[str, int], attributes_of: Callable[[str], dict[str, str]]) -> list[str]:
         """Add topics that have messages and are not in the table, with as many queues as are given; their

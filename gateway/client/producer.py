@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client.asking import as_deferred, decode_header
 from mqgateway.gateway.client.batches import split_by_size
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.errors import (
     BadArgument,
     BrokerError,
@@ -71,7 +71,7 @@ class Producer:
     def __init__(
         self,
         group: str,
-        surroundings: Surroundings,
+        environment: Environment,
         *,
         client: Client | None = None,
         **settings: Unpack[ProducerSettings],
@@ -80,7 +80,7 @@ class Producer:
         check_group(group, RESERVED_GROUP)
         self.group = with_namespace(self.options.namespace, group)
         self._owns_client = client is None
-        self.client = client or Client(self.options, surroundings)
+        self.client = client or Client(self.options, environment)
         self.faults = FaultTable(
             is_grading=self.options.send_latency_enable,
             is_detecting=self.options.start_detector_enable,
@@ -94,7 +94,7 @@ class Producer:
         if self.options.enable_trace:
             from mqgateway.gateway.client.trace import Tracer  # which sends with a producer itself
 
-            self._tracer = Tracer(self.client, self.options, surroundings, group)
+            self._tracer = Tracer(self.client, self.options, environment, group)
 
     # Its life
 

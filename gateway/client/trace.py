@@ -22,7 +22,7 @@ from mqgateway.engine.message import (
     PROPERTY_TRACE_SWITCH,
     PROPERTY_TRANSACTION_PREPARED,
 )
-from mqgateway.gateway.client.client import Client, Surroundings, together
+from mqgateway.gateway.client.client import Client, Environment, together
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.listening import Consumed
 from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
@@ -49,7 +49,7 @@ class Record(NamedTuple):
     keys: frozenset[str]
 
 
-class Told(NamedTuple):
+class TraceContext(NamedTuple):
     """Messages that a listener is about to be given, as they were traced."""
 
     number: str
@@ -73,7 +73,7 @@ def sent_record(
     return _record(message.topic, fields, result.message_id, message.keys)
 
 
-def before_records(group: str, told: Told) -> list[Record]:
+def before_records(group: str, told: TraceContext) -> list[Record]:
     """A listener is about to be given messages."""
     return [
         _record(
@@ -89,7 +89,7 @@ def before_records(group: str, told: Told) -> list[Record]:
     ]
 
 
-def after_records(group: str, told: Told, is_good: bool, code: int, now: int) -> list[Record]:
+def after_records(group: str, told: TraceContext, is_good: bool, code: int, now: int) -> list[Record]:
     """The listener is done; `code` is an ordinal of `ConsumeReturnType`."""
     took = (now - told.began) // max(1, len(told.messages))
     return [
@@ -109,9 +109,7 @@ def after_records(group: str, told: Told, is_good: bool, code: int, now: int) ->
 class Tracer:
     """The records of one producer or consumer."""
 
-    def __init__(
-        self, client: Client, options: ClientOptions, surroundings: Surroundings, group: str
-    ) -> None:
+    def __init__(self, client: Client, options: ClientOptions, environment: Environment, group: str) -> None:
         self._client = client
         self._group = group
         self._topic = options.trace_topic
@@ -121,7 +119,7 @@ class Tracer:
         self._dropped = 0
         self._producer = Producer(
             f"{GROUP_PREFIX}-{group.replace('%', '-')}"[:120],
-            surroundings,
+            environment,
             client=client,
             max_message_size=MESSAGE_BYTES_MAX * 2,
         )
@@ -151,14 +149,14 @@ class Tracer:
         if message.topic != self._topic and ext.get(PROPERTY_TRACE_SWITCH) != "false":
             self._add([sent_record(self._group, message, result, _region(ext), address, began, took)])
 
-    def before(self, messages: Sequence[ReceivedMessage]) -> Told:
+    def before(self, messages: Sequence[ReceivedMessage]) -> TraceContext:
         """A listener is about to be given messages."""
         traced = [one for one in messages if one.properties.get(PROPERTY_TRACE_SWITCH) != "false"]
-        told = Told(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
+        told = TraceContext(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
         self._add(before_records(self._group, told))
         return told
 
-    def after(self, told: Told, outcome: Consumed | None, is_late: bool) -> None:
+    def after(self, told: TraceContext, outcome: Consumed | None, is_late: bool) -> None:
         """The listener is done: with an outcome, or with a failure (None)."""
         is_good = outcome in (Consumed.SUCCESS, Consumed.COMMIT)
         code = EXCEPTION if outcome is None else TIME_OUT if is_late else SUCCESS if is_good else FAILED

@@ -8,7 +8,7 @@ import math
 
 from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.message import SCHEDULE_TOPIC, is_light
+from mqgateway.engine.message import SCHEDULE_TOPIC, is_lmq
 from mqgateway.engine.options import Setting, load_properties
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.stats import Rate
@@ -116,7 +116,7 @@ def clean_queues(broker: Broker, call: Call) -> Reply:
 def clean_unused_topics(broker: Broker, call: Call) -> Reply:
     """316 CLEAN_UNUSED_TOPIC: consume queues of topics that no longer exist go."""
     known = broker.topics
-    gone = [topic for topic in broker.store.queues() if topic not in known and not is_light(topic)]
+    gone = [topic for topic in broker.store.queues() if topic not in known and not is_lmq(topic)]
     broker.store.delete_topics(gone)
     return Reply()
 

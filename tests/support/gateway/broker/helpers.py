@@ -20,7 +20,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.filters import ConsumerFilters, compile_subscription
 from mqgateway.engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions
-from mqgateway.engine.slow_consumers import Laggards
+from mqgateway.engine.slow_consumers import SlowConsumers
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.store.record import decode
@@ -231,13 +231,13 @@ class MemoryBroker:
         config = "/store/config/"
         filters = ConsumerFilters(options, disk, config + "consumerFilter.json", clock)
         topics = TopicTable(options, disk, config + "topics.json", clock)
-        topics.has_light_topics = store_options.enable_lmq
+        topics.has_lmq_topics = store_options.enable_lmq
         offsets = ConsumerOffsets(options, disk, config + "consumerOffset.json", clock)
         locks = QueueLocks(options)
         stats = BrokerStats(options, clock.millis(), topics.is_system)
         unique_keys = UniqueKeys(b"\x7f\0\0\1", 1, 2, clock.millis())
         groups = GroupTable(options, disk, config + "subscriptionGroup.json", clock)
-        groups.has_light_groups = store_options.enable_lmq
+        groups.has_lmq_groups = store_options.enable_lmq
         timers = Timers(store, store_options, disk, clock, worker, slots=512)
         orders = config + "consumerOrderInfo.json"
         lites = Lites(
@@ -299,7 +299,7 @@ class MemoryBroker:
             flow_control=FlowControl(clock, stats),
             broadcasts=BroadcastOffsets(options, clock),
             cold_reads=ColdReads(options, store_options, clock, memory=1000),
-            laggards=Laggards(options),
+            laggards=SlowConsumers(options),
             request_modes=RequestModes(options, disk, config + "messageRequestMode.json"),
             topic_queues=TopicQueues(options, topics, lambda *_: Deferred()),
             unique_keys=unique_keys,
