@@ -24,6 +24,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/file_queue.py",
     "mqgateway/engine/store/flush.py",
     "mqgateway/engine/store/index_file.py",
+    "mqgateway/engine/store/log.py",
     "mqgateway/engine/store/read_windows.py",
     "mqgateway/engine/store/reader.py",
     "mqgateway/engine/store/record.py",

@@ -1,13 +1,15 @@
-"""The settings of a running broker: shown, changed by request, and written back to the file they came from.
+"""The settings of a running server: shown, changed by request, and written to their file.
 
-A change is checked as a whole before anything is set, and only then written: into the lines that hold the
-properties now, or below them, so that comments and order stay. (The standard rewrites the file with all its
-properties.) What is read at start only cannot be changed by request: it would be shown as set and be without
-effect, or take away the ground a running store stands on. Standard: `Configuration`.
+A change is checked as a whole before anything is set, and only then written. A broker's goes into the lines
+that hold the properties now, or below them, so that comments and order stay (the standard rewrites the file
+with all its properties); a name server's file is its own, and has all of them. What is read at start only
+cannot be changed by request: it would be shown as set and be without effect, or take away what a running
+store relies on. Standard: `Configuration`.
 """
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
@@ -18,10 +20,7 @@ from mqgateway.engine.tables.jsonfile import write_table
 
 log = logging.getLogger(__name__)
 
-NEVER_CHANGED = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
-"""Not to be changed by request, beside what `configBlackList` names. Standard: `initConfigBlackList`."""
-
-READ_AT_START = frozenset(
+_READ_AT_START = frozenset(
     {
         "bindAddress",
         "brokerClusterName",
@@ -48,6 +47,32 @@ READ_AT_START = frozenset(
 )
 
 
+class Rules(NamedTuple):
+    """What requests may change, and how a change is kept.
+
+    `never_changed` are not, beside what `configBlackList` names, nor `read_at_start`; names that are no
+    setting are passed over if `skips_unknown`, else refused. With `writes_all` the file gets all properties,
+    whether it is there or not; else a file that is there gets those that are changed. Standard:
+    `initConfigBlackList`.
+    """
+
+    never_changed: frozenset[str]
+    read_at_start: frozenset[str] = frozenset()
+    skips_unknown: bool = False
+    writes_all: bool = False
+
+
+BROKER_RULES = Rules(frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"}), _READ_AT_START)
+CONTAINER_RULES = BROKER_RULES._replace(
+    never_changed=BROKER_RULES.never_changed | {"brokerConfigPaths", "maxBrokers"}
+)
+NAMESRV_RULES = Rules(
+    frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"}),
+    skips_unknown=True,
+    writes_all=True,
+)
+
+
 class ChangeForbidden(Exception):
     """A property that requests may not change."""
 
@@ -55,8 +80,11 @@ class ChangeForbidden(Exception):
 class Configuration:
     """All settings of the process as properties. `path` is their file; without one changes are not kept."""
 
-    def __init__(self, settings: OptionSet, disk: Disk, clock: Clock, path: str) -> None:
+    def __init__(
+        self, settings: OptionSet, disk: Disk, clock: Clock, path: str, rules: Rules = BROKER_RULES
+    ) -> None:
         self._settings = settings
+        self._rules = rules
         self._disk = disk
         self._clock = clock
         self._path = path
@@ -70,23 +98,32 @@ class Configuration:
         """All properties as text; secrets are hidden."""
         return self._settings.as_properties()
 
+    @property
+    def black_list(self) -> frozenset[str]:
+        """Names of the properties that requests may never change."""
+        return self._rules.never_changed.union(str(self._settings.get("configBlackList")).split(";"))
+
     def update(self, found: Sequence[Setting]) -> None:
         """Set these properties, all or none. Raises `ChangeForbidden` or `ConfigError`."""
-        closed = NEVER_CHANGED.union(str(self._settings.get("configBlackList")).split(";"))
-        if any(setting.key in closed for setting in found):
+        names = {setting.key for setting in found}
+        if not names.isdisjoint(self.black_list):
             raise ChangeForbidden("Can not update config in black list.")
-        fixed = sorted(READ_AT_START.intersection(setting.key for setting in found))
-        if fixed:
+        if fixed := sorted(names & self._rules.read_at_start):
             raise ConfigError(f"read at start only, change it in the file and restart: {', '.join(fixed)}")
-        problems = self._settings.check(found)
-        if problems:
+        if self._rules.skips_unknown:
+            found = [setting for setting in found if setting.key in self._settings]
+        if problems := self._settings.check(found):
             raise ConfigError("; ".join(map(str, problems)))
         for problem in self._settings.apply(found):
             log.warning("%s", problem)
         changes = {setting.key: setting.value for setting in found}
         log.info("Settings changed by request: %s", ", ".join(sorted(changes)))
         self.version.next(self._clock.millis())
-        self._keep(changes)
+        if self._rules.writes_all:
+            text = self._settings.as_properties(hide_secrets=False)
+            write_table(self._disk, self._path, text.encode())
+        else:
+            self._keep(changes)
 
     def _keep(self, changes: Mapping[str, str]) -> None:
         if not self._path or not self._disk.exists(self._path):

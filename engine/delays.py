@@ -278,20 +278,20 @@ class DelaySchedule:
             )
         self.persist()
 
-    def adopt(self, told: Mapping[str, Any], log_offset: int) -> None:
+    def adopt(self, reported: Mapping[str, Any], log_offset: int) -> None:
         """Take over how far a master has come, as `to_json` gives it, which contains what our log had before
         an offset. Raises `ConfigError`.
 
         Standard: `SlaveSynchronize.syncDelayOffset`.
         """
-        table = json_members.read(told, "offsetTable", dict[Any, Any]())
+        table = json_members.read(reported, "offsetTable", dict[Any, Any]())
         known = {int(level): int(offset) for level, offset in table.items()}
         for queue in self._queues:
             queue.offset = known.pop(queue.number, 0)
             queue.due = None
         self._other = known
         self._counted_to = log_offset
-        version = DataVersion.from_json(told.get("dataVersion"))
+        version = DataVersion.from_json(reported.get("dataVersion"))
         self._is_dirty |= version != self.data_version
         self.data_version = version
 
@@ -328,12 +328,12 @@ class DelaySchedule:
             self._is_dirty = True
             self.data_version.next(self._clock.millis())
 
-    def take_back(self, told: Mapping[str, Any]) -> None:
+    def take_back(self, reported: Mapping[str, Any]) -> None:
         """Go on behind what a slave delivered in our place, as its `to_json` says. Raises `ConfigError`.
 
         Standard: `BrokerPreOnlineService.syncMetadataReverse`, which takes all from a newer version.
         """
-        table = json_members.read(told, "offsetTable", dict[Any, Any]())
+        table = json_members.read(reported, "offsetTable", dict[Any, Any]())
         known = {int(level): int(offset) for level, offset in table.items()}
         for queue in self._queues:
             end = self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id)

@@ -359,7 +359,7 @@ def is_system_topic(topic: str) -> bool:
     return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
 
-def is_light(name: str) -> bool:
+def is_lmq(name: str) -> bool:
     """Whether a topic or group is a light one: that of a light queue. Standard: `MixAll.isLmq`."""
     return name.startswith(LMQ_PREFIX)
 

@@ -16,7 +16,7 @@ PROTECT_SECONDS = 180.0
 """How often `shut_out` is due."""
 
 
-class Laggards:
+class SlowConsumers:
     """The groups that are behind; `maxOffsets` bounds the queues that are kept."""
 
     def __init__(self, options: BrokerOptions) -> None:

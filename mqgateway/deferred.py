@@ -9,7 +9,7 @@ from mqgateway.gateway.client.deferred import (
     PullConsumer,
     PushConsumer,
     TransactionProducer,
-    surroundings,
+    environment,
 )
 
 __all__ = [
@@ -21,5 +21,5 @@ __all__ = [
     "PullConsumer",
     "PushConsumer",
     "TransactionProducer",
-    "surroundings",
+    "environment",
 ]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mqgateway.engine import json_members
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.errors import NoBroker
-from mqgateway.gateway.client.routes import MASTER, Place
+from mqgateway.gateway.client.routes import MASTER, Endpoint
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 
 PREFIX = "__syslo__"
@@ -73,7 +73,9 @@ class Places:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def place_of(self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False) -> Place:
+    async def place_of(
+        self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False
+    ) -> Endpoint:
         """The broker to ask about a queue. Raises `NoBroker`."""
         if not is_static(queue):
             return await self._client.place_of(queue, broker_id, only_this)

@@ -56,7 +56,7 @@ _COMPARISONS = _SIGNS | _AFTER_NOT | {"NOT"}
 _WORDS = {"TRUE": True, "FALSE": False}
 
 
-Place = tuple[int, int]
+TextSpan = tuple[int, int]
 """Where a part begins, and where it has ended."""
 
 
@@ -112,7 +112,7 @@ class _Parser:
             operands.append(self._condition(right, right_where))
         return joined(tuple(operands))
 
-    def _condition(self, node: Node, where: Place) -> Node:
+    def _condition(self, node: Node, where: TextSpan) -> Node:
         """The part as a condition. Raises `ExpressionError` where it is none."""
         if is_boolean(node):
             return node
@@ -122,7 +122,7 @@ class _Parser:
         text = f"Expression will not result in a boolean value: {self._source[start:end]}"
         raise self._refusal(text, start, tokens.SYNTAX)
 
-    def _placed(self, part: Callable[[], Node]) -> tuple[Node, Place]:
+    def _placed(self, part: Callable[[], Node]) -> tuple[Node, TextSpan]:
         start = self.token.start
         node = part()
         return node, (start, self._end)
@@ -177,13 +177,13 @@ class _Parser:
                 left = self._in(left, where, is_not)
         return left
 
-    def _ordered(self, sign: str, left: Node, where: Place) -> Node:
+    def _ordered(self, sign: str, left: Node, where: TextSpan) -> Node:
         right, right_where = self._placed(self._sign)
         self._check_size(left, where)
         self._check_size(right, right_where)
         return Ordered(sign, left, right)
 
-    def _between(self, value: Node, where: Place, is_not: bool) -> Node:
+    def _between(self, value: Node, where: TextSpan, is_not: bool) -> Node:
         low, low_where = self._placed(self._sign)
         self._expect("AND")
         high, high_where = self._placed(self._sign)
@@ -208,7 +208,7 @@ class _Parser:
             text = f"left value({left}) must less than or equal to right value({right})"
             raise self._refusal(f"Illegal values of between, {text}", start)
 
-    def _check_size(self, node: Node, where: Place) -> None:
+    def _check_size(self, node: Node, where: TextSpan) -> None:
         """What has no size cannot be compared by it; a property has one when its text is a number."""
         if isinstance(node, Constant) and node.kind in NUMBERS:
             return
@@ -216,7 +216,7 @@ class _Parser:
             start, end = where
             raise self._refusal(f"Value '{self._source[start:end]}' cannot be compared.", start)
 
-    def _in(self, operand: Node, where: Place, is_not: bool) -> Node:
+    def _in(self, operand: Node, where: TextSpan, is_not: bool) -> Node:
         self._expect("(")
         texts = {self._string()}
         while self._skip(","):

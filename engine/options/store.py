@@ -224,7 +224,7 @@ class DelayOptions(Options):
 
 
 @dataclass(kw_only=True)
-class LightOptions(Options):
+class LmqOptions(Options):
     """Light queues: consume queues that messages name beside their own."""
 
     enable_lmq: bool = option(False, "Give messages offsets in the light queues (%LMQ%) that they name.")
@@ -241,7 +241,7 @@ class StoreOptions(
     TimerOptions,
     CompactionOptions,
     DelayOptions,
-    LightOptions,
+    LmqOptions,
     ReadOptions,
     RetentionOptions,
     FlushOptions,

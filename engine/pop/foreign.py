@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mqgateway.engine.message import StoredMessage
 
 
-class Place(NamedTuple):
+class MessageLocation(NamedTuple):
     """Where a message lies: the broker's name, topic, queue and offset."""
 
     broker_name: str
@@ -41,15 +41,15 @@ Ended = Callable[[Found], None]
 class ForeignMessages:
     """One that was found is given once. At most `limit` are under way, or have come and were not taken."""
 
-    def __init__(self, ask: Callable[[Place, Ended], None], limit: int) -> None:
+    def __init__(self, ask: Callable[[MessageLocation, Ended], None], limit: int) -> None:
         self._ask = ask
         self._limit = limit
-        self._found: dict[Place, Found] = {}
+        self._found: dict[MessageLocation, Found] = {}
 
     def __len__(self) -> int:
         return len(self._found)
 
-    def find(self, place: Place) -> Found:
+    def find(self, place: MessageLocation) -> Found:
         """The message, or why there is none yet."""
         if place not in self._found:
             if len(self._found) >= self._limit:

@@ -30,7 +30,7 @@ from mqgateway.engine.message import (
     tags_code,
 )
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.pop.foreign import ForeignMessages, Found, Missing, Place
+from mqgateway.engine.pop.foreign import ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.pop.inflight import InFlight
 from mqgateway.engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
 from mqgateway.engine.pop.records import (
@@ -397,7 +397,7 @@ class PopLog:
         key = point.key
         found: Found = Missing.FAILED
         if self.foreign is not None:
-            found = self.foreign.find(Place(key.broker_name, key.topic, key.queue_id, offset))
+            found = self.foreign.find(MessageLocation(key.broker_name, key.topic, key.queue_id, offset))
         if isinstance(found, StoredMessage):
             result = self._retries.copy(point, found, is_foreign=True)
             return result is None or result.status is PutStatus.PUT_OK

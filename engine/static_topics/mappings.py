@@ -156,15 +156,15 @@ class Mappings:
             elif mapping.epoch == old.epoch:
                 raise MappingRefused("Cannot accept equal epoch with null data")
 
-    def adopt(self, told: Mapping[str, Any]) -> bool:
+    def adopt(self, reported: Mapping[str, Any]) -> bool:
         """Take over a master's table, told along with its topics, whole; false where it is as new as ours.
 
         Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncTopicConfig`.
         """
-        version = DataVersion.from_json(told.get("mappingDataVersion"))
+        version = DataVersion.from_json(reported.get("mappingDataVersion"))
         if version == self.data_version:
             return False
-        values = json_members.read(told, "topicQueueMappingDetailMap", dict[str, Any]()).values()
+        values = json_members.read(reported, "topicQueueMappingDetailMap", dict[str, Any]()).values()
         mappings = [TopicMapping.from_json(value) for value in values]
         self.table, self.piece_count = {}, 0
         for mapping in mappings:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from itertools import starmap
 
 from mqgateway.engine.errors import CorruptFile, MessageIllegal
-from mqgateway.engine.message import is_light
+from mqgateway.engine.message import is_lmq
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE, FirstFile, UnitQueue
@@ -128,7 +128,7 @@ class ConsumeQueues:
 
     A topic's queues are of the kind that its directory says; those of a new topic are batch consume queues
     where `is_batch` says so. `written` lists what was written out since the last sync, for whoever makes it
-    durable, `new` those that had no file yet when they got a unit. `light_count` says how many light queues
+    durable, `new` those that had no file yet when they got a unit. `lmq_count` says how many light queues
     there are.
     """
 
@@ -154,7 +154,7 @@ class ConsumeQueues:
         self._limit = limit
         self._on_damage: Callable[[], None] = lambda: None
         self._count = 0
-        self.light_count = 0
+        self.lmq_count = 0
         self.table: dict[str, dict[int, AnyQueue]] = {}
         self.dirty: deque[AnyQueue] = deque()
         self.new: deque[AnyQueue] = deque()
@@ -239,7 +239,7 @@ class ConsumeQueues:
         if not self.table[queue.topic]:
             del self.table[queue.topic]
         self._count -= 1
-        self.light_count -= is_light(queue.topic)
+        self.lmq_count -= is_lmq(queue.topic)
         queue.destroy()
 
     def restore(self, topic: str, is_batch: bool, state: list[int]) -> AnyQueue:
@@ -251,7 +251,7 @@ class ConsumeQueues:
     def forget(self) -> None:
         """Know of no queues; their files stay."""
         self.table.clear()
-        self._count = self.light_count = 0
+        self._count = self.lmq_count = 0
 
     def is_batch_topic(self, topic: str) -> bool:
         """Whether a topic that is there has queues of batches."""
@@ -280,7 +280,7 @@ class ConsumeQueues:
         if self._count >= self._limit:
             raise MessageIllegal(f"there are {self._count} queues already, as many as maxQueues allows")
         self._count += 1
-        self.light_count += is_light(topic)
+        self.lmq_count += is_lmq(topic)
         queue: AnyQueue
         if is_batch:
             directory = f"{self.batch_directory}/{topic}/{queue_id}"
@@ -355,8 +355,8 @@ class ConsumeQueues:
         if queues is None:
             return False
         self._count -= len(queues)
-        if is_light(topic):
-            self.light_count -= len(queues)
+        if is_lmq(topic):
+            self.lmq_count -= len(queues)
         for queue in queues.values():
             queue.destroy()
         self.dirty = deque(queue for queue in self.dirty if queue.topic != topic)

@@ -27,7 +27,7 @@ from mqgateway.engine.message import (
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.index_file import Index, Pending
-from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, light_places
+from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.results import Arrival
 
 INDEX_GROUP = 1024
@@ -211,12 +211,12 @@ class Dispatch:
                     Arrival(topic, queue.queue_id, next_offset, code, store_timestamp, properties)
                 )
             if light and PROPERTY_INNER_MULTI_DISPATCH in properties:
-                self._take_light(request, properties, code, arrivals)
+                self._take_lmq(request, properties, code, arrivals)
         transaction = request.sys_flag & SysFlag.TRANSACTION_MASK
         if self._index is not None and transaction != SysFlag.TRANSACTION_ROLLBACK:
             self._index.note(topic, properties, physical_offset, store_timestamp)
 
-    def _take_light(
+    def _take_lmq(
         self,
         request: DispatchRequest,
         properties: dict[str, str],
@@ -225,14 +225,14 @@ class Dispatch:
     ) -> None:
         """Dispatch a message into the light queues that it names and that are there."""
         physical_offset, store_timestamp = request.physical_offset, request.store_timestamp
-        for name, offset in light_places(request.topic, properties):
-            queue = self._queues.get(name, LIGHT_QUEUE_ID)
+        for name, offset in lmq_offsets(request.topic, properties):
+            queue = self._queues.get(name, LMQ_QUEUE_ID)
             if not isinstance(queue, ConsumeQueue):
                 continue
             queue.append(offset, physical_offset, request.size, code)
             self._entered(queue, physical_offset, store_timestamp)
             if arrivals is not None:
-                arrivals.append(Arrival(name, LIGHT_QUEUE_ID, offset + 1, code, store_timestamp, properties))
+                arrivals.append(Arrival(name, LMQ_QUEUE_ID, offset + 1, code, store_timestamp, properties))
 
     def _take_batch(self, request: DispatchRequest, batch: Batch, arrivals: list[Arrival] | None) -> None:
         """Dispatch the messages of a batch. Properties are parsed only where they say more than a unique key;
@@ -311,17 +311,17 @@ class Dispatch:
                 follows = message.queue_offset <= queue.max_offset or not is_known
             queue.give_way(message.queue_offset, message.physical_offset)
             if self._light and PROPERTY_INNER_MULTI_DISPATCH in message.properties:
-                follows &= self._repeat_light(message)
+                follows &= self._repeat_lmq(message)
         self._take(request_of(message, queue), None, self._light)
         self.offset = message.physical_offset + message.size
         self.settle()
         return follows
 
-    def _repeat_light(self, message: StoredMessage) -> bool:
+    def _repeat_lmq(self, message: StoredMessage) -> bool:
         """Make the light queues of a record ready for it; false when one lacks units before it."""
         follows = True
-        for name, offset in light_places(message.topic, message.properties):
-            queue = self._queues.open(name, LIGHT_QUEUE_ID)
+        for name, offset in lmq_offsets(message.topic, message.properties):
+            queue = self._queues.open(name, LMQ_QUEUE_ID)
             is_known = queue.max_offset > 0 or queue.was_cut
             follows &= offset <= queue.max_offset or not is_known
             queue.give_way(offset, message.physical_offset)

@@ -17,7 +17,7 @@ from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, enters_queue
 from mqgateway.engine.store.file_queue import FileQueue
-from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, light_places
+from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, decode, store_timestamp
 from mqgateway.engine.store.scan import Progress, Scan
 
@@ -97,8 +97,8 @@ class LostUnits:
             return False
         places = [(message.topic, message.queue_id, message.queue_offset)]
         if PROPERTY_INNER_MULTI_DISPATCH in message.properties:
-            light = light_places(message.topic, message.properties)
-            places += [(name, LIGHT_QUEUE_ID, offset) for name, offset in light]
+            light = lmq_offsets(message.topic, message.properties)
+            places += [(name, LMQ_QUEUE_ID, offset) for name, offset in light]
         for topic, queue_id, offset in places:
             queue = self._queues.get(topic, queue_id)
             if queue is not None and message.physical_offset >= self._doubts.get(queue, 1 << 63):

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
 from mqgateway.engine.errors import StoreError, StoreUnavailable
-from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_light
+from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_lmq
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
@@ -35,7 +35,7 @@ from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
-from mqgateway.engine.store.lmq import has_light_queues
+from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.log import Log, record_at, store_time
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.queue_table import QueueTable
@@ -116,7 +116,7 @@ class MessageStore:
         self._checkpoint = Checkpoint(disk, f"{self._root}/checkpoint")
         self._table = QueueTable(disk, f"{self._root}/queuetable", f"{self._root}/lock")
         levels = parse_delay_levels(options.message_delay_level)
-        self._dispatch = Dispatch(self._queues, self._index, levels, has_light_queues(options))
+        self._dispatch = Dispatch(self._queues, self._index, levels, has_lmq(options))
         # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
         self._aside = aside or worker
         self._durability = Durability(
@@ -290,7 +290,7 @@ class MessageStore:
         if self.gate is not None:
             return self.gate.put(message)
         if PROPERTY_INNER_MULTI_DISPATCH in message.properties:
-            return self._writer.put_into_light_queues(message, self.refusal)
+            return self._writer.put_into_lmqs(message, self.refusal)
         return self._writer.put(message, self.refusal)
 
     def put_batch(self, message: Message, elements: bytes) -> PutResult:
@@ -522,7 +522,7 @@ class MessageStore:
         return {
             topic: max(queues) + 1
             for topic, queues in self._queues.table.items()
-            if not is_light(topic) and any(queue.max_offset > queue.min_offset for queue in queues.values())
+            if not is_lmq(topic) and any(queue.max_offset > queue.min_offset for queue in queues.values())
         }
 
     def attributes_of(self, topic: str) -> dict[str, str]:
@@ -532,9 +532,9 @@ class MessageStore:
         return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
 
     @property
-    def light_queue_count(self) -> int:
+    def lmq_count(self) -> int:
         """How many light queues there are."""
-        return self._queues.light_count
+        return self._queues.lmq_count
 
     def delete_topics(self, names: Iterable[str]) -> int:
         """Forget the consume queues of topics; their records leave with the log. Returns how many there were.

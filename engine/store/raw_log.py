@@ -20,7 +20,7 @@ from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch, request_of
 from mqgateway.engine.store.flush import GroupCommit
-from mqgateway.engine.store.lmq import LIGHT_QUEUE_ID, has_light_queues, light_places
+from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, has_lmq, lmq_offsets
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
 from mqgateway.engine.store.scan import Scan
@@ -54,7 +54,7 @@ class RawLog:
         self._queues = queues
         self._dispatch = dispatch
         self._commit = commit
-        self._light = has_light_queues(options)
+        self._light = has_lmq(options)
         self._check_crc = options.check_crc_on_recover
         self._rest = b""
         self._last = -1
@@ -174,8 +174,8 @@ class RawLog:
                 base, count = inner_batch(message.properties) or (base, 1)
             self._make_ready(queue, base, count, message.physical_offset)
             if self._light and PROPERTY_INNER_MULTI_DISPATCH in message.properties:
-                for name, offset in light_places(message.topic, message.properties):
-                    light = self._queue(name, LIGHT_QUEUE_ID)
+                for name, offset in lmq_offsets(message.topic, message.properties):
+                    light = self._queue(name, LMQ_QUEUE_ID)
                     if light is not None:
                         self._make_ready(light, offset, 1, message.physical_offset)
         self._dispatch.add(request_of(message, queue))

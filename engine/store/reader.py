@@ -31,7 +31,7 @@ _BRING_RECORDS = 256
 _BRING_BYTES = 4 << 20
 """What is brought into memory at a time for a reader that has to look at records to choose."""
 
-Place = tuple[int, int, int]
+RecordSpan = tuple[int, int, int]
 """Queue offset, physical offset and size of a record."""
 
 
@@ -159,7 +159,7 @@ class Reader:
         max_count: int,
         max_bytes: int,
         codes: frozenset[int] | None,
-    ) -> tuple[list[Place], int, bool]:
+    ) -> tuple[list[RecordSpan], int, bool]:
         """The records of one answer, the offset to read next, and whether some were no longer there."""
         oldest, largest = self._log.min_offset, self._log.file_size
         fresh_from = self._log.end_offset - self._fresh
@@ -168,7 +168,7 @@ class Reader:
         fresh_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_memory)
         old_count = min(max_count, options.max_transfer_count_on_message_in_disk)
         old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
-        places: list[Place] = []
+        places: list[RecordSpan] = []
         count, total, removed = 0, 0, False
         for at, size, code in UNIT.iter_unpack(data):
             if not count:
@@ -191,12 +191,12 @@ class Reader:
             offset += 1
         return places, offset, removed
 
-    def _is_in(self, codes: frozenset[int], queue: ConsumeQueue, place: Place) -> bool:
+    def _is_in(self, codes: frozenset[int], queue: ConsumeQueue, place: RecordSpan) -> bool:
         """Whether a message's own tags are among these; one that is gone is, to be left out later."""
         [record] = self._records(queue, [place])
         return record is None or tags_code(properties_of(record).get(PROPERTY_TAGS)) in codes
 
-    def _read(self, queue: ConsumeQueue, places: list[Place]) -> tuple[bytes, list[int]]:
+    def _read(self, queue: ConsumeQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
         """The records back to back and their queue offsets; those that cannot be read are left out."""
         if not places:
             return b"", []
@@ -215,7 +215,7 @@ class Reader:
         offsets = [place[0] for place, record in zip(places, each, strict=True) if record is not None]
         return b"".join(records), offsets
 
-    def _read_inspected(self, queue: ConsumeQueue, places: list[Place]) -> tuple[bytes, list[int]]:
+    def _read_inspected(self, queue: ConsumeQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
         """The same for records that may come from the disk; damaged ones are left out too."""
         passes = self._inspection.passes
         first, total = places[0][1], sum([size for _, _, size in places])
@@ -278,7 +278,7 @@ class Reader:
             GetStatus.FOUND, offset, low, high, body, offsets, behind > self._fresh, behind=behind
         )
 
-    def _records(self, queue: AnyQueue, places: list[Place]) -> list[bytes | None]:
+    def _records(self, queue: AnyQueue, places: list[RecordSpan]) -> list[bytes | None]:
         """The records, one for each place; None for those that are gone or damaged."""
         passes, is_due, largest = self._inspection.passes, self._inspection.is_due, self._log.file_size
         # What a broken unit says is not asked for.
@@ -292,7 +292,7 @@ class Reader:
 
     def _more_of(self, cold: ColdRead, data: bytes | bytearray) -> ColdRead:
         """The same with the records that will be looked at next."""
-        places: list[Place] = []
+        places: list[RecordSpan] = []
         total = 0
         for physical_offset, size, _ in UNIT.iter_unpack(data):
             if cold.position <= physical_offset and size <= _BRING_BYTES - total:

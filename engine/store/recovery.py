@@ -17,12 +17,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from mqgateway.engine.message import is_light
+from mqgateway.engine.message import is_lmq
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.index_file import Index
-from mqgateway.engine.store.lmq import light_places
+from mqgateway.engine.store.lmq import lmq_offsets
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.log_files import MissingLogFiles, fill, look_for_lost
 from mqgateway.engine.store.lost_entries import LostEntries, has_entries
@@ -235,8 +235,8 @@ class Recovery:
         if not valid_at(self._files, place[0], False):
             return False
         message = decode(self._record(place[0]))
-        if is_light(queue.topic):
-            return (queue.topic, number) in light_places(message.topic, message.properties)
+        if is_lmq(queue.topic):
+            return (queue.topic, number) in lmq_offsets(message.topic, message.properties)
         return (message.topic, message.queue_id, message.queue_offset) == (
             queue.topic,
             queue.queue_id,

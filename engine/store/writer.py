@@ -24,7 +24,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue
-from mqgateway.engine.store.lmq import LightQueues, QuotaExceeded
+from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
@@ -67,7 +67,7 @@ class Writer:
         self._clock = clock
         self._log = commit_log
         self._queues = queues
-        self._lights = LightQueues(options, queues)
+        self._lmqs = LmqQueues(options, queues)
         self._dispatch = dispatch
         self._statistics = statistics
         self._store_host = store_host
@@ -125,10 +125,10 @@ class Writer:
         self._statistics.put(1, size, self._clock.monotonic() - began)
         return PutResult(_PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
 
-    def put_into_light_queues(self, message: Message, refusal: str) -> PutResult:
+    def put_into_lmqs(self, message: Message, refusal: str) -> PutResult:
         """As `put`, for a message that names light queues."""
         try:
-            queues = self._lights.note(message)
+            queues = self._lmqs.note(message)
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
         except QuotaExceeded:

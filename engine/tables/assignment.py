@@ -129,13 +129,13 @@ class RequestModes:
     def __len__(self) -> int:
         return self._count
 
-    def adopt(self, told: Mapping[str, Any]) -> None:
+    def adopt(self, reported: Mapping[str, Any]) -> None:
         """Take over a master's table, as `to_json` gives it.
 
         Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncMessageRequestMode`.
         """
         table: dict[str, dict[str, Mode]] = {}
-        for topic, groups in json_members.read(told, "messageRequestModeMap", dict[str, Any]()).items():
+        for topic, groups in json_members.read(reported, "messageRequestModeMap", dict[str, Any]()).items():
             table[topic] = {group: _mode(value) for group, value in groups.items()}
         if table != self._table:
             self._table = table

@@ -4,7 +4,7 @@ Standard: `SubscriptionGroupConfig`, `SubscriptionGroupManager`.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,14 +12,11 @@ from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.lenient_json import dumps
-from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_light, validate_group
+from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_lmq, validate_group
 from mqgateway.engine.options import camel_case
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered
-from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.engine.tables.journal import Change
-from mqgateway.engine.tables.journaled import JournaledFile
-from mqgateway.engine.tables.jsonfile import Texts, in_pieces
+from mqgateway.engine.tables.config_table import ConfigTable
 from mqgateway.engine.worker import Worker
 
 if TYPE_CHECKING:
@@ -63,6 +60,11 @@ class SubscriptionGroupConfig:
     subscription_data_set: list[dict[str, Any]] | None = None
     attributes: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def key(self) -> str:
+        """The name of the group."""
+        return self.group_name
+
     def to_json(self) -> dict[str, Any]:
         """The fields under the standard's names."""
         return {name: getattr(self, attribute) for attribute, name in _NAMES.items()}
@@ -88,48 +90,29 @@ _LONGS = ("brokerId", "whichBrokerWhenConsumeSlowly")
 _NAMES = {attribute: camel_case(attribute) for attribute in SubscriptionGroupConfig.__slots__}
 
 
-class GroupTable:
+_FORBIDDEN = "forbiddenTable"
+
+
+class GroupTable(ConfigTable[SubscriptionGroupConfig]):
     """All consumer groups of a broker, by name, and which topics they may not read.
 
-    With `has_light_groups` there is a group of every light name, which is in no list. Standard:
+    With `has_lmq_groups` there is a group of every light name, which is in no list. Standard:
     `LmqSubscriptionGroupManager`.
     """
+
+    entry = SubscriptionGroupConfig
+    member = "subscriptionGroupTable"
+    sides = (_FORBIDDEN,)
 
     def __init__(
         self, options: "BrokerOptions", disk: Disk, path: str, clock: Clock, worker: Worker | None = None
     ) -> None:
+        super().__init__(disk, path, clock, worker, map(SubscriptionGroupConfig, BUILT_IN_GROUPS))
         self._options = options
-        self._clock = clock
-        self._file = JournaledFile(disk, path, clock, worker)
-        self._texts = Texts(self._shape)
-        self._others: dict[str, Any] = {}
-        self._others_of: dict[str, dict[str, Any]] = {}
-        self._forbidden: dict[str, dict[str, int]] = {}
-        self.data_version = DataVersion(timestamp=clock.millis())
-        self.has_light_groups = False
-        self._table = {name: SubscriptionGroupConfig(name) for name in BUILT_IN_GROUPS}
+        self.has_lmq_groups = False
 
-    def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
-        table = self._file.load()
-        if table is None:
-            return
-        for value in (table.get("subscriptionGroupTable") or {}).values():
-            config = SubscriptionGroupConfig.from_json(value)
-            self._table[config.group_name] = config
-            if others := json_members.others(value, _NAMES.values()):
-                self._others_of[config.group_name] = others
-        self._others = json_members.others(table, ("dataVersion", "forbiddenTable", "subscriptionGroupTable"))
-        for group, topics in (table.get("forbiddenTable") or {}).items():
-            self._forbidden[group] = dict(topics)
-        self.data_version = DataVersion.from_json(table.get("dataVersion"))
-
-    def get(self, name: str) -> SubscriptionGroupConfig | None:
-        """The group of this name, if there is one already."""
-        known = self._table.get(name)
-        if known is None and self.has_light_groups and is_light(name):
-            return SubscriptionGroupConfig(name)
-        return known
+    def _implied(self, name: str) -> SubscriptionGroupConfig | None:
+        return SubscriptionGroupConfig(name) if self.has_lmq_groups and is_lmq(name) else None
 
     def find(self, name: str) -> SubscriptionGroupConfig | None:
         """The group of this name, made if groups are made on use and the name is legal; else None.
@@ -152,30 +135,6 @@ class GroupTable:
         log.info("group %s made on first use", name)
         self.put(config)
         return config
-
-    def all(self) -> Collection[SubscriptionGroupConfig]:
-        """Every group."""
-        return self._table.values()
-
-    def names(self) -> list[str]:
-        """Every group's name."""
-        return list(self._table)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._table or (self.has_light_groups and isinstance(name, str) and is_light(name))
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def put(self, *configs: SubscriptionGroupConfig) -> None:
-        """Create or replace groups as they are given; one change of the version, one write."""
-        names = []
-        for config in configs:
-            if self.has_light_groups and is_light(config.group_name):
-                continue
-            self._table[config.group_name] = config
-            names.append(config.group_name)
-        self._changed(*names)
 
     def update(self, *configs: SubscriptionGroupConfig) -> None:
         """Create or change groups as a request asks: keys of `attributes` begin with `+` or `-`.
@@ -203,15 +162,9 @@ class GroupTable:
         if known is not None and known.consume_enable:
             self.put(replace(known, consume_enable=False))
 
-    def delete(self, name: str) -> bool:
-        """Remove a group with what it was forbidden; false when there is none."""
-        forbidden = self._forbidden.pop(name, None)
-        if self._table.pop(name, None) is None and forbidden is None:
-            return False
-        self._others_of.pop(name, None)
-        self._texts.forget(name)
-        self._changed(name, forbidden=name)
-        return True
+    @property
+    def _forbidden(self) -> dict[str, dict[str, int]]:
+        return self._sides[_FORBIDDEN]
 
     def forbidden(self, group: str, topic: str) -> int:
         """The bits of what the group may not do with the topic."""
@@ -239,59 +192,12 @@ class GroupTable:
             del self._forbidden[group][topic]
             if not self._forbidden[group]:
                 del self._forbidden[group]
-        self._changed(forbidden=group)
+        self._changed(sides=[(_FORBIDDEN, group)])
         return True
 
     def forbidden_table(self) -> dict[str, dict[str, int]]:
         """Bits by group and topic."""
-        return {group: dict(topics) for group, topics in self._forbidden.items()}
-
-    def adopt(self, told: Mapping[str, Any]) -> bool:
-        """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.
-
-        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize`.
-        """
-        version = DataVersion.from_json(told.get("dataVersion"))
-        if version == self.data_version:
-            return False
-        table = json_members.read(told, "subscriptionGroupTable", dict[str, Any]())
-        configs = [SubscriptionGroupConfig.from_json(value) for value in table.values()]
-        forbidden = json_members.read(told, "forbiddenTable", dict[str, Any]())
-        self._forbidden = {group: dict(topics) for group, topics in forbidden.items()}
-        self._table = {config.group_name: config for config in configs}
-        self._others_of.clear()
-        self.data_version = version
-        self._file.save(self._pieces)
-        return True
-
-    def to_json(self) -> dict[str, Any]:
-        """The table and its version, as brokers tell slaves and tools."""
-        return {
-            "dataVersion": self.data_version.to_json(),
-            "forbiddenTable": self.forbidden_table(),
-            "subscriptionGroupTable": {name: config.to_json() for name, config in self._table.items()},
-        }
-
-    def retry(self) -> None:
-        """Write the file if it lacks changes, and it is time; for a slow beat."""
-        self._file.retry(self._pieces)
-
-    def close(self) -> None:
-        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
-        self._file.close(self._pieces)
-
-    def _pieces(self) -> Iterator[bytes]:
-        return in_pieces(
-            {
-                **self._others,
-                "dataVersion": self.data_version.to_json(),
-                "forbiddenTable": self.forbidden_table(),
-                "subscriptionGroupTable": self._texts.of(self._table),
-            }
-        )
-
-    def _shape(self, name: str, config: SubscriptionGroupConfig) -> dict[str, Any]:
-        return self._others_of.get(name, {}) | config.to_json()
+        return self._copied_sides()[_FORBIDDEN]
 
     def _altered(self, config: SubscriptionGroupConfig) -> SubscriptionGroupConfig:
         known = self._table.get(config.group_name)
@@ -306,14 +212,3 @@ class GroupTable:
         if size > most:
             raise AttributeRefused(f"the settings of a group may have {most} bytes, not {size}")
         return wanted
-
-    def _changed(self, *names: str, forbidden: str | None = None) -> None:
-        self.data_version.next(self._clock.millis())
-        change: Change = [(["dataVersion"], self.data_version.to_json())]
-        for name in names:
-            config = self._table.get(name)
-            entry = None if config is None else self._shape(name, config)
-            change.append((["subscriptionGroupTable", name], entry))
-        if forbidden is not None:
-            change.append((["forbiddenTable", forbidden], dict(self._forbidden.get(forbidden, {})) or None))
-        self._file.note(change, self._pieces)

@@ -39,7 +39,7 @@ REST = 20
 Take = Callable[[], Iterable[bytes]]
 """Copies the table; what it gives is gone through elsewhere, and makes the file's text of the copy."""
 
-Told = Callable[[OSError | None], None]
+OnDurable = Callable[[OSError | None], None]
 
 
 class JournaledFile:
@@ -63,7 +63,7 @@ class JournaledFile:
         self._is_syncing = False
         self._is_named = False
         self._ended = self._took = 0.0
-        self._waiting: list[tuple[int, Told]] = []
+        self._waiting: list[tuple[int, OnDurable]] = []
         self._failed = False
         self.path = path
         self.was_lost = False
@@ -166,7 +166,7 @@ class JournaledFile:
     def _unneeded(self) -> Journal:
         return next(journal for journal in self._journals if journal not in self._needed)
 
-    def when_durable(self, told: Told) -> None:
+    def when_durable(self, told: OnDurable) -> None:
         """Call back once all changes so far outlive a power cut, or with why they do not."""
         if not self.is_behind:
             told(None)

@@ -15,7 +15,7 @@ from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.lenient_json import Prepared, dumps
-from mqgateway.engine.message import is_light
+from mqgateway.engine.message import is_lmq
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import TableFile, in_pieces
@@ -204,7 +204,7 @@ class ConsumerOffsets:
 
         Standard: `LmqConsumerOffsetManager`, which keeps those in a table of their own.
         """
-        return sum(not is_light(group) for _, group in self._pairs())
+        return sum(not is_lmq(group) for _, group in self._pairs())
 
     def to_json(self) -> dict[str, Any]:
         """The committed offsets and their version, as brokers tell slaves."""
@@ -253,7 +253,7 @@ class ConsumerOffsets:
         """The table as the file has it: of a light group only queue 0 counts."""
         if self._plain_file is None:
             return {"offsetTable": shapes}
-        light = [key for key in shapes if is_light(key.partition(SEPARATOR)[2])]
+        light = [key for key in shapes if is_lmq(key.partition(SEPARATOR)[2])]
         return {
             "lmqOffsetTable": {key: self._table[key].get(0, 0) for key in light},
             "offsetTable": {key: shape for key, shape in shapes.items() if key not in set(light)},

@@ -5,7 +5,7 @@ goes to the journal of `topics.json` and tells `on_change`. Standard: `TopicConf
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,16 +23,13 @@ from mqgateway.engine.message import (
     TIMER_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
-    is_light,
+    is_lmq,
     is_system_topic,
     validate_topic,
 )
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
-from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.engine.tables.journal import Change
-from mqgateway.engine.tables.journaled import JournaledFile
-from mqgateway.engine.tables.jsonfile import Texts, in_pieces
+from mqgateway.engine.tables.config_table import ConfigTable
 from mqgateway.engine.worker import Worker
 
 if TYPE_CHECKING:
@@ -70,6 +67,11 @@ class TopicConfig:
     topic_sys_flag: int = 0
     order: bool = False
     attributes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The name of the topic."""
+        return self.topic_name
 
     def __str__(self) -> str:
         """As the standard prints it; some remarks carry it."""
@@ -121,41 +123,28 @@ class TopicConfig:
         )
 
 
-class TopicTable:
+class TopicTable(ConfigTable[TopicConfig]):
     """All topics of a broker, by name.
 
     `on_change` is called with the topics that are new or changed; with none when one was deleted. With
-    `has_light_topics` each light queue is a topic of one queue that is in no list. Standard:
+    `has_lmq_topics` each light queue is a topic of one queue that is in no list. Standard:
     `LmqTopicConfigManager`.
     """
+
+    entry = TopicConfig
+    member = "topicConfigTable"
 
     def __init__(
         self, options: "BrokerOptions", disk: Disk, path: str, clock: Clock, worker: Worker | None = None
     ) -> None:
+        super().__init__(disk, path, clock, worker, built_in_topics(options))
         self._options = options
-        self._clock = clock
-        self._file = JournaledFile(disk, path, clock, worker)
-        self._texts = Texts(self._shape)
-        self._others: dict[str, Any] = {}
-        self._others_of: dict[str, dict[str, Any]] = {}
-        self.data_version = DataVersion(timestamp=clock.millis())
         self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
-        self.has_light_topics = False
-        self._table = {config.topic_name: config for config in built_in_topics(options)}
+        self.has_lmq_topics = False
         self._built_in = frozenset(self._table)
 
-    def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
-        table = self._file.load()
-        if table is None:
-            return
-        for value in (table.get("topicConfigTable") or {}).values():
-            config = TopicConfig.from_json(value)
-            self._table[config.topic_name] = config
-            if others := json_members.others(value, config.to_json()):
-                self._others_of[config.topic_name] = others
-        self._others = json_members.others(table, ("dataVersion", "topicConfigTable"))
-        self.data_version = DataVersion.from_json(table.get("dataVersion"))
+    def _implied(self, name: str) -> TopicConfig | None:
+        return TopicConfig(name, 1, 1) if self.has_lmq_topics and is_lmq(name) else None
 
     def restore(self, queues: Mapping[str, int], attributes_of: Callable[[str], dict[str, str]]) -> list[str]:
         """Add topics that have messages and are not in the table, with as many queues as are given; their
@@ -179,20 +168,12 @@ class TopicTable:
                     "%d topics have messages and %s: mended from the log: %s", len(names), what, shown
                 )
         if missing or grown:
-            self.data_version.next(self._clock.millis())
-            self._file.save(self._pieces)
+            self._changed_all()
         return missing
 
     def _lacks_queues(self, name: str, count: int) -> bool:
         config = self._table.get(name)
         return config is not None and min(config.read_queue_nums, config.write_queue_nums) < count
-
-    def get(self, name: str) -> TopicConfig | None:
-        """The topic of this name."""
-        config = self._table.get(name)
-        if config is None and self.has_light_topics and is_light(name):
-            return TopicConfig(name, 1, 1)
-        return config
 
     def has_batch_queues(self, name: str) -> bool:
         """Whether the topic of this name is kept in batch consume queues."""
@@ -212,31 +193,15 @@ class TopicTable:
             if config.is_compacted
         ]
 
-    def all(self) -> Collection[TopicConfig]:
-        """Every topic."""
-        return self._table.values()
-
-    def names(self) -> list[str]:
-        """Every topic's name."""
-        return list(self._table)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._table or (self.has_light_topics and isinstance(name, str) and is_light(name))
-
-    def __len__(self) -> int:
-        return len(self._table)
-
     def is_system(self, name: str) -> bool:
         """Whether the name is reserved, for every broker or for this one."""
         return name in self._built_in or is_system_topic(name)
 
     def put(self, *configs: TopicConfig) -> None:
-        """Create or replace topics as they are given; one change of the version, one write."""
-        if self.has_light_topics:
-            configs = tuple(config for config in configs if not is_light(config.topic_name))
-        for config in configs:
-            self._table[config.topic_name] = config
-        self._changed(configs)
+        """As `ConfigTable.put`; `on_change` is told."""
+        super().put(*configs)
+        if self.on_change is not None:
+            self.on_change([config for config in configs if self._implied(config.key) is None])
 
     def why_not(self, config: TopicConfig) -> str | None:
         """Why a request may not create or change this topic, in the standard's words; None when it may.
@@ -339,51 +304,11 @@ class TopicTable:
             self.put(*changed)
 
     def delete(self, name: str) -> bool:
-        """Remove a topic; false when there is none."""
-        if self._table.pop(name, None) is None:
-            return False
-        self._texts.forget(name)
-        self._others_of.pop(name, None)
-        self._changed((), gone=name)
-        return True
-
-    def adopt(self, told: Mapping[str, Any]) -> bool:
-        """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.
-
-        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncTopicConfig`.
-        """
-        version = DataVersion.from_json(told.get("dataVersion"))
-        if version == self.data_version:
-            return False
-        table = json_members.read(told, "topicConfigTable", dict[str, Any]())
-        configs = [TopicConfig.from_json(value) for value in table.values()]
-        self._table = {config.topic_name: config for config in configs}
-        self._others_of.clear()
-        self.data_version = version
-        self._file.save(self._pieces)
-        return True
-
-    def to_json(self) -> dict[str, Any]:
-        """The table and its version, as brokers tell name servers, slaves and tools."""
-        return {
-            "dataVersion": self.data_version.to_json(),
-            "topicConfigTable": {name: config.to_json() for name, config in self._table.items()},
-        }
-
-    def retry(self) -> None:
-        """Write the file if it lacks changes, and it is time; for a slow beat."""
-        self._file.retry(self._pieces)
-
-    def close(self) -> None:
-        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
-        self._file.close(self._pieces)
-
-    def _pieces(self) -> Iterator[bytes]:
-        known = {"dataVersion": self.data_version.to_json(), "topicConfigTable": self._texts.of(self._table)}
-        return in_pieces(self._others | known)
-
-    def _shape(self, name: str, config: TopicConfig) -> dict[str, Any]:
-        return self._others_of.get(name, {}) | config.to_json()
+        """As `ConfigTable.delete`; `on_change` is told."""
+        is_gone = super().delete(name)
+        if is_gone and self.on_change is not None:
+            self.on_change(())
+        return is_gone
 
     def _altered(self, config: TopicConfig) -> TopicConfig:
         known = self._table.get(config.topic_name)
@@ -397,18 +322,6 @@ class TopicTable:
             return True
         log.warning("topic %s is not made: there are %d already (maxTopics)", topic, len(self._table))
         return False
-
-    def _changed(self, configs: Sequence[TopicConfig], gone: str | None = None) -> None:
-        self.data_version.next(self._clock.millis())
-        change: Change = [(["dataVersion"], self.data_version.to_json())]
-        for config in configs:
-            name = config.topic_name
-            change.append((["topicConfigTable", name], self._shape(name, config)))
-        if gone is not None:
-            change.append((["topicConfigTable", gone], None))
-        self._file.note(change, self._pieces)
-        if self.on_change is not None:
-            self.on_change(configs)
 
 
 def built_in_topics(options: "BrokerOptions") -> list[TopicConfig]:

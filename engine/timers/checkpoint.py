@@ -43,7 +43,7 @@ class Stable(NamedTuple):
     commit_log_offset: int
 
 
-class Told(NamedTuple):
+class TimerProgress(NamedTuple):
     """What another broker says of its timers: all were delivered that were due before `read_time` (ms) and
     lie before `queue_offset` of the timer topic."""
 
@@ -92,7 +92,7 @@ class TimerCheckpoint:
             self._disk.sync_dir(self._path.rpartition("/")[0])
         data = self.file.read(0, _SIZE).ljust(_SIZE, b"\0")
         _, self.log_position, _, self.master_queue_offset, *_ = STANDARD.unpack_from(data)
-        self.read_time, self.queue_offset, self.data_version = Told.decode(data)
+        self.read_time, self.queue_offset, self.data_version = TimerProgress.decode(data)
         own = data[OWN_AT : OWN_AT + OWN.size]
         magic, standard_crc, precision, is_clean, wheel_crc, reached, *stable = OWN.unpack(own)
         if (

@@ -29,7 +29,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, Told
+from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, TimerProgress
 from mqgateway.engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
 from mqgateway.engine.timers.dequeue import Dequeue
 from mqgateway.engine.timers.enqueue import BLANK_SLOTS, Enqueue
@@ -56,7 +56,7 @@ class Timers:
     """Timers of a store; nothing happens before `load`, which follows the start of the store.
 
     `on_delivered` is told topic and size of what is delivered. With timerWheelEnable false timers are refused
-    and no file is touched. `slots` is for tests.
+    and no file is touched. `slots` is how many the wheel has; the standard reads wheels of `SLOTS` only.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class Timers:
         checkpoint.load()
         if reason := self._lost_units():
             log.warning("%s: timers are read anew from their topic", reason)
-            told = Told(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
+            told = TimerProgress(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
             yield from self._read_anew(told, now)
         elif checkpoint.precision not in (0, self.precision):
             yield from self._open(checkpoint.precision, now)
@@ -249,7 +249,7 @@ class Timers:
             checkpoint.save()
             checkpoint.file.sync()
 
-    def take_over(self, told: Told | None) -> Steps[None]:
+    def take_over(self, told: TimerProgress | None) -> Steps[None]:
         """In place of `load`, on a slave that acts for its master, which last said so much, if anything.
 
         All timers that can still wait are read anew. What the master delivered in the last slots before it
@@ -260,15 +260,15 @@ class Timers:
             return
         now, checkpoint = self._store.steady.now(), self.checkpoint
         checkpoint.load()
-        yield from self._read_anew(told or Told(0, 0, checkpoint.data_version), now)
+        yield from self._read_anew(told or TimerProgress(0, 0, checkpoint.data_version), now)
 
-    def _read_anew(self, told: Told, now: int) -> Steps[None]:
+    def _read_anew(self, told: TimerProgress, now: int) -> Steps[None]:
         """Make wheel and timer log anew, of all timers in the topic that can still wait."""
         checkpoint = self.checkpoint
         # Timers that come at the last moment go into a slot later than their own.
         longest = self._options.timer_max_delay_sec * 1000
         if not told.read_time:
-            told = Told(now - longest, 0, checkpoint.data_version)
+            told = TimerProgress(now - longest, 0, checkpoint.data_version)
         time = (told.read_time // self.precision - 2) * self.precision
         checkpoint.read_time = time
         checkpoint.queue_offset = self._store.offset_by_time(TIMER_TOPIC, 0, time - longest)
@@ -303,7 +303,7 @@ class Timers:
 
         Raises `ConfigError`.
         """
-        told = Told.decode(data)
+        told = TimerProgress.decode(data)
         if told.read_time > self.dequeue.read_time:
             self._delivery.passed = Passed(told.queue_offset, told.read_time)
             log.info("a slave delivered what was due before %d ms", told.read_time)

@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.message import StoredMessage, SysFlag, is_light, is_system_topic
+from mqgateway.engine.message import StoredMessage, SysFlag, is_lmq, is_system_topic
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.index_file import Index
-from mqgateway.engine.store.lmq import has_light_queues
+from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.record import HEAD_SIZE, decode
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress
@@ -78,7 +78,7 @@ class _Rebuild:
         self._queues = self._new_queues()
         self._index = self._new_index()
         levels = parse_delay_levels(layout.options.message_delay_level)
-        has_light = has_light_queues(layout.options) or any(map(is_light, self._folders_before))
+        has_light = has_lmq(layout.options) or any(map(is_lmq, self._folders_before))
         self._dispatch = Dispatch(self._queues, None, levels, has_light)
         self._last_timestamp = 0
         self._suspects: dict[AnyQueue, StoredMessage] = {}

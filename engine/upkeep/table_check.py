@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from mqgateway.engine.lenient_json import JsonError, loads
-from mqgateway.engine.message import is_light, is_system_topic
+from mqgateway.engine.message import is_lmq, is_system_topic
 from mqgateway.engine.store.checkpoint import FIELDS, FILE_SIZE
 from mqgateway.engine.tables.jsonfile import BROKEN
 from mqgateway.engine.upkeep.findings import Findings, Part
@@ -135,7 +135,7 @@ def check_topics(
     """Topics that have consume queues and are in no table: nobody can read them before the next start."""
     topics = topics_of(tables) or {}
     missing = sorted(
-        name for name in used if name not in topics and not is_light(name) and not is_system_topic(name)
+        name for name in used if name not in topics and not is_lmq(name) and not is_system_topic(name)
     )
     if missing and not _is_new(layout):
         shown = ", ".join(missing[:_SHOWN_MAX]) + (" ..." if len(missing) > _SHOWN_MAX else "")

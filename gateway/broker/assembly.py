@@ -20,7 +20,7 @@ from mqgateway.engine.filters import ConsumerFilters
 from mqgateway.engine.ha.role import Role
 from mqgateway.engine.message import UniqueKeys, pack_host
 from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
-from mqgateway.engine.slow_consumers import Laggards
+from mqgateway.engine.slow_consumers import SlowConsumers
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.tables.assignment import RequestModes
@@ -72,11 +72,11 @@ def build_broker(
     store = _store(ground, role, topics, aside, lambda arrivals: _wake(holds, pops, lites, arrivals))
     if store_options.enable_compaction:
         store.compaction = _compaction(ground, topics, store, aside or worker)
-    topics.has_light_topics = store_options.enable_lmq
+    topics.has_lmq_topics = store_options.enable_lmq
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     stats = BrokerStats(options, clock.millis(), topics.is_system)
     groups = GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker)
-    groups.has_light_groups = store_options.enable_lmq
+    groups.has_lmq_groups = store_options.enable_lmq
     offsets = _offsets(ground)
     unique_keys = UniqueKeys(host[:-4], os.getpid(), random.getrandbits(32), clock.millis())
     levels = DelayLevels(store_options.message_delay_level)
@@ -110,7 +110,7 @@ def build_broker(
         flow_control=FlowControl(clock, stats),
         broadcasts=BroadcastOffsets(options, clock),
         cold_reads=ColdReads(options, store_options, clock),
-        laggards=Laggards(options),
+        laggards=SlowConsumers(options),
         request_modes=RequestModes(options, disk, f"{folder}/messageRequestMode.json", worker),
         topic_queues=TopicQueues(options, topics, ask),
         unique_keys=unique_keys,

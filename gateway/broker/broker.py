@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mqgateway.engine.ha.role import Role
     from mqgateway.engine.message import UniqueKeys
     from mqgateway.engine.options import BrokerOptions, StoreOptions
-    from mqgateway.engine.slow_consumers import Laggards
+    from mqgateway.engine.slow_consumers import SlowConsumers
     from mqgateway.engine.static_topics.mappings import Mappings
     from mqgateway.engine.store.message_store import MessageStore
     from mqgateway.engine.tables.assignment import RequestModes
@@ -92,7 +92,7 @@ class Broker:
         flow_control: FlowControl,
         broadcasts: BroadcastOffsets,
         cold_reads: ColdReads,
-        laggards: Laggards,
+        laggards: SlowConsumers,
         request_modes: RequestModes,
         topic_queues: TopicQueues,
         unique_keys: UniqueKeys,

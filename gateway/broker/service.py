@@ -134,7 +134,7 @@ class BrokerService:
         self.services, self.membership = self._enter_group()
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
-        self.broker.timers.on_set = self._beat_within
+        self.broker.timers.on_set = self.beat_within
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks)
         self._server = RemotingServer(
             reactor,
@@ -180,7 +180,7 @@ class BrokerService:
                 self._options, self._clock, client.request, broker.neighbours.ask_name_server
             )
             escape = Escape(sender.send, self._options.max_escapes_under_way)
-            escape.on_ended = lambda: self._beat_within(0)
+            escape.on_ended = lambda: self.beat_within(0)
         services = SpecialServices(broker, lambda: replication.tables, escape, send_check)
         broker.membership = Membership(
             broker,
@@ -346,7 +346,7 @@ class BrokerService:
             seconds = min(seconds, max(wait / 1000, BACKLOG_SECONDS))
         self._beat_timer = self._reactor.callLater(seconds, self._beat)
 
-    def _beat_within(self, millis: int) -> None:
+    def beat_within(self, millis: int) -> None:
         """Beat sooner than was planned: there is a timer that is due then."""
         seconds, timer = max(millis / 1000, BACKLOG_SECONDS), self._beat_timer
         if timer is not None and timer.active() and timer.getTime() - self._reactor.seconds() > seconds:

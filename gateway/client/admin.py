@@ -1,6 +1,6 @@
 """Administration: the core that asks questions of brokers and name servers; see `admin_question`.
 
-    admin = Admin(surroundings, namesrv_addr="127.0.0.1:9876")
+    admin = Admin(environment, namesrv_addr="127.0.0.1:9876")
     yield admin.ask(topics.stats("Orders"), "broker-a")      # one broker: its master, by name or address
     yield admin.ask_brokers(groups.progress("billing"))      # every master, by broker name
     yield admin.ask_name_server(names.cluster_info())        # one that answers
@@ -23,7 +23,7 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.errors import BrokerError, NoBroker, NotRunning
 from mqgateway.gateway.client.namespaces import with_namespace
 from mqgateway.gateway.client.options import ClientOptions, made
@@ -43,11 +43,11 @@ class Admin:
     """Questions of an administrator. `client` is shared with others if given, else its own."""
 
     def __init__(
-        self, surroundings: Surroundings, *, client: Client | None = None, **settings: Unpack[ClientSettings]
+        self, environment: Environment, *, client: Client | None = None, **settings: Unpack[ClientSettings]
     ) -> None:
         self.options = made(ClientOptions, settings)
         self._owns_client = client is None
-        self.client = client or Client(self.options, surroundings)
+        self.client = client or Client(self.options, environment)
         self._is_running = False
 
     @as_deferred

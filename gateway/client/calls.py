@@ -15,7 +15,7 @@ from mqgateway.gateway.client.asking import Asking, decode_body, decode_header
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoBroker
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
-from mqgateway.gateway.client.routes import MASTER, Place
+from mqgateway.gateway.client.routes import MASTER, Endpoint
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     GetConsumerListByGroupResponseBody,
@@ -56,7 +56,9 @@ SEND_BACK_SECONDS = 5.0
 class Directory(Protocol):
     """Where brokers are; a route that is missing is looked up."""
 
-    async def place_of(self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False) -> Place:
+    async def place_of(
+        self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False
+    ) -> Endpoint:
         """The broker to ask about a queue. Raises `NoBroker`."""
         ...
 

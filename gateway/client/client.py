@@ -35,7 +35,7 @@ from mqgateway.gateway.client.name_servers import NameServers
 from mqgateway.gateway.client.options import ClientOptions, name_servers_of
 from mqgateway.gateway.client.rebalance import INTERVAL_SECONDS, INTERVAL_SECONDS_MIN
 from mqgateway.gateway.client.requests import Requests
-from mqgateway.gateway.client.routes import MASTER, Member, Place, RouteTable, as_new_topic
+from mqgateway.gateway.client.routes import MASTER, Endpoint, Member, RouteTable, as_new_topic
 from mqgateway.gateway.client.schedule import Schedule
 from mqgateway.gateway.codec.bodies import HeartbeatData, MessageQueue, ProducerData, TopicRouteData
 from mqgateway.gateway.remoting.client import RemotingClient
@@ -50,7 +50,7 @@ HEARTBEAT_FIRST_SECONDS = 1.0
 OFFSETS_FIRST_SECONDS = 10.0
 
 
-class Surroundings(Protocol):
+class Environment(Protocol):
     """What a client needs of the process it lives in."""
 
     reactor: Reactor
@@ -68,7 +68,7 @@ class Client:
     def __init__(
         self,
         options: ClientOptions,
-        surroundings: Surroundings,
+        environment: Environment,
         *,
         named: bool = False,
         tls: TlsOptions | None = None,
@@ -78,25 +78,25 @@ class Client:
         if not servers:
             raise BadArgument("no name server is configured: give namesrv_addr, or set NAMESRV_ADDR")
         self.options = options
-        self.surroundings = surroundings
-        self.clock = surroundings.clock
+        self.environment = environment
+        self.clock = environment.clock
         self.steady = SteadyClock(self.clock)
         """For ages and waiting times that are also shown as times."""
         self.random = random or Random()
         ip = options.client_ip or own_ip(servers[0])
         self.client_id = made_up_id(options, ip, named=named)
         self.ids = MessageIds(ip, os.getpid(), self.random.getrandbits(32))
-        self.schedule = Schedule(surroundings.reactor)
+        self.schedule = Schedule(environment.reactor)
         self.routes = RouteTable()
         self.producers: dict[str, ProducerMember] = {}
         self.consumers: dict[str, ConsumerMember] = {}
         self.versions: dict[str, int] = {}
         """Of brokers by address, as they told with their last heartbeat."""
         self._remoting = RemotingClient(
-            surroundings.reactor,
+            environment.reactor,
             RemotingOptions(),
             dispatcher=Dispatcher(self, served.REQUESTS, {}, clock=self.clock),
-            tls=_tls(options, tls, surroundings),
+            tls=_tls(options, tls, environment),
             clock=self.clock,
             on_connect=self._connected,
         )
@@ -214,7 +214,9 @@ class Client:
             member.route_known(topic, route)
         return True
 
-    async def place_of(self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False) -> Place:
+    async def place_of(
+        self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False
+    ) -> Endpoint:
         """The broker to ask about a queue; see `gateway.client.calls.Directory`."""
         place = self.routes.reader(queue.broker_name, broker_id, only_this)
         if place is None:
@@ -341,8 +343,8 @@ def _brief(route: TopicRouteData) -> str:
     )
 
 
-def _tls(options: ClientOptions, tls: TlsOptions | None, surroundings: Surroundings) -> ClientTls | None:
+def _tls(options: ClientOptions, tls: TlsOptions | None, environment: Environment) -> ClientTls | None:
     if not options.use_tls:
         return None
     tls = tls or TlsOptions(tls_client_trust_cert_path=options.tls_client_trust_cert_path)
-    return ClientTls(tls, surroundings.disk, check_host=options.check_host_name)
+    return ClientTls(tls, environment.disk, check_host=options.check_host_name)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.gateway.client.allocation import Averagely, Strategy
-from mqgateway.gateway.client.client import Client, Surroundings, together
+from mqgateway.gateway.client.client import Client, Environment, together
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NotRunning
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
@@ -70,7 +70,7 @@ class GroupConsumer(ABC):
         self,
         group: str,
         options: ConsumerOptions,
-        surroundings: Surroundings,
+        environment: Environment,
         *,
         client: Client | None = None,
         strategy: Strategy | None = None,
@@ -81,7 +81,7 @@ class GroupConsumer(ABC):
         self.group = with_namespace(options.namespace, group)
         self.is_broadcasting = options.message_model is MessageModel.BROADCASTING
         self._owns_client = client is None
-        self.client = client or Client(options, surroundings, named=self.is_broadcasting)
+        self.client = client or Client(options, environment, named=self.is_broadcasting)
         self._strategy: Strategy = strategy or Averagely()
         self._on_queues_changed = on_queues_changed
         self.subscriptions: dict[str, SubscriptionData] = {}
@@ -98,7 +98,7 @@ class GroupConsumer(ABC):
         self._local: LocalOffsets | None = None
         if self.is_broadcasting:
             self._local = LocalOffsets(
-                surroundings.disk, options.local_offset_store_dir, self.client.client_id, group
+                environment.disk, options.local_offset_store_dir, self.client.client_id, group
             )
 
     # What subclasses do

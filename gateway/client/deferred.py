@@ -1,6 +1,6 @@
 """The face for Twisted programs: the core itself, which gives Deferreds and lives in the program's reactor.
 
-    producer = Producer("group", surroundings(reactor), namesrv_addr="127.0.0.1:9876")
+    producer = Producer("group", environment(reactor), namesrv_addr="127.0.0.1:9876")
     yield producer.start()
     result = yield producer.send(Message("topic", b"body"))
 
@@ -15,7 +15,7 @@ from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.engine.disk import Disk, RealDisk
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.admin import Admin
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.lite_pull import LitePullConsumer
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.producer import Producer
@@ -33,7 +33,7 @@ __all__ = [
     "PullConsumer",
     "PushConsumer",
     "TransactionProducer",
-    "surroundings",
+    "environment",
 ]
 
 
@@ -45,7 +45,7 @@ class _Process:
     worker: Worker | None = None
 
 
-def surroundings(reactor: Reactor) -> Surroundings:
+def environment(reactor: Reactor) -> Environment:
     """What a client needs of this process, with the given reactor.
 
     The reactor goes by the monotonic clock from then on: what it calls later no longer depends on the wall

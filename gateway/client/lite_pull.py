@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NoRoute
 from mqgateway.gateway.client.message import PullStatus, ReceivedMessage
@@ -65,7 +65,7 @@ class LitePullConsumer(GroupConsumer):
     def __init__(
         self,
         group: str,
-        surroundings: Surroundings,
+        environment: Environment,
         *,
         client: Client | None = None,
         strategy: Strategy | None = None,
@@ -79,7 +79,7 @@ class LitePullConsumer(GroupConsumer):
         super().__init__(
             group,
             options,
-            surroundings,
+            environment,
             client=client,
             strategy=strategy,
             on_queues_changed=on_queues_changed,

@@ -36,7 +36,7 @@ START_SECONDS = 10.0
 
 
 class Loop:
-    """A reactor in a thread; also the `Surroundings` of the clients in it."""
+    """A reactor in a thread; also the `Environment` of the clients in it."""
 
     _shared: ClassVar[Loop | None] = None
     _lock: ClassVar[threading.Lock] = threading.Lock()

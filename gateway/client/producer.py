@@ -17,7 +17,7 @@ from typing import Any, Unpack
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client.asking import as_deferred, decode_header
 from mqgateway.gateway.client.batches import split_by_size
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.errors import (
     BadArgument,
     BrokerError,
@@ -69,7 +69,7 @@ class Producer:
     def __init__(
         self,
         group: str,
-        surroundings: Surroundings,
+        environment: Environment,
         *,
         client: Client | None = None,
         **settings: Unpack[ProducerSettings],
@@ -78,7 +78,7 @@ class Producer:
         check_group(group, RESERVED_GROUP)
         self.group = with_namespace(self.options.namespace, group)
         self._owns_client = client is None
-        self.client = client or Client(self.options, surroundings)
+        self.client = client or Client(self.options, environment)
         self.faults = FaultTable(
             is_grading=self.options.send_latency_enable,
             is_detecting=self.options.start_detector_enable,
@@ -90,7 +90,7 @@ class Producer:
         self._is_running = False
         self._tracer: Tracer | None = None
         if self.options.enable_trace:
-            self._tracer = traced(self.client, self.options, surroundings, group)
+            self._tracer = traced(self.client, self.options, environment, group)
 
     # Its life
 
@@ -449,12 +449,12 @@ def _broker_of(handle: str) -> str:
     return parts[2]
 
 
-def traced(client: Client, options: ClientOptions, surroundings: Surroundings, group: str) -> Tracer:
+def traced(client: Client, options: ClientOptions, environment: Environment, group: str) -> Tracer:
     """What records the sends or the consumption of a group, over a producer of its own."""
     name = group_of_traces(group)
     return Tracer(
         client,
         options,
         group,
-        Producer(name, surroundings, client=client, max_message_size=MESSAGE_BYTES_MAX * 2),
+        Producer(name, environment, client=client, max_message_size=MESSAGE_BYTES_MAX * 2),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.consumer import GroupConsumer
 from mqgateway.gateway.client.errors import BadArgument, NoRoute
 from mqgateway.gateway.client.message import PullResult, ReceivedMessage
@@ -29,12 +29,12 @@ class PullConsumer(GroupConsumer):
     def __init__(
         self,
         group: str,
-        surroundings: Surroundings,
+        environment: Environment,
         *,
         client: Client | None = None,
         **settings: Unpack[PullSettings],
     ) -> None:
-        super().__init__(group, made(PullOptions, settings), surroundings, client=client)
+        super().__init__(group, made(PullOptions, settings), environment, client=client)
 
     @as_deferred
     async def start(self) -> None:

@@ -15,7 +15,7 @@ from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.pop.names import retry_topic
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.consumer import (
     BROKER_FLOW_CONTROL_MILLIS,
     FIRST_SECONDS,
@@ -68,7 +68,7 @@ class PushConsumer(GroupConsumer):
     def __init__(
         self,
         group: str,
-        surroundings: Surroundings,
+        environment: Environment,
         listener: Listener,
         *,
         is_ordered: bool = False,
@@ -84,16 +84,16 @@ class PushConsumer(GroupConsumer):
         super().__init__(
             group,
             options,
-            surroundings,
+            environment,
             client=client,
             strategy=strategy,
             on_queues_changed=on_queues_changed,
         )
         if options.enable_trace:
-            self.tracer = traced(self.client, options, surroundings, group)
+            self.tracer = traced(self.client, options, environment, group)
         times = options.max_reconsume_times
         times_max = RECONSUME_TIMES if times == -1 else times
-        self._returns = Returns(self, surroundings, times_max)
+        self._returns = Returns(self, environment, times_max)
         make: Callable[..., Concurrent | Ordered] = Ordered if is_ordered else Concurrent
         self._consumption = make(self, options, listener, self._returns)
         self._popping: Popping | None = None
@@ -128,7 +128,7 @@ class PushConsumer(GroupConsumer):
         patience = self.settings.await_termination_millis_when_shutdown / 1000
         if patience:
             idle = self._consumption.slots.idle()
-            idle.addTimeout(patience, self.client.surroundings.reactor)  # type: ignore[arg-type]
+            idle.addTimeout(patience, self.client.environment.reactor)  # type: ignore[arg-type]
             await idle.addErrback(lambda _: None)
         await self._returns.close()
         if self.tracer is not None:

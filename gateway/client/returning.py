@@ -17,7 +17,7 @@ from mqgateway.engine.message import (
     PROPERTY_TRANSACTION_PREPARED,
     RETRY_PREFIX,
 )
-from mqgateway.gateway.client.client import Surroundings
+from mqgateway.gateway.client.client import Environment
 from mqgateway.gateway.client.consumer import GroupConsumer
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.message import Message, ReceivedMessage
@@ -34,13 +34,11 @@ FIRST_LEVEL = 3
 class Returns:
     """The way back for one consumer."""
 
-    def __init__(self, consumer: GroupConsumer, surroundings: Surroundings, max_times: int) -> None:
+    def __init__(self, consumer: GroupConsumer, environment: Environment, max_times: int) -> None:
         self._consumer = consumer
         self._max_times = max_times
         self._namespace = consumer.settings.namespace
-        self._producer = Producer(
-            INNER_GROUP, surroundings, client=consumer.client, namespace=self._namespace
-        )
+        self._producer = Producer(INNER_GROUP, environment, client=consumer.client, namespace=self._namespace)
         self._producer.group = INNER_GROUP  # it is in no namespace
 
     async def start(self) -> None:

@@ -21,7 +21,7 @@ READABLE = 4
 WRITABLE = 2
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """One broker of a group."""
 
     address: str
@@ -86,7 +86,7 @@ class RouteTable:
         """Where a group's master is; only masters can be sent to."""
         return self._addresses.get(broker_name, {}).get(MASTER)
 
-    def reader(self, broker_name: str, broker_id: int = MASTER, only_this: bool = False) -> Place | None:
+    def reader(self, broker_name: str, broker_id: int = MASTER, only_this: bool = False) -> Endpoint | None:
         """Whom to read from: the one with this id, for a slave the next one too, else any of the group."""
         known = self._addresses.get(broker_name)
         if not known:
@@ -96,7 +96,7 @@ class RouteTable:
             ids += sorted(known)
         for number in ids:
             if number in known:
-                return Place(known[number], number != MASTER)
+                return Endpoint(known[number], number != MASTER)
         return None
 
     def anybody(self, topic: str, random: Random) -> str | None:

@@ -50,7 +50,7 @@ class Record(NamedTuple):
     keys: frozenset[str]
 
 
-class Told(NamedTuple):
+class TraceContext(NamedTuple):
     """Messages that a listener is about to be given, as they were traced."""
 
     number: str
@@ -74,7 +74,7 @@ def sent_record(
     return _record(message.topic, fields, result.message_id, message.keys)
 
 
-def before_records(group: str, told: Told) -> list[Record]:
+def before_records(group: str, told: TraceContext) -> list[Record]:
     """A listener is about to be given messages."""
     return [
         _record(
@@ -90,7 +90,7 @@ def before_records(group: str, told: Told) -> list[Record]:
     ]
 
 
-def after_records(group: str, told: Told, is_good: bool, code: int, now: int) -> list[Record]:
+def after_records(group: str, told: TraceContext, is_good: bool, code: int, now: int) -> list[Record]:
     """The listener is done; `code` is an ordinal of `ConsumeReturnType`."""
     took = (now - told.began) // max(1, len(told.messages))
     return [
@@ -166,14 +166,14 @@ class Tracer:
         if message.topic != self._topic and ext.get(PROPERTY_TRACE_SWITCH) != "false":
             self._add([sent_record(self._group, message, result, _region(ext), address, began, took)])
 
-    def before(self, messages: Sequence[ReceivedMessage]) -> Told:
+    def before(self, messages: Sequence[ReceivedMessage]) -> TraceContext:
         """A listener is about to be given messages."""
         traced = [one for one in messages if one.properties.get(PROPERTY_TRACE_SWITCH) != "false"]
-        told = Told(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
+        told = TraceContext(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
         self._add(before_records(self._group, told))
         return told
 
-    def after(self, told: Told, outcome: Consumed | None, is_late: bool) -> None:
+    def after(self, told: TraceContext, outcome: Consumed | None, is_late: bool) -> None:
         """The listener is done: with an outcome, or with a failure (None)."""
         is_good = outcome in (Consumed.SUCCESS, Consumed.COMMIT)
         code = EXCEPTION if outcome is None else TIME_OUT if is_late else SUCCESS if is_good else FAILED

@@ -22,7 +22,7 @@ from mqgateway.engine.message import (
     parse_offset_message_id,
 )
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.client import Client, Surroundings
+from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.message import (
     Message,
@@ -66,13 +66,13 @@ class TransactionProducer(Producer):
     def __init__(
         self,
         group: str,
-        surroundings: Surroundings,
+        environment: Environment,
         listener: TransactionListener,
         *,
         client: Client | None = None,
         **settings: Unpack[ProducerSettings],
     ) -> None:
-        super().__init__(group, surroundings, client=client, **settings)
+        super().__init__(group, environment, client=client, **settings)
         self._listener = listener
 
     @as_deferred

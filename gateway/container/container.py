@@ -14,7 +14,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList, fail, gatherResults, succeed
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.configuration import Configuration
+from mqgateway.engine.configuration import CONTAINER_RULES, Configuration
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Setting, format_value
@@ -55,7 +55,7 @@ class Container:
         when_due_changes: Callable[[], None],
     ) -> None:
         self.options = options
-        self.configuration = Configuration(settings, disk, clock, configuration_path)
+        self.configuration = Configuration(settings, disk, clock, configuration_path, CONTAINER_RULES)
         self.supervision = Supervision(options, clock)
         self._settings = settings
         self._disk = disk

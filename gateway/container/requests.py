@@ -28,9 +28,6 @@ from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 log = logging.getLogger(__name__)
 
-NEVER_CHANGED = frozenset({"brokerConfigPaths", "maxBrokers"})
-"""Not to be changed by request, whatever `configBlackList` says, beside what no server lets be changed."""
-
 
 def add_broker(container: Container, call: Call) -> Deferred[Reply]:
     """902: start the broker of a file of this machine; answered when it serves clients."""
@@ -54,8 +51,6 @@ def update_config(container: Container, call: Call) -> Reply:
     try:
         read = load_properties(call.body.decode(), "request")
         found = [Setting(setting.key, setting.value, source="request") for setting in read]
-        if any(setting.key in NEVER_CHANGED for setting in found):
-            raise ChangeForbidden("Can not update config in black list.")
         container.configuration.update(found)
     except ChangeForbidden as refusal:
         raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None

@@ -15,7 +15,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.options import NamesrvOptions
-from mqgateway.engine.tables.journaled import JournaledFile, Told
+from mqgateway.engine.tables.journaled import JournaledFile, OnDurable
 from mqgateway.engine.tables.jsonfile import in_pieces
 from mqgateway.engine.worker import Worker
 
@@ -80,7 +80,7 @@ class KvConfig:
             self.retry()
         self._file.append([(["configTable", namespace, key], value)])
 
-    def when_durable(self, told: Told) -> None:
+    def when_durable(self, told: OnDurable) -> None:
         """Call back once all changes so far outlive a power cut, or with why they do not."""
         self._file.when_durable(told)
 

@@ -11,21 +11,16 @@ import os.path
 from collections.abc import Callable, Sequence
 
 from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.configuration import NAMESRV_RULES, Configuration
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.steps import Steps
-from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.namesrv.kv import KvConfig
 from mqgateway.gateway.namesrv.registration import Leaving, Notice
 from mqgateway.gateway.namesrv.routes import RouteTables
 
 log = logging.getLogger(__name__)
-
-ALWAYS_FIXED = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
-"""Settings that requests may not change, beside those of `configBlackList`."""
-
 
 STEPS_A_TURN = 16
 """Steps of dropping brokers that are done before others have their turn."""
@@ -50,7 +45,13 @@ class NameServer:
         worker: Worker | None = None,
     ) -> None:
         self.options = options
-        self.settings = settings
+        self.configuration = Configuration(
+            settings,
+            disk,
+            clock,
+            options.config_store_path or _in_home("namesrv.properties"),
+            NAMESRV_RULES,
+        )
         self.clock = clock
         self.disk = disk
         self.tables = RouteTables(options)
@@ -72,24 +73,10 @@ class NameServer:
             return True
         return self.clock.monotonic() - self._started >= options.wait_seconds_for_service
 
-    def fixed_settings(self) -> frozenset[str]:
-        """The names of the settings that requests may not change."""
-        return ALWAYS_FIXED.union(self.options.config_black_list.split(";"))
-
     def update_settings(self, found: Sequence[Setting]) -> None:
-        """Set what is a setting of ours, all of it or nothing, and write all settings to `configStorePath`.
-
-        Names that are no setting are passed over. Raises ConfigError for a bad value.
-        Standard: `Configuration`.
-        """
-        problems = self.settings.check([setting for setting in found if setting.key in self.settings])
-        if problems:
-            raise ConfigError("; ".join(map(str, problems)))
-        for problem in self.settings.apply(found):
-            log.warning("%s", problem)
+        """See `Configuration.update`: all of it or nothing, and all settings go to `configStorePath`."""
         self.tables.encoded.clear()  # some settings show in routes
-        path = self.options.config_store_path or _in_home("namesrv.properties")
-        write_table(self.disk, path, self.settings.as_properties(hide_secrets=False).encode())
+        self.configuration.update(found)
 
     def leave_soon(self, leaving: Leaving) -> bool:
         """Queue a broker that goes, so that those that go together are dropped in one pass over the topics.

@@ -16,6 +16,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine import lenient_json
+from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import load_properties
 from mqgateway.engine.steps import Steps
@@ -420,13 +421,11 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
         found = load_properties(call.body.decode(), "update")
     except (ConfigError, UnicodeDecodeError):
         raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
-    fixed = namesrv.fixed_settings()
-    if any(setting.key in fixed for setting in found):
-        raise RequestError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
-    known = [setting.key for setting in found if setting.key in namesrv.settings]
-    log.info("%s updates the settings %s", call.peer.address, ", ".join(known))
+    log.info("%s updates settings", call.peer.address)
     try:
         namesrv.update_settings(found)
+    except ChangeForbidden as refusal:
+        raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     return Reply()
@@ -434,4 +433,4 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
 
 def get_config(namesrv: NameServer, call: Call) -> Reply:
     """319: all settings, as properties text."""
-    return Reply(body=namesrv.settings.as_properties().encode())
+    return Reply(body=namesrv.configuration.as_properties().encode())

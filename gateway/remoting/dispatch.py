@@ -22,7 +22,6 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
-from mypy_extensions import mypyc_attr
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
@@ -41,6 +40,9 @@ log = logging.getLogger(__name__)
 RequestFunction = Callable[[Any, Call], "Reply | Deferred[Reply]"]
 LongRequestFunction = Callable[[Any, Call], "Steps[Reply] | Steps[Reply | Deferred[Reply]]"]
 Answer = bytes | Deferred[bytes | None] | None
+CarryOut = Callable[[RemotingCommand, Peer], "Answer | Steps[Answer]"]
+Interceptor = Callable[[RemotingCommand, Peer, CarryOut], "Answer | Steps[Answer]"]
+"""Is given each request before all else, and what carries it out; answers in its place."""
 RequestTable = Mapping[int, RequestFunction | LongRequestFunction]
 
 AT_ONCE_STEPS = 16
@@ -62,7 +64,6 @@ class Hook(Protocol):
         ...
 
 
-@mypyc_attr(native_class=False)
 class Dispatcher:
     """The functions of one port. `context` is handed to each of them as it is.
 
@@ -80,7 +81,7 @@ class Dispatcher:
         clock: Clock,
         hooks: Sequence[Hook] = (),
         limits: Mapping[int, BodyLimit] | None = None,
-        refusal: Callable[[BaseException], Reply | None] = lambda _: None,
+        refusal: Callable[[BaseException], Reply | None] | None = None,
     ) -> None:
         self._context = context
         self._refusal = refusal
@@ -95,6 +96,8 @@ class Dispatcher:
         self._after = tuple(hook.after for hook in reversed(hooks))
         self.on_refused: Callable[[RemotingCommand, Peer], None] | None = None
         """Told of each request that `refuse` answers."""
+        self.interceptor: Interceptor | None = None
+        """Stands before all requests, if there is one."""
         self.stopping = False
         """Set when the server stops: clients that understand it are told to go elsewhere."""
 
@@ -103,6 +106,11 @@ class Dispatcher:
 
         When it takes time, a Deferred of it; when it takes work, the steps that are left of that.
         """
+        if self.interceptor is not None:
+            return self.interceptor(command, peer, self._carry_out)
+        return self._carry_out(command, peer)
+
+    def _carry_out(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:
         call = Call(command, None, command.body, peer, self._millis())
         try:
             if self.stopping and command.version > V5_3_1:
@@ -183,7 +191,7 @@ class Dispatcher:
     def _reply_to(self, error: BaseException, call: Call) -> Reply:
         if isinstance(error, RequestError):
             return Reply(error.code, error.header, remark=error.remark, ext=error.ext)
-        refused = self._refusal(error)
+        refused = None if self._refusal is None else self._refusal(error)
         if refused is not None:
             return refused
         if isinstance(error, HeaderError):

@@ -1,7 +1,7 @@
 """The first bytes of a connection, and where they lead: a PROXY header, then TLS or plain frames.
 
 A frame starts with the top byte of its length, which is 0 or 1 below every sane limit, so neither a PROXY
-header nor a TLS hello (0x16) can be taken for one. Once the way is known the doorway steps aside: bytes go
+header nor a TLS hello (0x16) can be taken for one. Once the way is known the handshake steps aside: bytes go
 straight to what it has led to. Standard: `NettyRemotingServer.HandshakeHandler`, `TlsModeHandler`.
 """
 
@@ -22,7 +22,7 @@ from mqgateway.gateway.remoting.tls import ServerTls
 TLS_HELLO = 0x16
 
 
-class Doorway(Protocol):
+class Handshake(Protocol):
     """Leads an incoming connection to `connection`, through TLS if that is what it speaks.
 
     Once it has begun to speak, a PROXY header and a TLS handshake may together take `patience` seconds.
@@ -38,7 +38,7 @@ class Doorway(Protocol):
         reactor: Clockwork,
         tls: ServerTls | None,
         patience: float,
-        on_gone: Callable[[Doorway], None],
+        on_gone: Callable[[Handshake], None],
     ) -> None:
         self.connection = connection
         self._reactor = reactor

@@ -148,7 +148,7 @@ class Connection:
         self._work: Work | None = None  # a request that is worked on in steps: others wait behind it
         self._work_size = 0
         self._pending = 0  # bytes of input that `PendingInput` knows of
-        self._speech: list[bytes] = []  # frames to write when the turn ends
+        self._outbox: list[bytes] = []  # frames to write when the turn ends
         self._unsent = 0  # an upper bound of the bytes that have not left this process
         self._reads_until = inf if terms.reads_always else terms.high_water_mark
         self._transport_full = False
@@ -198,7 +198,7 @@ class Connection:
         self.is_open = False
         self._cancel_calls()
         self._let_go_of_input()
-        self._speech.clear()
+        self._outbox.clear()
         self._exchange.fail_all(PeerGone(f"{self.address} is gone: {reason.getErrorMessage()}"))
         for held in list(self._held):
             held.cancel()
@@ -220,7 +220,7 @@ class Connection:
     def resumeProducing(self) -> None:
         """Everything written has gone out."""
         self._transport_full = False
-        self._unsent = sum(map(len, self._speech))
+        self._unsent = sum(map(len, self._outbox))
         self._go_on()
 
     def stopProducing(self) -> None:
@@ -386,9 +386,9 @@ class Connection:
         self._unsent += len(frame)
         turn = self._terms.turn
         if turn.is_open:
-            if not self._speech:
+            if not self._outbox:
                 turn.add(self)
-            self._speech.append(frame)
+            self._outbox.append(frame)
         else:
             # Others may become ready before the loop turns: this way they are sent together.
             self.transport.writeSequence((frame,))
@@ -396,9 +396,9 @@ class Connection:
 
     def flush(self) -> None:
         """Write what the turn has collected, in one piece."""
-        speech, self._speech = self._speech, []
-        if speech and self.is_open:
-            self.transport.write(speech[0] if len(speech) == 1 else b"".join(speech))
+        outbox, self._outbox = self._outbox, []
+        if outbox and self.is_open:
+            self.transport.write(outbox[0] if len(outbox) == 1 else b"".join(outbox))
             self._written()
 
     def _written(self) -> None:

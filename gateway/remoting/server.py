@@ -22,7 +22,7 @@ from twisted.internet.task import LoopingCall
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.door import Doorway
+from mqgateway.gateway.remoting.door import Handshake
 from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Timer
 from mqgateway.gateway.remoting.protocol import Connection, server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
@@ -68,7 +68,7 @@ class RemotingServer:
         self._on_lost = on_lost
         self._ports: list[ListeningPort] = []
         self._dispatchers: set[Dispatcher] = {dispatcher}
-        self._doors: set[Doorway] = set()
+        self._doors: set[Handshake] = set()
         self._was_full = False
         self._sweeper = LoopingCall(self._sweep)
         self._sweeper.clock = reactor  # type: ignore[assignment]
@@ -110,7 +110,7 @@ class RemotingServer:
 
     # Called by doorways
 
-    def open_door(self, dispatcher: Dispatcher) -> Doorway | None:
+    def open_door(self, dispatcher: Dispatcher) -> Handshake | None:
         """The protocol for a new connection; None when there are too many."""
         if len(self._doors) >= self._options.max_connections:
             if not self._was_full:
@@ -120,11 +120,11 @@ class RemotingServer:
         self._was_full = False
         connection = Connection(self._terms, dispatcher, self._on_connect, self._on_lost)
         patience = self._options.handshake_timeout_millis / 1000
-        door = Doorway(connection, self._reactor, self._tls, patience, self._door_closed)
+        door = Handshake(connection, self._reactor, self._tls, patience, self._door_closed)
         self._doors.add(door)
         return door
 
-    def _door_closed(self, door: Doorway) -> None:
+    def _door_closed(self, door: Handshake) -> None:
         self._doors.discard(door)
         self._check_stopped()
 
@@ -172,7 +172,7 @@ class RemotingServer:
         self._stopped.callback(None)
 
 
-def _end(_: None, door: Doorway) -> None:
+def _end(_: None, door: Handshake) -> None:
     door.end("the server stops")
 
 
@@ -185,5 +185,5 @@ class _Doorways(Factory):
         self._server = server
         self._dispatcher = dispatcher
 
-    def buildProtocol(self, addr: object) -> Doorway | None:
+    def buildProtocol(self, addr: object) -> Handshake | None:
         return self._server.open_door(self._dispatcher)

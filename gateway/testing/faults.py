@@ -23,7 +23,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_response
 from mqgateway.gateway.remoting.call import Peer
-from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.dispatch import CarryOut, Dispatcher
 
 SEND = (
     RequestCode.SEND_MESSAGE,
@@ -114,18 +114,14 @@ class Faults:
 
     def stand_before(self, dispatcher: Dispatcher) -> None:
         """Let the requests of a port pass through here."""
-        carry_out = dispatcher.dispatch
+        dispatcher.interceptor = self._intercept
 
-        def dispatch(command: RemotingCommand, peer: Peer) -> Any:
-            self._date(command)
-            fault = next((one for one in self._orders if one.strikes(command)), None)
-            return (
-                carry_out(command, peer) if fault is None else self._strike(fault, carry_out, command, peer)
-            )
+    def _intercept(self, command: RemotingCommand, peer: Peer, carry_out: CarryOut) -> Any:
+        self._date(command)
+        fault = next((one for one in self._orders if one.strikes(command)), None)
+        return carry_out(command, peer) if fault is None else self._strike(fault, carry_out, command, peer)
 
-        dispatcher.dispatch = dispatch  # type: ignore[method-assign]
-
-    def _strike(self, fault: Fault, carry_out: Any, command: RemotingCommand, peer: Peer) -> Any:
+    def _strike(self, fault: Fault, carry_out: CarryOut, command: RemotingCommand, peer: Peer) -> Any:
         if fault.what == "refuse":
             return encode_response(command, fault.code, None, b"", fault.remark)
         if fault.what == "cut":
@@ -138,7 +134,7 @@ class Faults:
             return self._later(fault.seconds, carry_out, command, peer)
         return None
 
-    def _later(self, seconds: float, carry_out: Any, command: RemotingCommand, peer: Peer) -> Any:
+    def _later(self, seconds: float, carry_out: CarryOut, command: RemotingCommand, peer: Peer) -> Any:
         def carry(_: None) -> Any:
             answer = carry_out(command, peer)
             self._served()

@@ -409,8 +409,8 @@ class Server:
 
     def _beat_soon(self) -> None:
         """Let the broker do what is due, now that it is later than it thought."""
-        if self._broker is not None and self._broker.broker.timers.on_set is not None:
-            self._broker.broker.timers.on_set(0)
+        if self._broker is not None:
+            self._broker.beat_within(0)
 
     def _count_as_heard_of(self, millis: int) -> None:
         """Clients live in the machine's time, and have not been silent for as long as it seems."""

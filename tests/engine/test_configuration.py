@@ -3,9 +3,9 @@
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.configuration import ChangeForbidden, Configuration, changed_text
+from mqgateway.engine.configuration import NAMESRV_RULES, ChangeForbidden, Configuration, changed_text
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import BrokerOptions, OptionSet, Setting, StoreOptions
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, OptionSet, Setting, StoreOptions
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
@@ -110,3 +110,29 @@ def test_text_with_a_new_value(text: str, changed: str) -> None:
 
 def test_values_are_escaped() -> None:
     assert changed_text("", {"a b": "c\\d"}) == "a\\ b=c\\\\d\n"
+
+
+class OfNameServer:
+    """A name server's, whose file is its own."""
+
+    def __init__(self) -> None:
+        self.disk, self.options = CrashDisk(), NamesrvOptions()
+        settings = OptionSet(self.options)
+        self.configuration = Configuration(settings, self.disk, ManualClock(), PATH, NAMESRV_RULES)
+
+
+def test_a_name_server_s_file_has_all_properties_and_unknown_names_are_passed_over() -> None:
+    made = OfNameServer()
+    made.configuration.update([Setting("noSuchThing", "1"), Setting("orderMessageEnable", "true")])
+    kept = made.disk.read_bytes(PATH).decode()
+    assert made.options.order_message_enable
+    assert "orderMessageEnable=true\n" in kept and "scanNotActiveBrokerInterval=" in kept
+    assert "noSuchThing" not in kept
+
+
+@pytest.mark.parametrize("name", ["configStorePath", "kvConfigPath", "configBlackList", "rocketmqHome"])
+def test_a_name_server_has_a_black_list_of_its_own(name: str) -> None:
+    made = OfNameServer()
+    with pytest.raises(ChangeForbidden):
+        made.configuration.update([Setting("orderMessageEnable", "true"), Setting(name, "x")])
+    assert not made.options.order_message_enable and not made.disk.exists(PATH)

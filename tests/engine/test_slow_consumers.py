@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.slow_consumers import Laggards
+from mqgateway.engine.slow_consumers import SlowConsumers
 from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
@@ -21,7 +21,7 @@ class Watch:
             disable_consume_if_consumer_read_slowly=is_on, consumer_fallbehind_threshold=1000
         )
         self.groups = GroupTable(self.options, CrashDisk(), "/groups.json", ManualClock())
-        self.laggards = Laggards(self.options)
+        self.laggards = SlowConsumers(self.options)
         for group in "ab":
             self.groups.find(group)
 

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.pop.foreign import Ended, Found, Missing, Place
+from mqgateway.engine.pop.foreign import Ended, Found, MessageLocation, Missing
 from mqgateway.engine.store.record import decode
 from mqgateway.gateway.codec.bodies import TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -39,7 +39,7 @@ class ForeignReader:
         self._ask = ask
         self._ask_name_server = ask_name_server
 
-    def read(self, place: Place, ended: Ended) -> None:
+    def read(self, place: MessageLocation, ended: Ended) -> None:
         """Fetch one message; `ended` is told how that went."""
 
         def failed(failure: Failure) -> None:
@@ -51,7 +51,7 @@ class ForeignReader:
         asked = maybeDeferred(self._ask_name_server, command)
         asked.addCallback(self._pull, place).addCallback(_message, place).addCallbacks(ended, failed)
 
-    def _pull(self, route: RemotingCommand, place: Place) -> Deferred[RemotingCommand]:
+    def _pull(self, route: RemotingCommand, place: MessageLocation) -> Deferred[RemotingCommand]:
         addresses: dict[int, str] = {}
         for data in TopicRouteData.decode(route.body).broker_datas:
             if data.broker_name == place.broker_name:
@@ -75,7 +75,7 @@ class ForeignReader:
         return self._ask(addresses[min(addresses)], command, PULL_SECONDS)
 
 
-def _message(answer: RemotingCommand, place: Place) -> Found:
+def _message(answer: RemotingCommand, place: MessageLocation) -> Found:
     if answer.code == ResponseCode.PULL_OFFSET_MOVED:
         return Missing.GONE
     stored = decode(answer.body) if answer.code == ResponseCode.SUCCESS and answer.body else None

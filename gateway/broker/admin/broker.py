@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.message import SCHEDULE_TOPIC, is_light
+from mqgateway.engine.message import SCHEDULE_TOPIC, is_lmq
 from mqgateway.engine.options import Setting
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.broker import Broker
@@ -99,5 +99,5 @@ def delete_expired_files(broker: Broker) -> None:
 def clean_unused_topics(broker: Broker) -> None:
     """Consume queues of topics that no longer exist go."""
     known = broker.topics
-    gone = [topic for topic in broker.store.queues() if topic not in known and not is_light(topic)]
+    gone = [topic for topic in broker.store.queues() if topic not in known and not is_lmq(topic)]
     broker.store.delete_topics(gone)

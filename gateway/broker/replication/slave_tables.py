@@ -22,7 +22,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.adoption import OffsetAdoption, Place
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.offsets import SEPARATOR
-from mqgateway.engine.timers.checkpoint import Told
+from mqgateway.engine.timers.checkpoint import TimerProgress
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -66,7 +66,7 @@ class SlaveTables:
         self._is_stopped = False
         self._last_round: int | None = None
         self._problem = ""
-        self.timers: Told | None = None
+        self.timers: TimerProgress | None = None
         """How far the master's timers were when it was last asked."""
         self.told_at = 0
         """Where a record begins that our log had when it was last asked how far delayed messages are."""
@@ -148,7 +148,7 @@ class SlaveTables:
 
     def told_timers(self, data: bytes) -> None:
         """Note how far timers are, by the master or by this slave when it acted. Raises `ConfigError`."""
-        told = Told.decode(data)
+        told = TimerProgress.decode(data)
         if self.timers is None or told.read_time > self.timers.read_time:
             self.timers = told
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mqgateway.engine.message import StoredMessage
-from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
+from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageLocation, Missing
 from tests.support.engine.store.stores import Bench, message
 
-PLACE = Place("b2", "T", 0, 5)
+PLACE = MessageLocation("b2", "T", 0, 5)
 UNDER_WAY, GONE, FAILED = Missing
 
 
@@ -22,11 +22,11 @@ class Asked:
     """What was asked for."""
 
     def __init__(self, limit: int = 10) -> None:
-        self.places: list[Place] = []
+        self.places: list[MessageLocation] = []
         self._ended: list[Ended] = []
         self.messages = ForeignMessages(self._ask, limit)
 
-    def _ask(self, place: Place, ended: Ended) -> None:
+    def _ask(self, place: MessageLocation, ended: Ended) -> None:
         self.places.append(place)
         self._ended.append(ended)
 

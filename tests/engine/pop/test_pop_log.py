@@ -7,7 +7,7 @@ import pytest
 
 from mqgateway.engine.message import Message, StoredMessage
 from mqgateway.engine.pop import Ack
-from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, Missing, Place
+from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.tables.offsets import UNKNOWN
 from tests.support.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
 
@@ -267,11 +267,11 @@ def test_there_are_as_many_revive_queues_as_set_or_were_made(bench: Bench) -> No
 class TestOfAnotherGroup:
     """A check point whose messages lie on another broker, as a slave that acts sends it here."""
 
-    def revive(self, bench: Bench, *answers: Found) -> list[Place]:
+    def revive(self, bench: Bench, *answers: Found) -> list[MessageLocation]:
         """Pop message 1 of the other broker, and let it become visible again."""
         asked, left = [], list(answers)
 
-        def ask(place: Place, ended: Ended) -> None:
+        def ask(place: MessageLocation, ended: Ended) -> None:
             asked.append(place)
             ended(left.pop(0))
 
@@ -288,7 +288,7 @@ class TestOfAnotherGroup:
         return found
 
     def test_the_message_is_fetched_and_its_copy_is_here(self, bench: Bench) -> None:
-        assert self.revive(bench, self.other()) == [Place("other", "T", 0, 1)]
+        assert self.revive(bench, self.other()) == [MessageLocation("other", "T", 0, 1)]
         assert bench.revived == [b"there"]
         assert bench.stored(RETRY)[0].prepared_transaction_offset == 0
 

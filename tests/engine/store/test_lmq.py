@@ -3,7 +3,7 @@
 import pytest
 
 from mqgateway.engine.message import Message
-from mqgateway.engine.store.lmq import light_places
+from mqgateway.engine.store.lmq import lmq_offsets
 from mqgateway.engine.store.message_store import PutStatus
 from tests.support.engine.store.stores import Bench, batch, drain, message, records
 
@@ -119,4 +119,4 @@ def test_they_are_made_anew_from_the_log() -> None:
 @pytest.mark.parametrize("offsets", ["", "1,2", "x", "-1", str(1 << 50), "٣"])
 def test_places_that_no_store_wrote_are_none(offsets: str) -> None:
     properties = {"INNER_MULTI_DISPATCH": A, "INNER_MULTI_QUEUE_OFFSET": offsets}
-    assert light_places("orders", properties) == []
+    assert lmq_offsets("orders", properties) == []

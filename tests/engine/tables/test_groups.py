@@ -271,7 +271,7 @@ def test_writes_can_be_left_to_a_worker() -> None:
 def test_with_light_queues_there_is_a_group_of_every_light_name() -> None:
     made = table(auto_create_subscription_group=False)
     assert made.find("%LMQ%g") is None and "%LMQ%g" not in made
-    made.has_light_groups = True
+    made.has_lmq_groups = True
     assert made.find("%LMQ%g") == made.get("%LMQ%g") == SubscriptionGroupConfig("%LMQ%g")
     assert "%LMQ%g" in made
     made.put(SubscriptionGroupConfig("%LMQ%g", consume_enable=False))

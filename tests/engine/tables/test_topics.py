@@ -334,7 +334,7 @@ def test_with_light_queues_each_of_them_is_a_topic_that_is_nowhere_listed() -> N
     disk = CrashDisk()
     made = table(disk)
     assert made.get("%LMQ%a") is None and "%LMQ%a" not in made
-    made.has_light_topics = True
+    made.has_lmq_topics = True
     assert made.get("%LMQ%a") == TopicConfig("%LMQ%a", 1, 1, 6)
     assert "%LMQ%a" in made and made.get("a") is None
     made.put(TopicConfig("%LMQ%a", 9, 9), TopicConfig("T", 1, 1))

@@ -7,19 +7,19 @@ import pytest
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import PutResult, PutStatus
-from mqgateway.engine.timers.checkpoint import Told
+from mqgateway.engine.timers.checkpoint import TimerProgress
 from mqgateway.engine.timers.timers import Timers
 from tests.support.engine.timers.bench import SLOTS, START, Bench
 
 DAY = 86_400_000
 
 
-def told(bench: Bench) -> Told:
+def told(bench: Bench) -> TimerProgress:
     """What a broker says of its timers now."""
-    return Told.decode(bench.timers.checkpoint.encode())
+    return TimerProgress.decode(bench.timers.checkpoint.encode())
 
 
-def take_over(bench: Bench, what: Told | None) -> Bench:
+def take_over(bench: Bench, what: TimerProgress | None) -> Bench:
     """Other timers on the same log, as on a slave, in place of those that were there."""
     bench.timers = Timers(
         bench.store,
@@ -148,7 +148,7 @@ def test_a_master_leaves_out_what_its_slave_delivered() -> None:
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
     bench.tick()
     bench.clock.advance(7000)
-    slave = Told(START + 5000, 8, told(bench).data_version)
+    slave = TimerProgress(START + 5000, 8, told(bench).data_version)
     bench.set_at(b"only here", START + 3000, "k")
     bench.timers.checkpoint.read_time = slave.read_time
     bench.timers.take_back(bench.timers.checkpoint.encode())

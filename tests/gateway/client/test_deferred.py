@@ -5,21 +5,21 @@ from __future__ import annotations
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.gateway.client import deferred
-from mqgateway.gateway.client.deferred import Message, Producer, PushConsumer, surroundings
+from mqgateway.gateway.client.deferred import Message, Producer, PushConsumer, environment
 from tests.gateway.client.test_push import Inbox
 from tests.support.gateway.client.cluster import Cluster
 
 
-def test_surroundings_are_those_of_the_process() -> None:
+def test_the_environment_is_that_of_the_process() -> None:
     with Cluster() as cluster:
-        around = surroundings(cluster.net)
+        around = environment(cluster.net)
         assert around.reactor is cluster.net and around.worker is None
         assert isinstance(around.clock, SystemClock) and isinstance(around.disk, RealDisk)
 
 
 def test_clients_live_in_the_programs_reactor() -> None:
     with Cluster() as cluster:
-        around = surroundings(cluster.net)
+        around = environment(cluster.net)
         cluster.make_topic("T", queues=1)
         producer = Producer("P", around, **cluster.settings({}))
         cluster.begin(producer)

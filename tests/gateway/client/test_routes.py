@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from mqgateway.gateway.client.routes import Place, RouteTable, as_new_topic, queues_to_read, queues_to_send
+from mqgateway.gateway.client.routes import Endpoint, RouteTable, as_new_topic, queues_to_read, queues_to_send
 from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
 
 
@@ -59,15 +59,15 @@ def test_a_route_is_news_once_whatever_its_order() -> None:
 def test_whom_to_read_from() -> None:
     table = RouteTable()
     table.update("T", route(("a", 1, 6)))
-    assert table.reader("a") == Place("a:10911", False)
-    assert table.reader("a", 1) == Place("a:20911", True)
-    assert table.reader("a", 7) == Place("a:10911", False)
+    assert table.reader("a") == Endpoint("a:10911", False)
+    assert table.reader("a", 1) == Endpoint("a:20911", True)
+    assert table.reader("a", 7) == Endpoint("a:10911", False)
     assert table.reader("a", 7, only_this=True) is None
     assert table.reader("nobody") is None
     table.update("T", TopicRouteData(broker_datas=[BrokerData("c", "a", {2: "a:30911"})]))
-    assert table.reader("a") == Place("a:30911", True)
+    assert table.reader("a") == Endpoint("a:30911", True)
     assert table.reader("a", only_this=True) is None
-    assert table.reader("a", 1) == Place("a:30911", True)
+    assert table.reader("a", 1) == Endpoint("a:30911", True)
     assert table.master("a") is None
 
 

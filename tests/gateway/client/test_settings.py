@@ -41,7 +41,7 @@ PAIRS = [
 
 PROGRAM = """
 from mqgateway.gateway.client import LitePullConsumer, Producer, PushConsumer, aio
-from mqgateway.gateway.client.deferred import Producer as Core, surroundings
+from mqgateway.gateway.client.deferred import Producer as Core, environment
 
 Producer("g", send_msg_timeout=5000, compress_type="LZ4")
 Producer("g", send_msg_timout=5000)
@@ -54,7 +54,7 @@ aio.Producer("g", use_tls=True)
 
 
 def core(reactor: object) -> None:
-    Core("g", surroundings(reactor), send_msg_timout=5000)  # type: ignore[arg-type]
+    Core("g", environment(reactor), send_msg_timout=5000)  # type: ignore[arg-type]
 """
 WRONG_LINES = {6, 7, 8, 10, 11, 16}
 

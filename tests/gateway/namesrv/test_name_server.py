@@ -155,7 +155,7 @@ def test_a_second_update_replaces_the_file_whole() -> None:
 
 def test_some_settings_are_fixed_whatever_the_black_list_says() -> None:
     bench = Bench(config_black_list="listenPort")
-    assert bench.namesrv.fixed_settings() == {
+    assert bench.namesrv.configuration.black_list == {
         "configBlackList",
         "configStorePath",
         "kvConfigPath",

@@ -12,7 +12,7 @@ from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.door import Doorway
+from mqgateway.gateway.remoting.door import Handshake
 from mqgateway.gateway.remoting.protocol import Connection, Terms
 from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
@@ -35,7 +35,7 @@ class Scene:
         terms = Terms(self.clock, 1 << 24, 8, 8, 1 << 20, 1 << 26)
         dispatcher = Dispatcher(None, {ECHO: self.echo}, {}, clock=ManualClock())
         connection = Connection(terms, dispatcher, self.made, lambda peer: self.events.append("gone"))
-        self.door = Doorway(connection, self.clock, tls, 10.0, lambda door: self.events.append("closed"))
+        self.door = Handshake(connection, self.clock, tls, 10.0, lambda door: self.events.append("closed"))
         self.talker = Talker()
         outside: Any = self.talker
         if speaks_tls:

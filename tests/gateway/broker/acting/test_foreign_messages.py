@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.pop.foreign import Found, Missing, Place
+from mqgateway.engine.pop.foreign import Found, MessageLocation, Missing
 from mqgateway.gateway.broker.acting.foreign_messages import ForeignReader
 from mqgateway.gateway.codec.bodies import BrokerData, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode
@@ -15,7 +15,7 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.engine.store.stores import Bench, message
 
-PLACE = Place("b2", "orders", 0, 0)
+PLACE = MessageLocation("b2", "orders", 0, 0)
 
 
 def record() -> bytes:
@@ -28,7 +28,9 @@ def record() -> bytes:
 
 
 def read(
-    answer: RemotingCommand | Exception, place: Place = PLACE, groups: dict[str, dict[int, str]] | None = None
+    answer: RemotingCommand | Exception,
+    place: MessageLocation = PLACE,
+    groups: dict[str, dict[int, str]] | None = None,
 ) -> tuple[Found, list[tuple[str, int]]]:
     """What came of it, and who was asked for what."""
     asked: list[tuple[str, int]] = []

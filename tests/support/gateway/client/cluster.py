@@ -30,7 +30,7 @@ STEPS_MAX = 400
 
 
 class Around:
-    """The surroundings of a client in a cluster."""
+    """The environment of a client in a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.reactor: Any = cluster.net

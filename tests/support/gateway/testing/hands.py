@@ -23,7 +23,7 @@ STEP_SECONDS = 0.01
 
 
 class HandLoop(Loop):
-    """Also the surroundings of the clients."""
+    """Also the environment of the clients."""
 
     def __init__(self) -> None:
         net: Any = Net()
