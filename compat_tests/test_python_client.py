@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from compat_tests.support import known_answers
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import Driver, Queue, message
 from compat_tests.support.mqadmin import Mqadmin
@@ -36,12 +37,13 @@ from mqgateway.gateway.client import (
 )
 from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.selectors import by_hash
-
-pytestmark = pytest.mark.overlap
+from tests.gateway.client.answers import JAVA
 
 FIRST = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"}
 SECONDS = 60
 LONG = "long " * 2000
+
+pytestmark = pytest.mark.overlap
 
 
 class Inbox:
@@ -76,6 +78,11 @@ def reading(
     consumer.subscribe(topic, wanted)
     with consumer:
         yield consumer
+
+
+def test_the_known_answers_are_still_known() -> None:
+    """What the unit tests compare with is what the official client says today."""
+    assert known_answers.ask() == JAVA
 
 
 @pytest.mark.parametrize("how", ["sync", "async", "batch", "oneway"])
