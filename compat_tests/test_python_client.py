@@ -43,6 +43,8 @@ FIRST = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"}
 SECONDS = 60
 LONG = "long " * 2000
 
+pytestmark = pytest.mark.overlap
+
 
 class Inbox:
     """A listener that keeps what it is given."""

@@ -59,7 +59,7 @@ class Overlap:
         arguments = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         if "peer" in arguments:
             arguments["peer"] = self._peers.peer(*arguments["peer"])
-        else:
+        elif "peers" in item.fixturenames:
             arguments["peers"] = self._peers
         if "tmp_path" in item.fixturenames:
             arguments["tmp_path"] = Path(mkdtemp(prefix="scenario-", dir=self._peers.work))

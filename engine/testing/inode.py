@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import random
+from collections.abc import Iterator
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
@@ -89,10 +90,11 @@ class Inode:
     def resize(self, size: int) -> None:
         """Give the file another length."""
         if size < len(self.data):
-            self.remember(size, len(self.data))
-            if self.windowed:
-                self.data[size:] = bytes(len(self.data) - size)
-            else:
+            for begin, end in self._held(size):
+                self.remember(begin, end)
+                if self.windowed:
+                    self.data[begin:end] = bytes(end - begin)
+            if not self.windowed:
                 self.cut(size)
         self.sizes.append(self.size)
         self.size = size
@@ -103,6 +105,13 @@ class Inode:
             self.data = _sparse(self.data, min(size, len(self.data)))
         else:
             del self.data[size:]
+
+    def _held(self, start: int) -> Iterator[tuple[int, int]]:
+        """Where something other than zeros lies from there on: begins and ends of parts."""
+        for number in range(start // _PART, -(-len(self.data) // _PART)):
+            begin, end = max(start, number * _PART), min(len(self.data), (number + 1) * _PART)
+            if bytes(self.data[begin:end]) != _PART_ZEROS[: end - begin]:
+                yield begin, end
 
     def open_window(self, size: int) -> memoryview:
         """The first bytes, which are written without a call."""

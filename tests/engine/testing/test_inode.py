@@ -42,3 +42,15 @@ def test_the_end_of_a_sector_that_was_never_written_is_zero() -> None:
     inode = Inode()
     inode.write(0, b"ab")
     assert inode.sector(0) == b"ab".ljust(SECTOR, b"\0")
+
+
+def test_what_a_shorter_file_loses_is_kept_as_far_as_it_held_something() -> None:
+    """An index file is 420 MB and nearly empty: its zeros are not remembered, and take no memory."""
+    inode = Inode()
+    inode.resize(420 << 20)
+    window = inode.open_window(inode.size)
+    window[1 << 20] = window[300 << 20] = 1
+    inode.resize(1000)
+    assert len(inode.versions) <= 2 * 128
+    assert window[1 << 20] == window[300 << 20] == 0
+    assert inode.versions[(1 << 20) // SECTOR] == [b"\1" + bytes(SECTOR - 1)]
