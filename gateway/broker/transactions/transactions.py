@@ -175,5 +175,6 @@ def ask(broker: Broker, questions: Iterable[CheckBack]) -> None:
 
 
 def _asked(clients: ClientTable, question: CheckBack) -> Peer | None:
-    peers = [peer for peer in clients.producer_groups.get(question.group, ()) if peer.is_open]
+    members = clients.producer_groups.get(question.group, {}).values()
+    peers = [client.peer for client in members if client.peer.is_open]
     return peers[question.number % len(peers)] if peers else None
