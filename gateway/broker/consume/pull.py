@@ -176,7 +176,7 @@ def _checked_queue(broker: Broker, call: Call, header: PullMessageRequestHeader)
         raise RequestError(
             ResponseCode.INVALID_PARAMETER,
             f"queueId[{header.queue_id}] is illegal, topic:[{header.topic}] "
-            f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[{call.peer.address}]",
+            f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{call.peer.address}]",
         )
     return topic
 

@@ -75,7 +75,7 @@ def no_queue(call: Call, config: TopicConfig, queue_id: int, code: ResponseCode)
     return RequestError(
         code,
         f"queueId[{queue_id}] is illegal, topic:[{config.topic_name}] "
-        f"topicConfig.readQueueNums:[{config.read_queue_nums}] consumer:[{call.peer.address}]",
+        f"topicConfig.readQueueNums:[{config.read_queue_nums}] consumer:[/{call.peer.address}]",
     )
 
 
