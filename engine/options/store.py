@@ -133,6 +133,13 @@ class RetentionOptions(Options):
         90, "Use of the disk above which sends are refused.", unit="percent", low=35, high=100
     )
     clean_file_forcibly_enable: bool = option(True, "Whether files may go whatever their age.")
+    clean_forcibly_keep_size: int = option(
+        0,
+        "Newest part of the log whose files go by their age alone, however full the disk is.",
+        unit="bytes",
+        high=LONG_MAX,
+        ours=True,
+    )
     clean_resource_interval: int = option(10000, "Time between looks for old files.", unit="ms", low=1)
     delete_commit_log_files_interval: int = option(100, "Pause between deletions of log files.", unit="ms")
     delete_consume_queue_files_interval: int = option(

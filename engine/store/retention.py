@@ -2,9 +2,10 @@
 
 A commit log file, never the last, may go once it was last written more than fileReservedTime ago, at the
 hours of deleteWhen, when a disk is used above diskMaxUsedSpaceRatio, or when an administrator says so. Above
-diskSpaceCleanForciblyRatio files go whatever their age, if cleanFileForciblyEnable. Each look finds at most
-deleteFileBatchMax; they go one by one, deleteCommitLogFilesInterval apart. Consume queue and index files
-follow the log. Standard: `DefaultMessageStore.CleanCommitLogService`, `CleanConsumeQueueService`.
+diskSpaceCleanForciblyRatio files go whatever their age, if cleanFileForciblyEnable, but for those that hold
+the newest cleanForciblyKeepSize of the log. Each look finds at most deleteFileBatchMax; they go one by one,
+deleteCommitLogFilesInterval apart. Consume queue and index files follow the log. Standard:
+`DefaultMessageStore.CleanCommitLogService`, `CleanConsumeQueueService`.
 
 Writes are refused above diskSpaceWarningLevelRatio, but only while less than diskFreeSpaceMin is free; the
 room is measured every second, so they are taken again soon after there is some.
@@ -144,10 +145,12 @@ class Retention:
         if self._removals.is_hanging(self._log.files.directory):
             return 0
         oldest_kept = self._steady.now() - self._options.file_reserved_time * _HOUR_MILLIS
-        most = self._options.delete_file_batch_max
+        most, kept = self._options.delete_file_batch_max, self._options.clean_forcibly_keep_size
         count = 0
-        for start in self._log.files.starts[:-1][:most]:
-            if not forced and self._written(start) > oldest_kept:
+        starts, file_size = self._log.files.starts, self._log.files.file_size
+        for start in starts[:-1][:most]:
+            by_force = forced and starts[-1] - start - file_size >= kept
+            if not by_force and self._written(start) > oldest_kept:
                 break
             count += 1
         return count

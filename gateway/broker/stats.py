@@ -1,7 +1,7 @@
-"""Counts of what went in and out, by topic and group, with a past of a minute, an hour and a day.
+"""Counts of what went in and out, by topic and group, sampled over a minute, an hour and a day.
 
-A count only grows; every 10 seconds, 10 minutes and hour `tick` notes where all of them stand,
-and a rate is the difference between the first and the last note kept. The roads of send and pull
+A count only grows; every 10 seconds, 10 minutes and hour `tick` samples all of them, and a rate is the
+difference between the first and the last sample kept. The roads of send and pull
 touch plain integers: `put` and `got` are a dictionary look-up and a few additions.
 
 Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
@@ -51,29 +51,29 @@ class Rate:
         self.avgpt = avgpt
 
 
-class Past:
-    """Where a count stood, every `step` ms, for the last `kept` steps."""
+class Samples:
+    """Where a count stood, every `step` ms, the last `kept` of them."""
 
-    __slots__ = ("_kept", "_notes", "_step")
+    __slots__ = ("_kept", "_samples", "_step")
 
     def __init__(self, step: int, kept: int) -> None:
         self._step = step
         self._kept = kept
-        self._notes: list[tuple[int, int, int]] = []
+        self._samples: list[tuple[int, int, int]] = []
 
-    def note(self, now: int, value: int, times: int) -> None:
-        """Note the count; before the first note it stood at zero one step ago."""
-        if not self._notes:
-            self._notes.append((now - self._step, 0, 0))
-        self._notes.append((now, value, times))
-        if len(self._notes) > self._kept:
-            del self._notes[0]
+    def add(self, now: int, value: int, times: int) -> None:
+        """Sample the count; before the first sample it stood at zero one step ago."""
+        if not self._samples:
+            self._samples.append((now - self._step, 0, 0))
+        self._samples.append((now, value, times))
+        if len(self._samples) > self._kept:
+            del self._samples[0]
 
     def rate(self) -> Rate:
-        """The growth between the oldest note and the latest; nothing before the first note."""
-        if not self._notes:
+        """The growth between the oldest sample and the latest; nothing before the first."""
+        if not self._samples:
             return Rate(0, 0.0, 0.0)
-        (first, value, times), (last, value_now, times_now) = self._notes[0], self._notes[-1]
+        (first, value, times), (last, value_now, times_now) = self._samples[0], self._samples[-1]
         total, calls = value_now - value, times_now - times
         return Rate(
             total, total * 1000 / (last - first) if last > first else 0.0, total / calls if calls else 0.0
@@ -88,9 +88,9 @@ class Count:
     def __init__(self) -> None:
         self.value = 0
         self.times = 0
-        self.minute = Past(SECONDS_STEP, 7)
-        self.hour = Past(MINUTES_STEP, 7)
-        self.day = Past(HOUR_STEP, 25)
+        self.minute = Samples(SECONDS_STEP, 7)
+        self.hour = Samples(MINUTES_STEP, 7)
+        self.day = Samples(HOUR_STEP, 25)
 
     def add(self, amount: int) -> None:
         """Count a call that brought `amount`."""
@@ -228,18 +228,18 @@ class BrokerStats:
         self._tables[INCONSISTENT_SUBSCRIPTION_NUMS].pop(group, None)
 
     def tick(self, now: int, elapsed: int) -> None:
-        """Note where the counts stand, whenever a step is over, and the totals at each new day.
+        """Sample the counts, whenever a step is over, and the totals at each new day.
 
         `now` is wall time, `elapsed` that of the monotonic clock, both in ms.
         """
-        for index, (step, past) in enumerate(
+        for index, (step, span) in enumerate(
             ((SECONDS_STEP, "minute"), (MINUTES_STEP, "hour"), (HOUR_STEP, "day"))
         ):
             if elapsed >= self._next_steps[index]:
                 self._next_steps[index] = elapsed + step
                 for table in self._tables.values():
                     for count in table.values():
-                        getattr(count, past).note(elapsed, count.value, count.times)
+                        getattr(count, span).add(elapsed, count.value, count.times)
                 if index == 0:
                     self._note_morning(now)
 

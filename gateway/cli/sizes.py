@@ -2,7 +2,8 @@
 
 A store that is there keeps the lengths its files have. A new one gets the standard's lengths, or small ones
 where a person tries things out (`mqgateway serve`), unless one of the lengths was set: two brokers that are
-to open one store must agree on all. The standard refuses to start when a length is another than set.
+to open one store must agree on all. The standard refuses to start when a length is another than set, so the
+lengths that are shown (request 26, `-p`) are those of the files: what another broker needs to open them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ ENTRIES = "maxIndexNum"
 
 SMALL = {LOG_SIZE: 64 << 20, QUEUE_SIZE: 600_000, SLOTS: 500_000, ENTRIES: 2_000_000}
 """Lengths of the files of a new store for trying things out."""
+
+STANDARD_LOG_SIZE = 1 << 30
+"""What a log of one of the standard's files never loses by force."""
 
 ENTRIES_A_SLOT = 4
 """In the standard's index files, and in ours unless set otherwise."""
@@ -36,7 +40,7 @@ def assume_file_sizes(options: OptionSet, disk: Disk, small: bool) -> None:
             options.assume(name, size, "new store")
     if small and options.get(LOG_SIZE) == SMALL[LOG_SIZE]:
         # Otherwise a disk filled by others would cost all but the last minutes of what was sent.
-        options.assume("cleanFileForciblyEnable", False, "small files")
+        options.assume("cleanForciblyKeepSize", STANDARD_LOG_SIZE, "small files")
 
 
 def _found(disk: Disk, root: str, logs: str) -> dict[str, tuple[int, str]]:

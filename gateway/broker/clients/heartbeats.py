@@ -4,7 +4,7 @@ Operations over the tables of `table.py`. Standard: `ClientManageProcessor`,
 `ConsumerManageProcessor.getConsumerListByGroup`.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import compile_expression, is_tag_type
@@ -13,52 +13,47 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.outgoing import UNREACHABLE, Outgoing
 from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, TooManyClients
+from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, SubscriptionData
-from mqgateway.gateway.remoting.call import Peer
+
+NewClient = Callable[[str], Client]
+"""How a door makes the entry of one of its clients in a group, by client id."""
 
 
-class Origin(NamedTuple):
-    """Where a heartbeat comes from; `version` is the ordinal that the standard gives to its releases."""
-
-    peer: Peer
-    language: str
-    version: int
-    outgoing: Outgoing = UNREACHABLE
-
-
-def heart_beat(broker: Broker, origin: Origin, heartbeat: HeartbeatData) -> Steps[bool | None]:
-    """Take up a client with its groups: whether what it said before no longer holds; None when it has gone.
+def heart_beat(
+    broker: Broker, connection: ClientConnection, heartbeat: HeartbeatData, new_client: NewClient
+) -> Steps[bool | None]:
+    """Take up a client with its groups: whether its last heartbeat no longer holds; None when it has gone.
 
     Of version 1 (fingerprint 0) and version 2 (subscriptions may be left out). A consumer group that is not
     known and may not be created is passed over without a word.
     """
     _check_limits(broker, heartbeat)
-    origin.peer.on_lost(broker.clients.lost)
+    connection.on_lost(broker.clients.lost)
     is_outdated = heartbeat.heartbeat_fingerprint == 0
     try:
         for data in heartbeat.consumer_data_set:
             yield
-            if not origin.peer.is_open:
+            if not connection.is_open:
                 return None
-            is_outdated |= _take_consumer(broker, origin, heartbeat, data)
+            is_outdated |= _take_consumer(broker, heartbeat, data, new_client)
         for producer in heartbeat.producer_data_set:
-            _take_producer(broker, producer.group_name, _client(origin, heartbeat.client_id))
+            _take_producer(broker, producer.group_name, new_client(heartbeat.client_id))
     except TooManyClients as refusal:
         raise OperationError(Reason.SYSTEM_ERROR, str(refusal)) from None
     return is_outdated
 
 
-def unregister_producer(broker: Broker, peer: Peer, group: str) -> None:
+def unregister_producer(broker: Broker, connection: ClientConnection, group: str) -> None:
     """A client leaves a producer group."""
-    broker.clients.unregister_producer(group, peer)
+    broker.clients.unregister_producer(group, connection)
 
 
-def unregister_consumer(broker: Broker, peer: Peer, client_id: str, group: str) -> None:
+def unregister_consumer(broker: Broker, connection: ClientConnection, client_id: str, group: str) -> None:
     """A client leaves a consumer group by itself, so its queue locks are free at once."""
-    broker.clients.unregister_consumer(group, peer)
+    broker.clients.unregister_consumer(group, connection)
     broker.locks.release_client(group, client_id)
 
 
@@ -129,11 +124,9 @@ def _length(data: ConsumerData) -> int:
     return sum(map(len, kept))
 
 
-def _client(origin: Origin, client_id: str) -> Client:
-    return Client(origin.peer, client_id, origin.language, origin.version, origin.outgoing)
-
-
-def _take_consumer(broker: Broker, origin: Origin, heartbeat: HeartbeatData, data: ConsumerData) -> bool:
+def _take_consumer(
+    broker: Broker, heartbeat: HeartbeatData, data: ConsumerData, new_client: NewClient
+) -> bool:
     if broker.options.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
         return False
     group = broker.groups.find(data.group_name)
@@ -143,7 +136,7 @@ def _take_consumer(broker: Broker, origin: Origin, heartbeat: HeartbeatData, dat
     left_out = heartbeat.without_sub and heartbeat.heartbeat_fingerprint != 0
     outdated = broker.clients.register_consumer(
         data,
-        _client(origin, heartbeat.client_id),
+        new_client(heartbeat.client_id),
         fingerprint=heartbeat.heartbeat_fingerprint,
         subscriptions_left_out=left_out,
         notify=group.notify_consumer_ids_changed_enable,

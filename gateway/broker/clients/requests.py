@@ -12,6 +12,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients import assignment, heartbeats, locking
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
+from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     GetConsumerListByGroupResponseBody,
@@ -32,13 +33,16 @@ from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunc
 
 def heart_beat(broker: Broker, call: Call) -> Steps[Reply]:
     """34 HEART_BEAT, read in steps; `IS_SUB_CHANGE` asks for a heartbeat with all subscriptions."""
-    options, command = broker.options, call.command
+    options, command, peer = broker.options, call.command, call.peer
     heartbeat = yield from HeartbeatData.read(
         call.body, options.max_groups_per_client, options.max_subscriptions_per_group
     )
-    outgoing = RemotingOutgoing(call.peer, command.version)
-    origin = heartbeats.Origin(call.peer, command.language.name, command.version, outgoing)
-    is_outdated = yield from heartbeats.heart_beat(broker, origin, heartbeat)
+    outgoing = RemotingOutgoing(peer, command.version)
+
+    def new_client(client_id: str) -> Client:
+        return Client(peer, client_id, command.language.name, command.version, outgoing)
+
+    is_outdated = yield from heartbeats.heart_beat(broker, peer, heartbeat, new_client)
     if is_outdated is None:
         return NO_REPLY
     changed = "true" if is_outdated else "false"

@@ -1,7 +1,7 @@
 """Who is connected: producers and consumers by group, what consumers subscribe to, whom to tell of changes.
 
 Pure tables: a heartbeat, an unregistration, a lost channel or the clock comes in; notices to send and peers
-to close come out. The requests that feed them are in `heartbeats.py`. `subscription` and `consumer_group` are
+to close come out. The operations on them are in `heartbeats.py`. `subscription` and `consumer_group` are
 asked by every pull and are plain dict look-ups.
 Standard: `ConsumerManager`, `ConsumerGroupInfo`, `ProducerManager`.
 """
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.clients.outgoing import UNREACHABLE, Outgoing
+from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.remoting.call import Peer
 
@@ -22,8 +23,8 @@ BROADCASTING = "BROADCASTING"
 CLUSTERING = "CLUSTERING"
 CONSUME_PASSIVELY = "CONSUME_PASSIVELY"
 CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
-COMPLAINT_INTERVAL_MILLIS = 60_000
-"""A group whose members agree and disagree again is reported once in this time."""
+WARNING_INTERVAL_MILLIS = 60_000
+"""A group whose members agree and disagree again is warned of once in this time."""
 
 Subscribed = frozenset[tuple[str, str, str]]
 """What one client subscribes to: topics with the kind and text of their expressions."""
@@ -69,19 +70,19 @@ class Client:
 
 
 class ConsumerGroup:
-    """The members of a consumer group and the subscriptions of the last of them that told."""
+    """The members of a consumer group and the subscriptions that the last of their heartbeats brought."""
 
     __slots__ = (
         "clients",
-        "complained_at",
         "consume_from_where",
         "consume_type",
         "fingerprint",
         "message_model",
         "name",
         "notify",
+        "subscription_counts",
         "subscriptions",
-        "wishes",
+        "warned_at",
     )
 
     def __init__(self, name: str) -> None:
@@ -91,25 +92,25 @@ class ConsumerGroup:
         self.consume_from_where = ""
         self.notify = True
         self.fingerprint: int | None = None
-        self.complained_at: int | None = None
-        self.clients: dict[Peer, Client] = {}
+        self.warned_at: int | None = None
+        self.clients: dict[ClientConnection, Client] = {}
         self.subscriptions: dict[str, SubscriptionData] = {}
-        self.wishes: Counter[Subscribed] = Counter()
+        self.subscription_counts: Counter[Subscribed] = Counter()
 
     @property
     def is_inconsistent(self) -> bool:
         """Whether members subscribe to different things: messages are then lost without any error."""
-        return len(self.wishes) > 1
+        return len(self.subscription_counts) > 1
 
-    def note_wish(self, client: Client, subscribed: Subscribed | None) -> None:
+    def note_subscription(self, client: Client, subscribed: Subscribed | None) -> None:
         """What a member subscribes to itself from now on; None for one that leaves."""
         if client.subscribed is not None:
-            self.wishes[client.subscribed] -= 1
-            if not self.wishes[client.subscribed]:
-                del self.wishes[client.subscribed]
+            self.subscription_counts[client.subscribed] -= 1
+            if not self.subscription_counts[client.subscribed]:
+                del self.subscription_counts[client.subscribed]
         client.subscribed = subscribed
         if subscribed is not None:
-            self.wishes[subscribed] += 1
+            self.subscription_counts[subscribed] += 1
 
     def client(self, client_id: str) -> Client | None:
         """The member with this id."""
@@ -118,7 +119,7 @@ class ConsumerGroup:
                 return client
         return None
 
-    def update_subscriptions(self, told: Iterable[SubscriptionData]) -> bool:
+    def update_subscriptions(self, reported: Iterable[SubscriptionData]) -> bool:
         """Take over what a member subscribes to; true when topics came or went.
 
         A known topic is replaced by a newer version only: members of different age then settle on the newest.
@@ -127,7 +128,7 @@ class ConsumerGroup:
         changed = False
         known = self.subscriptions
         topics = set()
-        for subscription in told:
+        for subscription in reported:
             topic = subscription.topic
             topics.add(topic)
             old = known.get(topic)
@@ -167,12 +168,12 @@ class ClientTable:
         self._on_disagreement = on_disagreement
         self.inconsistent_groups: set[str] = set()
         self.consumer_groups: dict[str, ConsumerGroup] = {}
-        self.producer_groups: dict[str, dict[Peer, Client]] = {}
+        self.producer_groups: dict[str, dict[ClientConnection, Client]] = {}
         self._producer_ids: dict[str, dict[Client, None]] = {}
         self.on_notice: Callable[[], None] | None = None
         self._changed: dict[str, None] = {}
-        self._consumes: dict[Peer, set[str]] = {}
-        self._produces: dict[Peer, set[str]] = {}
+        self._consumes: dict[ClientConnection, set[str]] = {}
+        self._produces: dict[ClientConnection, set[str]] = {}
 
     # What the requests ask
 
@@ -219,10 +220,10 @@ class ClientTable:
         subscriptions_left_out: bool = False,
         notify: bool = True,
     ) -> bool:
-        """Take a client's heartbeat for one consumer group; true when what it told before no longer holds.
+        """Take a client's heartbeat for one consumer group; true when its last one no longer holds.
 
-        `notify` is the group's own wish to be told of changes. With `subscriptions_left_out` (heartbeat V2)
-        the known ones stay; the answer is then true when there are none, so that the client tells them.
+        `notify` is whether the group wants to hear of changes. With `subscriptions_left_out` (heartbeat V2)
+        the known ones stay; the answer is then true when there are none, so that the client sends them.
         Raises `TooManyClients`.
         Standard: `ConsumerManager.registerConsumer`, `registerConsumerWithoutSub`.
         """
@@ -243,11 +244,11 @@ class ClientTable:
         else:
             changed = group.update_subscriptions(data.subscription_data_set) or changed
             subscribed = frozenset(
-                (told.topic, told.expression_type or "", told.sub_string or "")
-                for told in data.subscription_data_set
+                (one.topic, one.expression_type or "", one.sub_string or "")
+                for one in data.subscription_data_set
             )
             if subscribed != client.subscribed:
-                group.note_wish(client, subscribed)
+                group.note_subscription(client, subscribed)
                 self._watch_agreement(group, client)
         if changed:
             log.info("Consumer group %s: %s, %d members", group.name, client, len(group.clients))
@@ -270,14 +271,14 @@ class ClientTable:
             self._forget_producer_id(before)
             self._producer_ids.setdefault(now.client_id, {})[now] = None
 
-    def unregister_consumer(self, group: str, peer: Peer) -> bool:
+    def unregister_consumer(self, group: str, peer: ClientConnection) -> bool:
         """Take a client out of a consumer group; false when it was not in it."""
         known = self.consumer_groups.get(group)
         client = None if known is None else known.clients.pop(peer, None)
         if known is None or client is None:
             return False
         _forget(self._consumes, peer, group)
-        known.note_wish(client, None)
+        known.note_subscription(client, None)
         self._watch_agreement(known, client)
         if not known.clients:
             del self.consumer_groups[group]
@@ -288,7 +289,7 @@ class ClientTable:
             self._note_change(known)
         return True
 
-    def unregister_producer(self, group: str, peer: Peer) -> bool:
+    def unregister_producer(self, group: str, peer: ClientConnection) -> bool:
         """Take a client out of a producer group; false when it was not in it."""
         clients = self.producer_groups.get(group)
         client = None if clients is None else clients.pop(peer, None)
@@ -300,7 +301,7 @@ class ClientTable:
             del self.producer_groups[group]
         return True
 
-    def lost(self, peer: Peer) -> None:
+    def lost(self, peer: ClientConnection) -> None:
         """The channel is gone and every membership with it. Standard: `doChannelCloseEvent`."""
         for group in list(self._consumes.get(peer, ())):
             client_id = self.consumer_groups[group].clients[peer].client_id
@@ -320,9 +321,9 @@ class ClientTable:
         tables = [group.clients for group in self.consumer_groups.values()]
         tables.extend(self.producer_groups.values())
         for clients in tables:
-            for peer, client in clients.items():
+            for client in clients.values():
                 if client.heard_at < oldest:
-                    silent[peer] = None
+                    silent[client.peer] = None
         for peer in silent:
             log.warning("Nothing heard of %s for too long, its channel is closed", peer.address)
             self.lost(peer)
@@ -345,7 +346,11 @@ class ClientTable:
             raise TooManyClients(f"{most} groups are online, no more are allowed (maxGroupsOnline)")
 
     def _seen(
-        self, clients: dict[Peer, Client], memberships: dict[Peer, set[str]], group: str, client: Client
+        self,
+        clients: dict[ClientConnection, Client],
+        memberships: dict[ClientConnection, set[str]],
+        group: str,
+        client: Client,
     ) -> tuple[Client, bool]:
         known = clients.get(client.peer)
         is_new = known is None
@@ -365,7 +370,7 @@ class ClientTable:
         known.last_update, known.heard_at = self._clock.millis(), elapsed_millis(self._clock)
         return known, is_new
 
-    def _check_memberships(self, peer: Peer) -> None:
+    def _check_memberships(self, peer: ClientConnection) -> None:
         most = self._options.max_groups_per_client
         if len(self._consumes.get(peer, ())) + len(self._produces.get(peer, ())) >= most:
             raise TooManyClients(
@@ -401,9 +406,9 @@ class ClientTable:
         if self._on_disagreement is not None:
             self._on_disagreement(name)
         now = elapsed_millis(self._clock)
-        if group.complained_at is not None and now - group.complained_at < COMPLAINT_INTERVAL_MILLIS:
+        if group.warned_at is not None and now - group.warned_at < WARNING_INTERVAL_MILLIS:
             return
-        group.complained_at = now
+        group.warned_at = now
         other = next(one for one in group.clients.values() if one.subscribed not in (None, client.subscribed))
         log.warning(
             "Consumer group %s is inconsistent: %s subscribes to %s, %s to %s; the newer counts",
@@ -415,7 +420,7 @@ class ClientTable:
         )
 
 
-def _forget(memberships: dict[Peer, set[str]], peer: Peer, group: str) -> None:
+def _forget(memberships: dict[ClientConnection, set[str]], peer: ClientConnection, group: str) -> None:
     groups = memberships[peer]
     groups.discard(group)
     if not groups:

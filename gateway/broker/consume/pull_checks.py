@@ -76,7 +76,7 @@ def checked_queue(broker: Broker, request: PullRequest, connection: ClientConnec
         raise OperationError(
             Reason.INVALID_PARAMETER,
             f"queueId[{request.queue_id}] is illegal, topic:[{request.topic}] "
-            f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[{connection.address}]",
+            f"topicConfig.readQueueNums:[{topic.read_queue_nums}] consumer:[/{connection.address}]",
         )
     return topic
 

@@ -38,7 +38,7 @@ def no_queue(
     return OperationError(
         reason,
         f"queueId[{queue_id}] is illegal, topic:[{config.topic_name}] "
-        f"topicConfig.readQueueNums:[{config.read_queue_nums}] consumer:[{connection.address}]",
+        f"topicConfig.readQueueNums:[{config.read_queue_nums}] consumer:[/{connection.address}]",
     )
 
 

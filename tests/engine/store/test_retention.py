@@ -128,6 +128,17 @@ def test_forced_deletion_can_be_switched_off() -> None:
     assert files(bench) == 5
 
 
+def test_the_newest_part_of_the_log_is_kept_from_deletion_by_force() -> None:
+    """It still goes when it is old."""
+    bench = filled(at_hour(10), clean_forcibly_keep_size=8192)
+    bench.disk.used = bench.disk.total * 92 // 100
+    look(bench)
+    assert files(bench) == 3
+    bench.clock.advance(100 * HOUR)
+    look(bench)
+    assert files(bench) == 1
+
+
 def test_a_file_that_somebody_removed_is_given_up() -> None:
     bench = filled(at_hour(23), file_reserved_time=3)
     bench.disk.unlink("/store/commitlog/" + bench.disk.listdir("/store/commitlog")[0])

@@ -45,20 +45,20 @@ def test_a_new_store_has_the_standards_lengths() -> None:
     _, options = settings()
     assume_file_sizes(options, CrashDisk(), small=False)
     assert lengths(options) == [1 << 30, 6_000_000, 5_000_000, 20_000_000]
-    assert options.get("cleanFileForciblyEnable") is True
+    assert options.get("cleanForciblyKeepSize") == 0
 
 
 def test_a_new_store_for_trying_things_out_has_small_files_also_the_next_time() -> None:
     store, options = settings()
     assume_file_sizes(options, CrashDisk(), small=True)
     assert lengths(options) == list(SMALL.values())
-    assert not store.clean_file_forcibly_enable
+    assert store.clean_file_forcibly_enable and store.clean_forcibly_keep_size == 1 << 30
     disk = written(store)
     for small in (True, False):
         _, again = settings()
         assume_file_sizes(again, disk, small)
         assert lengths(again) == list(SMALL.values())
-        assert again.get("cleanFileForciblyEnable") is not small
+        assert again.get("cleanForciblyKeepSize") == (1 << 30 if small else 0)
     assert again.origin("mappedFileSizeCommitLog") == "length of /s/commitlog/00000000000000000000"
 
 
@@ -66,7 +66,7 @@ def test_a_length_that_was_set_keeps_all_of_them_the_standards() -> None:
     store, options = settings(("mappedFileSizeCommitLog", "16m"))
     assume_file_sizes(options, CrashDisk(), small=True)
     assert lengths(options) == [16 << 20, 6_000_000, 5_000_000, 20_000_000]
-    assert store.clean_file_forcibly_enable
+    assert store.clean_forcibly_keep_size == 0
 
 
 def test_a_length_that_was_set_wins_over_the_files() -> None:

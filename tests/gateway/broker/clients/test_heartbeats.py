@@ -5,6 +5,7 @@ import pytest
 from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.clients import heartbeats
 from mqgateway.gateway.broker.clients.locks import ORPHAN_LIFE_MILLIS
+from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
@@ -232,7 +233,9 @@ def test_a_heartbeat_of_a_client_in_no_group_is_fine(broker: AdminBroker) -> Non
 def test_without_a_command_too(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     heartbeat = HeartbeatData("me", [ProducerData("p")], [consumer("g", "t")], heartbeat_fingerprint=7)
-    steps = heartbeats.heart_beat(broker.broker, heartbeats.Origin(peer, "RUST", 513), heartbeat)
+    steps = heartbeats.heart_beat(
+        broker.broker, peer, heartbeat, lambda name: Client(peer, name, "RUST", 513)
+    )
     assert run(steps) is False
     assert heartbeats.consumer_ids(broker.broker, "g") == ["me"]
     assert broker.broker.clients.producer("me") is not None
@@ -247,7 +250,9 @@ def test_without_a_command_too(broker: AdminBroker) -> None:
 def test_who_goes_while_its_heartbeat_is_taken_up_is_not_taken_up(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     heartbeat = HeartbeatData("me", consumer_data_set=[consumer("g", "t"), consumer("h", "t")])
-    steps = heartbeats.heart_beat(broker.broker, heartbeats.Origin(peer, "RUST", 513), heartbeat)
+    steps = heartbeats.heart_beat(
+        broker.broker, peer, heartbeat, lambda name: Client(peer, name, "RUST", 513)
+    )
     next(steps)
     peer.lose()
     assert run(steps) is None

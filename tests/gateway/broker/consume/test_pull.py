@@ -173,7 +173,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], int, st
         {},
         {"queue_id": 4},
         29,
-        "queueId[4] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:[10.0.0.2:4002]",
+        "queueId[4] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:[/10.0.0.2:4002]",
         None,
     ),
     (
@@ -182,7 +182,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], int, st
         {},
         {"queue_id": -1},
         29,
-        "queueId[-1] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:[10.0.0.2:4002]",
+        "queueId[-1] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:[/10.0.0.2:4002]",
         None,
     ),
     (

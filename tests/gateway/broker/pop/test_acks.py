@@ -168,7 +168,7 @@ def test_the_remarks_of_refusals(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     assert broker.ack(message._replace(offset=5)).remark == "offset is illegal, key:T@0, commit:5, store:0~1"
     remark = broker.ack(message._replace(queue_id=7)).remark or ""
-    assert remark.startswith("queueId[7] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:[")
+    assert remark.startswith("queueId[7] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:[/")
     assert broker.change(message._replace(offset=5), 1).remark is None
 
 

@@ -201,7 +201,7 @@ def test_a_bad_expression_is_refused_in_the_standards_words_and_no_more(broker: 
     [
         ({"max_msg_nums": 33}, 29, "the broker[127.0.0.1] pop message's num is greater than 32"),
         ({"topic": "U"}, 17, "topic[U] not exist, apply first please! "),
-        ({"queue_id": 4}, 29, "queueId[4] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:["),
+        ({"queue_id": 4}, 29, "queueId[4] is illegal, topic:[T] topicConfig.readQueueNums:[4] consumer:[/"),
         ({"consumer_group": "a b"}, 26, "subscription group [a b] does not exist, "),
         ({"born_time": 1}, 210, "the broker[127.0.0.1] pop message is timeout too much"),
         ({"invisible_time": 4 * 86_400_000}, 29, "messages may be invisible for 259200000 ms, no longer"),
