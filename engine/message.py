@@ -229,8 +229,8 @@ def parse_properties(text: str) -> dict[str, str]:
     """
     properties = {}
     for pair in text.split(PROPERTY_SEPARATOR):
-        name, separator, value = pair.partition(NAME_VALUE_SEPARATOR)
-        if name and separator and value:
+        name, _, value = pair.partition(NAME_VALUE_SEPARATOR)
+        if value and name:  # without a separator there is no value
             properties[name] = value
     return properties
 

@@ -39,7 +39,7 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """10, 310 and 320: answered when the message is as safe as configured."""
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
-    if call.command.version < V3_4_9:  # it meant nothing yet
+    if header.max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
         header.max_reconsume_times = None
     outcome = send(broker, header, call.body, call.peer, call.now)
     return outcome.addCallback(sent) if isinstance(outcome, Deferred) else sent(outcome)

@@ -124,24 +124,8 @@ def send(
 
     Where a topic was made for it, that is done once the name servers know the topic, or cannot.
     """
-    topic_config = broker.topics.get(request.topic)
-    if topic_config is not None and not request.topic.startswith(RETRY_PREFIX):
-        return _send(broker, request, topic_config, body, connection, now)
-    version = broker.topics.data_version.counter
-    outcome = _send(broker, request, topic_config, body, connection, now)
-    is_as_before = broker.topics.data_version.counter == version
-    return outcome if is_as_before else once_registered(broker, outcome)
-
-
-def _send(
-    broker: Broker,
-    request: MessageRequest,
-    known: TopicConfig | None,
-    body: bytes,
-    connection: ClientConnection,
-    now: int,
-) -> SendOutcome | Deferred[SendOutcome]:
-    """Store a message for a topic that is known, or is to be made."""
+    topic = request.topic
+    known = broker.topics.get(topic)
     topic_config = checked_topic(broker, request, known, connection, now)
     queue_id = request.queue_id
     if queue_id < 0:
@@ -151,7 +135,7 @@ def _send(
         sys_flag |= SysFlag.MULTI_TAGS
     properties = _stored_properties(broker, request)
     message = Message(
-        request.topic,
+        topic,
         queue_id,
         body,
         properties,
@@ -162,24 +146,26 @@ def _send(
         sys_flag,
         request.reconsume_times or 0,
     )
+    is_made = known is None
     is_inner_batch = sys_flag & SysFlag.INNER_BATCH
     if is_inner_batch or PROPERTY_INNER_NUM in properties:
         _check_inner_batch(broker, topic_config, message)
     if is_inner_batch or request.batch:
-        _check_batch(broker, message)
-        if request.batch:
-            # The messages are counted; only of what a client put together itself it must say the number.
-            properties.pop(PROPERTY_INNER_NUM, None)
-        return _put_together(broker, topic_config, message, queue_id)
-    if request.topic.startswith(RETRY_PREFIX):
-        _redirect_retry(broker, request, message)
+        outcome = _put_together(broker, topic_config, message, bool(request.batch))
+        return once_registered(broker, outcome) if is_made else outcome
+    if topic.startswith(RETRY_PREFIX):
+        is_made |= _redirect_retry(broker, request, message)
     if PROPERTY_UNIQ_KEY not in properties:
         properties[PROPERTY_UNIQ_KEY] = broker.unique_keys.next(now)
     if topic_config.attributes:
         _check_attributes(topic_config, properties)
-    if SPECIAL.isdisjoint(properties):
-        return _put(broker, message, queue_id)
-    return _put_special(broker, topic_config, message, queue_id)
+    if not SPECIAL.isdisjoint(properties):
+        outcome = _put_special(broker, topic_config, message, queue_id)
+    elif broker.durable.is_awaited:
+        outcome = _put_durably(broker, message, queue_id, None, None)
+    else:
+        outcome = _outcome(broker, message, queue_id, broker.store.put(message), None)
+    return once_registered(broker, outcome) if is_made else outcome
 
 
 def _put_special(
@@ -232,25 +218,29 @@ def _check_inner_batch(broker: Broker, topic_config: TopicConfig, message: Messa
 
 
 def _put_together(
-    broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int
+    broker: Broker, topic_config: TopicConfig, message: Message, is_batch: bool
 ) -> SendOutcome | Deferred[SendOutcome]:
     """Store a batch: its messages one by one, or as one record where the topic has queues of batches.
 
     For the latter the client must have named the batch, as it looks for that name in the answer.
     """
+    _check_batch(broker, message)
+    if is_batch:
+        # The messages are counted; only of what a client put together itself it must say the number.
+        message.properties.pop(PROPERTY_INNER_NUM, None)
     batch_id = message.properties.get(PROPERTY_UNIQ_KEY)
     if not message.sys_flag & SysFlag.INNER_BATCH:
         if batch_id is None or not topic_config.has_batch_queues:
-            return _put(broker, message, queue_id, message.body)
+            return _put(broker, message, message.queue_id, message.body)
         message.sys_flag |= SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH
-    return _put(broker, message, queue_id, message.body, batch_id)
+    return _put(broker, message, message.queue_id, message.body, batch_id)
 
 
-def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -> None:
+def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -> bool:
     """A message to a retry topic goes to the dead letters when it had its turns, or is consumed in order.
 
     An ordered consumer counts the turns itself and sends a message here only to be rid of it, which
-    shows by the locks its group holds.
+    shows by the locks its group holds. True where the topic of the dead letters was made.
     """
     name = request.topic[len(RETRY_PREFIX) :]
     group = broker.groups.find(name)
@@ -262,14 +252,16 @@ def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -
     if turns is None:
         turns = group.retry_max_times
     if message.reconsume_times <= turns and not broker.locks.any_live(name, elapsed_millis(broker.clock)):
-        return
+        return False
     dead_letters = DLQ_PREFIX + name
+    is_made = dead_letters not in broker.topics
     created = broker.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)
     if created is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"topic[{dead_letters}] not exist")
     message.topic = dead_letters
     message.queue_id = 0
     message.properties[PROPERTY_DELAY_TIME_LEVEL] = "-1"
+    return is_made
 
 
 def _check_attributes(topic_config: TopicConfig, properties: dict[str, str]) -> None:
@@ -356,7 +348,7 @@ def _put(
     if broker.durable.is_awaited:
         return _put_durably(broker, message, queue_id, batch, batch_id)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
-    return _outcome(broker, message, queue_id, batch_id, result, result.status)
+    return _outcome(broker, message, queue_id, result, batch_id)
 
 
 def _put_batch(broker: Broker, message: Message, batch: bytes) -> PutResult:
@@ -376,42 +368,42 @@ def _put_durably(
         raise _failure(broker, PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     if result.status is not _PUT_OK or not durable.awaits(message.properties):
-        return _outcome(broker, message, queue_id, batch_id, result, result.status)
-    return durable.wait(result).addCallback(
-        lambda status: _outcome(broker, message, queue_id, batch_id, result, status)
-    )
+        return _outcome(broker, message, queue_id, result, batch_id)
+
+    def waited(status: PutStatus) -> SendOutcome:
+        result.status = status
+        return _outcome(broker, message, queue_id, result, batch_id)
+
+    return durable.wait(result).addCallback(waited)
 
 
 def _outcome(
-    broker: Broker,
-    message: Message,
-    queue_id: int,
-    batch_id: str | None,
-    result: PutResult,
-    status: PutStatus,
+    broker: Broker, message: Message, queue_id: int, result: PutResult, batch_id: str | None
 ) -> SendOutcome:
     """What became of a put. Raises `OperationError` where nothing is stored."""
+    status = result.status
     if status is not _PUT_OK and status not in STORED:
         raise _failure(broker, status, result.remark)
     options = broker.options
-    broker.stats.put(message.topic, result.count, result.end_offset - result.physical_offset)
-    unique_key = message.properties.get(PROPERTY_UNIQ_KEY)
+    topic, properties = message.topic, message.properties
+    broker.stats.put(topic, result.count, result.end_offset - result.physical_offset)
     return SendOutcome(
         status,
         result.message_id,
         queue_id,
         result.queue_offset,
-        unique_key,
-        _recall_handle(broker, message.properties, unique_key) if message.topic == TIMER_TOPIC else None,
+        properties.get(PROPERTY_UNIQ_KEY),
+        _recall_handle(broker, properties) if topic == TIMER_TOPIC else None,
         batch_id,
         options.region_id,
         options.trace_on,
     )
 
 
-def _recall_handle(broker: Broker, properties: dict[str, str], unique_key: str | None) -> str | None:
+def _recall_handle(broker: Broker, properties: dict[str, str]) -> str | None:
     """How the sender of a timer calls it back. Standard: `attachRecallHandle`."""
     out_time, topic = properties.get(PROPERTY_TIMER_OUT_MS, ""), properties.get(PROPERTY_REAL_TOPIC, "")
+    unique_key = properties.get(PROPERTY_UNIQ_KEY)
     if unique_key is None or not out_time or not topic or topic.startswith(RETRY_PREFIX):
         return None
     return RecallHandle(topic, broker.options.broker_name, str(int(out_time) + 1), unique_key).encode()
