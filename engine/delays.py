@@ -313,16 +313,23 @@ class DelaySchedule:
         `later` are messages of the log of that time, among which those are, and None in between.
         """
         found = yield from _delivered(later)
-        self._counted_to = self._store.max_physical_offset
-        before = self.offsets
+        counted_to = self._store.max_physical_offset
+        passed: list[int] = []
         for queue in self._queues:
+            passed.append(0)
             while found:
                 yield
-                units = self._units(queue, 1)
+                units = self._units(queue, 1, skipped=passed[-1])
                 stored = self._store.look_up(units[0][0]) if units else None
                 if stored is None or not found[_trace(stored)]:
                     break
                 found[_trace(stored)] -= 1
+                passed[-1] += 1
+        # All at once: whoever is interrupted before has to find the same again.
+        self._counted_to = counted_to
+        before = self.offsets
+        for queue, count in zip(self._queues, passed, strict=True):
+            for _ in range(count):
                 queue.advance()
         if self.offsets != before:
             self._is_dirty = True
@@ -418,7 +425,7 @@ class DelaySchedule:
                 taken += 1
         return taken
 
-    def _units(self, queue: _Level, count: int) -> list[tuple[int, int, int]]:
+    def _units(self, queue: _Level, count: int, skipped: int = 0) -> list[tuple[int, int, int]]:
         store, queue_id = self._store, queue.queue_id
         end = store.max_offset(SCHEDULE_TOPIC, queue_id)
         if queue.offset == end:
@@ -431,7 +438,7 @@ class DelaySchedule:
             queue.offset = corrected
             queue.due = None
             self._is_dirty = True
-        return store.consume_queue_units(SCHEDULE_TOPIC, queue_id, queue.offset, count)
+        return store.consume_queue_units(SCHEDULE_TOPIC, queue_id, queue.offset + skipped, count)
 
     def _take(self, queue: _Level, physical_offset: int, due: int, now: int) -> bool:
         """Deliver the head, or leave it out where it never can be; false when it has to wait."""

@@ -9,6 +9,7 @@ clock.
 - `place`: whether a slave's log is the beginning of its master's
 - `adoption`: which of the master's tables a slave takes over, and what it keeps of its own
 - `members`: who has the smallest id of a group, and whether a slave acts for its master
+- `role`: who this broker is now, and whom that concerns
 - `online`: what a member does before name servers hear of it
 - `escape`: what a slave that acts delivers through other brokers
 - `tail`: what a log got since some place in it

@@ -592,6 +592,24 @@ def test_who_stood_by_goes_on_behind_what_another_master_delivered() -> None:
     assert len(bench.bodies()) == 6
 
 
+@pytest.mark.parametrize("steps", [1, 5, 8, 11, 14])
+def test_who_is_interrupted_while_it_finds_out_finds_the_same_again(steps: int) -> None:
+    bench = Bench()
+    bench.schedule.stand_by()
+    other = bench.make_schedule()
+    bench.send(*numbered(4))
+    bench.clock.advance(1000)
+    other.tick(bench.store.steady.now())
+    bench.store.dispatch()
+    going_on = bench.schedule.going_on()
+    for _ in range(steps):
+        next(going_on)
+    bench.schedule.stand_by()
+    run(bench.schedule.going_on())
+    bench.pass_time(0)
+    assert len(bench.bodies()) == 4
+
+
 def test_who_stood_by_writes_no_more_than_it_counted() -> None:
     bench = Bench()
     bench.send(*numbered(1))

@@ -144,6 +144,7 @@ class History:
         )
         assert (code == 0) == (self.leader.store.gate is None)
         if code == 0:
+            assert self.kind(self.leader) is MASTER
             self.sent.add(body)
 
     def pop(self, acknowledges: bool) -> None:

@@ -114,3 +114,47 @@ def test_a_master_that_is_back_meanwhile_ends_the_taking_over(monkeypatch: pytes
     role.become(RoleKind.SLAVE)
     services.tick(scene.group.clock.millis(), 0)
     assert (services.is_behind, services.is_on) == (False, False)
+
+
+def test_a_role_that_changes_while_taking_over_leaves_nothing_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However far it had come."""
+    monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
+    scene = Scene()
+    scene.send(b"a", DELAY="4")
+    scene.send(b"b", TIMER_DELIVER_MS=str(scene.group.clock.millis() + 40_000))
+    scene.group.wait(1)
+    broker, services = scene.slave.service.broker, scene.slave.service.services
+    steps = 0
+    while not services.is_on:
+        broker.role.become(RoleKind.MASTER)
+        for _ in range(steps):
+            services.tick(scene.group.clock.millis(), 0)
+        if services.is_on:
+            break
+        broker.role.become(RoleKind.FENCED)
+        assert not services.is_on
+        assert broker.timers.wait_millis(broker.store.steady.now()) is None
+        assert broker.timers.runtime_info()["timerCongestNum"] == "0"
+        steps += 1
+    assert steps > 3
+    assert broker.store.gate is None
+
+
+def test_a_new_master_that_cannot_go_on_yet_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    scene.lose_master()
+    broker = scene.slave.service.broker
+    inner = broker.store.raw.drop_partial
+
+    def fails() -> None:
+        raise OSError("sick")
+
+    monkeypatch.setattr(broker.store.raw, "drop_partial", fails)
+    broker.role.become(RoleKind.MASTER, epoch=1)
+    scene.group.wait(3)
+    assert (scene.acts, broker.store.is_writable) == (False, False)
+    monkeypatch.setattr(broker.store.raw, "drop_partial", inner)
+    scene.group.wait(2)
+    assert (scene.acts, broker.store.is_writable) == (True, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from twisted.internet.error import CannotListenError
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import EndTransactionRequestHeader
@@ -265,3 +266,44 @@ def test_a_new_master_address_is_followed() -> None:
     slave.service.replication.told("10.0.0.1:10911", "10.0.0.1:10912")
     group.wait(1)
     assert slave.service.replication.follows
+
+
+def test_the_two_change_places_while_they_run() -> None:
+    group, master, slave = pair(ha_copy_whole_log=True)
+    master.send(3)
+    group.wait(14)
+    roles = [member.service.broker.role for member in (master, slave)]
+    roles[0].become(RoleKind.FENCED)
+    roles[1].become(RoleKind.MASTER, epoch=1)
+    roles[0].become(RoleKind.SLAVE, broker_id=1, epoch=1)
+    group.wait(40)
+    slave.send(3)
+    group.wait(1)
+    assert master.service.replication.follows
+    assert slave.service.replication.client is None
+    assert master.log() == slave.log()
+    assert slave.bodies() == master.bodies() == [b"hello"] * 6
+    assert send(master) == 2
+
+
+def test_what_was_asked_for_as_a_slave_is_not_taken_over_by_a_master() -> None:
+    group, _, slave = pair()
+    replication = slave.service.replication
+    tables, client = replication.tables, replication.client
+    assert tables is not None and client is not None
+    taken: list[bytes] = []
+    tables._adopt = dict.fromkeys(tables._adopt, taken.append)
+    tables._last_round = None
+    tables.tick()
+    slave.service.broker.role.become(RoleKind.MASTER, epoch=1)
+    group.wait(5)
+    assert taken == []
+    assert (client.connection, replication.tables) == (None, None)
+
+
+def test_a_fenced_master_still_serves_its_slaves() -> None:
+    group, master, slave = pair()
+    master.send(2)
+    master.service.broker.role.become(RoleKind.FENCED)
+    group.wait(6)
+    assert slave.bodies() == master.bodies() == [b"hello"] * 2
