@@ -344,8 +344,20 @@ class Reader:
             GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count=count, behind=behind
         )
 
-    def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
+    def units(
+        self, queue: AnyQueue, index: int, count: int, may_wait: bool = True
+    ) -> list[tuple[int, int, int]]:
         """Physical offset, size and tags code of up to `count` messages from `index` on."""
+        if may_wait:
+            return self._units(queue, index, count)
+        log_pool, queue_pool = self._pools
+        log_pool.may_wait = queue_pool.may_wait = False
+        try:
+            return self._units(queue, index, count)
+        finally:
+            log_pool.may_wait = queue_pool.may_wait = True
+
+    def _units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
         if isinstance(queue, BatchConsumeQueue):
             return [unit[:3] for unit in queue.units(index, count)]
         data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
