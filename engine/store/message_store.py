@@ -457,17 +457,18 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
-    def offset_by_time(self, topic: str, queue_id: int, ms: int, upper: bool = False) -> int:
+    def offset_by_time(
+        self, topic: str, queue_id: int, ms: int, upper: bool = False, may_wait: bool = True
+    ) -> int:
         """First offset stored at or after a time in ms, or with `upper` the last at or before it; 0 for an
         unknown queue. Standard: `getOffsetInQueueByTime` with BoundaryType LOWER or UPPER."""
         queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader.offset_by_time(queue, ms, upper)
+        return 0 if queue is None else self._reader.offset_by_time(queue, ms, upper, may_wait)
 
-    def store_time(self, topic: str, queue_id: int, offset: int) -> int:
+    def store_time(self, topic: str, queue_id: int, offset: int, may_wait: bool = True) -> int:
         """When a message was stored, in ms; -1 when it is not there."""
         queue = self._queues.get(topic, queue_id)
-        unit = None if queue is None or offset < queue.min_offset else queue.unit(offset)
-        return -1 if unit is None else self._log.store_time(unit[0])
+        return -1 if queue is None else self._reader.store_time(queue, offset, may_wait)
 
     def earliest_store_time(self) -> int:
         """When the oldest message in the log was stored, in ms; -1 for an empty log."""

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
 INDEX_KEY, INDEX_UNIQUE = "K", "U"
+HALVING_ROUNDS = 64
+"""How often something may be brought into memory for a search by time, which halves a queue of up to 2**32
+messages: a unit and a record for each step.
+"""
 QUEUE_UNITS_MAX = 1024
 """How many units of a queue's index one answer holds."""
 
@@ -57,11 +61,15 @@ def view_message(broker: Broker, physical_offset: int) -> bytes | Deferred[bytes
 
 def search_offset(
     broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
-) -> int:
+) -> int | Deferred[int]:
     """The queue offset that a store time (ms) stands for: the first stored then or later, or with `is_upper`
     the last stored then or before.
     """
-    return broker.store.offset_by_time(topic, queue_id, timestamp, is_upper)
+
+    def attempt(rounds: int) -> int:
+        return broker.store.offset_by_time(topic, queue_id, timestamp, is_upper, may_wait=not rounds)
+
+    return reading(broker, attempt, HALVING_ROUNDS)
 
 
 def max_offset(broker: Broker, topic: str, queue_id: int) -> int:
@@ -76,10 +84,15 @@ def min_offset(broker: Broker, topic: str, queue_id: int) -> int:
     return broker.store.min_offset(topic, queue_id)
 
 
-def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int:
+def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
     """When the oldest message of a queue was stored (ms); -1 when the queue is empty."""
     store = broker.store
-    return store.store_time(topic, queue_id, store.min_offset(topic, queue_id))
+
+    def attempt(rounds: int) -> int:
+        first = store.min_offset(topic, queue_id)
+        return store.store_time(topic, queue_id, first, may_wait=not rounds)
+
+    return reading(broker, attempt)
 
 
 def query_consume_queue(

@@ -227,3 +227,18 @@ def test_a_stretch_of_a_queue_is_brought() -> None:
     )
     assert (units, len(units), rounds > 0) == (expected, 30, True)
     assert store.consume_queue_units("orders", 0, 3, 30) == expected
+
+
+def test_a_search_by_time_is_brought_step_by_step() -> None:
+    bench, worker = keyed_bench()
+    store = bench.store
+    time = bench.clock.millis() + 1
+    expected = store.offset_by_time("orders", 0, time)
+    bench, worker = keyed_bench()
+    store = bench.store
+    offset, rounds = brought(worker, store, lambda: store.offset_by_time("orders", 0, time, may_wait=False))
+    assert (offset, 0 < rounds < 64) == (expected, True)
+    bench, worker = keyed_bench()
+    store = bench.store
+    stored, rounds = brought(worker, store, lambda: store.store_time("orders", 0, 0, may_wait=False))
+    assert (stored, 0 < rounds <= 2) == (store.store_time("orders", 0, 0), True)
