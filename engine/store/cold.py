@@ -19,6 +19,10 @@ Piece = tuple[File, int, int]
 """An open file, an offset in it and a number of bytes."""
 
 
+_RECORD_MAX = 16 << 20
+"""No more is read of a record whose size only its own first bytes tell, which may be wrong."""
+
+
 class ColdRead(Exception):
     """Bytes are not in memory. `position` is where the first of them are, in the log or a queue's files."""
 
@@ -37,3 +41,15 @@ class ColdRead(Exception):
         if ahead:
             file, offset, size = self.pieces[-1]
             file.read_ahead(offset + size, AHEAD)
+
+
+class ColdRecords(ColdRead):
+    """Records of which only the beginnings are known are not in memory: how long each is stands in its first
+    four bytes.
+    """
+
+    def bring(self, *, ahead: bool = True) -> None:
+        """Read the records; nobody goes on reading behind them."""
+        for file, offset, _ in self.pieces:
+            size = int.from_bytes(file.read(offset, 4), "big")
+            file.read(offset, min(size, _RECORD_MAX))

@@ -36,6 +36,7 @@ from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
     java_hash,
 )
+from mqgateway.engine.store.cold import ColdRead
 
 log = logging.getLogger(__name__)
 
@@ -243,15 +244,23 @@ class IndexFile:
         """Whether the file has entries of [begin, end] ms. Standard: `IndexFile.isTimeMatched`."""
         return begin <= self.end_timestamp and end >= self.begin_timestamp
 
-    def find(self, key_hash: int, begin: int, end: int, limit: int) -> list[int]:
+    def _read(self, offset: int, size: int, may_wait: bool) -> bytes:
+        if may_wait:
+            return self.file.read(offset, size)
+        data = self.file.read_ready(offset, size)
+        if data is None:
+            raise ColdRead(offset, [(self.file, offset, size)])
+        return data
+
+    def find(self, key_hash: int, begin: int, end: int, limit: int, may_wait: bool = True) -> list[int]:
         """Physical offsets of the newest entries with this hash and a time in [begin, end] (whole
-        seconds).
+        seconds). Who may not wait for the disk gets `ColdRead` where that is needed.
         """
         found: list[int] = []
-        data = self.file.read(HEADER_SIZE + key_hash % self.slot_count * 4, 4)
+        data = self._read(HEADER_SIZE + key_hash % self.slot_count * 4, 4, may_wait)
         number = SLOT.unpack(data)[0]
         while 0 < number < self.next_entry and len(found) < limit:
-            entry = self.file.read(self.entries_at + number * ENTRY_SIZE, ENTRY_SIZE)
+            entry = self._read(self.entries_at + number * ENTRY_SIZE, ENTRY_SIZE, may_wait)
             read_hash, offset, seconds, previous = ENTRY.unpack(entry)
             if seconds < 0:
                 break
@@ -313,6 +322,26 @@ class IndexFile:
         assert self._window is not None
         self._window.buffer[HEADER_SIZE : self.entries_at] = slots.tobytes()
         self.write_header(self.header())
+
+
+class ColdEntries(ColdRead):
+    """Entries of a key are not in memory: those of some files, the last first."""
+
+    def __init__(
+        self, cold: ColdRead, files: list[IndexFile], key_hash: int, begin: int, end: int, limit: int
+    ) -> None:
+        super().__init__(cold.position, cold.pieces)
+        self._files = files
+        self._asked = key_hash, begin, end, limit
+
+    def bring(self, *, ahead: bool = True) -> None:
+        """Look for the entries, which lie anywhere, once for nothing."""
+        key_hash, begin, end, limit = self._asked
+        for file in reversed(self._files):
+            if file.may_have(begin, end):
+                limit -= len(file.find(key_hash, begin, end, limit))
+            if file.begin_timestamp < begin or limit <= 0:
+                break
 
 
 Pending = tuple[int, int, int]
@@ -423,12 +452,18 @@ class Index:
     def _name(now: int) -> str:
         return datetime.fromtimestamp(now / 1000).strftime("%Y%m%d%H%M%S") + f"{now % 1000:03d}"
 
-    def find(self, key_hash: int, begin: int, end: int, limit: int) -> list[int]:
-        """Physical offsets, newest first. Standard: `IndexService.queryOffset`."""
+    def find(self, key_hash: int, begin: int, end: int, limit: int, may_wait: bool = True) -> list[int]:
+        """Physical offsets, newest first. Raises `ColdEntries` for who may not wait for the disk and would
+        have to. Standard: `IndexService.queryOffset`.
+        """
         found: list[int] = []
-        for file in reversed(self.files):
+        for number in range(len(self.files) - 1, -1, -1):
+            file, rest = self.files[number], limit - len(found)
             if file.may_have(begin, end):
-                found += file.find(key_hash, begin, end, limit - len(found))
+                try:
+                    found += file.find(key_hash, begin, end, rest, may_wait)
+                except ColdRead as cold:
+                    raise ColdEntries(cold, self.files[: number + 1], key_hash, begin, end, rest) from None
             if file.begin_timestamp < begin or len(found) >= limit:
                 break
         return found

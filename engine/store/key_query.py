@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.cold import ColdRead, ColdRecords
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.results import QueryResult
@@ -23,7 +24,9 @@ _ROUNDS = 3
 
 
 class KeyQuery:
-    """Asks the index; `record_at` gives the record at a log offset, or None where there is none."""
+    """Asks the index; `record_at` gives the record at a log offset, or None where there is none, and is told
+    whether it may wait for the disk.
+    """
 
     def __init__(
         self,
@@ -31,7 +34,7 @@ class KeyQuery:
         clock: Clock,
         index: Index | None,
         commit_log: Log,
-        record_at: Callable[[int], bytes | None],
+        record_at: Callable[[int, bool], bytes | None],
     ) -> None:
         self._options = options
         self._clock = clock
@@ -39,7 +42,9 @@ class KeyQuery:
         self._log = commit_log
         self._record_at = record_at
 
-    def find(self, topic: str, key: str, max_num: int, begin: int, end: int, index_type: str) -> QueryResult:
+    def find(
+        self, topic: str, key: str, max_num: int, begin: int, end: int, index_type: str, may_wait: bool
+    ) -> QueryResult:
         """See `MessageStore.query`."""
         index = self._index
         if index is None or not self._options.index_file_read_enable:
@@ -49,17 +54,24 @@ class KeyQuery:
             index.apply(self._clock.millis())
             hashes = index.hashes
             key_hash = hashes.of_tags(topic, key) if index_type == "T" else hashes.of_key(topic, key)
-            records = self._records(index, key_hash, min(max_num, QUERY_MAX), begin, end)
+            records = self._records(index, key_hash, min(max_num, QUERY_MAX), begin, end, may_wait)
         except OSError as error:
             log.error("the index cannot be read: %s", error)
         if not index.files:
             return QueryResult(records, 0, 0)
         return QueryResult(records, index.files[-1].end_timestamp, index.files[-1].end_offset)
 
-    def _records(self, index: Index, key_hash: int, limit: int, begin: int, end: int) -> list[bytes]:
+    def _records(
+        self, index: Index, key_hash: int, limit: int, begin: int, end: int, may_wait: bool
+    ) -> list[bytes]:
         for _ in range(_ROUNDS):
-            offsets = sorted(set(index.find(key_hash, begin, end, limit)))
-            records = [record for offset in offsets if (record := self._record_at(offset)) is not None]
+            offsets = sorted(set(index.find(key_hash, begin, end, limit, may_wait)))
+            try:
+                found = [self._record_at(offset, may_wait) for offset in offsets]
+            except ColdRead as cold:
+                rest = [(0, offset, 4) for offset in offsets if offset >= cold.position]
+                raise ColdRecords(cold.position, self._log.pieces(rest)) from None
+            records = [record for record in found if record is not None]
             if records or not offsets:
                 return records
             # All of these have gone from the log; older ones cannot be there, newer ones may.

@@ -25,7 +25,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.cold import ColdRead, ColdRecords
 from mqgateway.engine.store.commit_log import commit_log_of
 from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
@@ -417,16 +417,23 @@ class MessageStore:
         ahead = self._options.data_read_ahead_enable
         self._aside.run(lambda: cold.bring(ahead=ahead), lambda _outcome: done())
 
-    def record_at(self, physical_offset: int) -> bytes | None:
-        """The stored bytes of the message at a log offset, or None."""
+    def record_at(self, physical_offset: int, *, may_wait: bool = True) -> bytes | None:
+        """The stored bytes of the message at a log offset, or None. See `get` for `may_wait`."""
         try:
-            return self._record_at(physical_offset)
+            return self._record_at(physical_offset, may_wait)
         except OSError as error:
             log.error("the log cannot be read at %d: %s", physical_offset, error)
             return None
 
-    def _record_at(self, physical_offset: int) -> bytes | None:
-        record = record_at(self._log, physical_offset)
+    def _record_at(self, physical_offset: int, may_wait: bool) -> bytes | None:
+        pool = self._log.files.pool
+        pool.may_wait = may_wait
+        try:
+            record = record_at(self._log, physical_offset)
+        except ColdRead:
+            raise ColdRecords(physical_offset, self._log.pieces([(0, physical_offset, 4)])) from None
+        finally:
+            pool.may_wait = True
         if record is not None and self._inspection.is_due(None, 0, physical_offset):
             return record if self._inspection.passes(physical_offset, record) else None
         return record
@@ -437,13 +444,13 @@ class MessageStore:
         return None if record is None else decode(record)
 
     def query(
-        self, topic: str, key: str, max_num: int, begin: int, end: int, index_type: str = "K"
+        self, topic: str, key: str, most: int, begin: int, end: int, kind: str = "K", may_wait: bool = True
     ) -> QueryResult:
-        """Messages with a key (or with tags, for `index_type` T) stored in [begin, end] ms, by offset.
+        """Messages with a key (or with tags, for `kind` T) stored in [begin, end] ms, by offset; see `get`.
 
         Standard: `DefaultMessageStore.queryMessage`.
         """
-        return self._key_query.find(topic, key, max_num, begin, end, index_type)
+        return self._key_query.find(topic, key, most, begin, end, kind, may_wait)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """The offset after the last readable message of a queue; 0 for an unknown one."""
@@ -455,30 +462,31 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
-    def offset_by_time(self, topic: str, queue_id: int, ms: int, upper: bool = False) -> int:
+    def offset_by_time(
+        self, topic: str, queue_id: int, ms: int, upper: bool = False, may_wait: bool = True
+    ) -> int:
         """First offset stored at or after a time in ms, or with `upper` the last at or before it; 0 for an
         unknown queue. Standard: `getOffsetInQueueByTime` with BoundaryType LOWER or UPPER."""
         queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader.offset_by_time(queue, ms, upper)
+        return 0 if queue is None else self._reader.offset_by_time(queue, ms, upper, may_wait)
 
-    def store_time(self, topic: str, queue_id: int, offset: int) -> int:
+    def store_time(self, topic: str, queue_id: int, offset: int, may_wait: bool = True) -> int:
         """When a message was stored, in ms; -1 when it is not there."""
         queue = self._queues.get(topic, queue_id)
-        unit = None if queue is None or offset < queue.min_offset else queue.unit(offset)
-        return -1 if unit is None else store_time(self._log, unit[0])
+        return -1 if queue is None else self._reader.store_time(queue, offset, may_wait)
 
     def earliest_store_time(self) -> int:
         """When the oldest message in the log was stored, in ms; -1 for an empty log."""
         return store_time(self._log, self._log.min_offset)
 
     def consume_queue_units(
-        self, topic: str, queue_id: int, index: int, count: int
+        self, topic: str, queue_id: int, index: int, count: int, *, may_wait: bool = True
     ) -> list[tuple[int, int, int]]:
         """Physical offset, size and tags code of up to `count` messages of a queue from offset `index` on."""
         queue = self._queues.get(topic, queue_id)
         if queue is None or index < queue.min_offset or count <= 0:
             return []
-        return self._reader.units(queue, index, count)
+        return self._reader.units(queue, index, count, may_wait)
 
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
         """The stored bytes and tags codes of messages of a queue from an offset on, of those there are."""

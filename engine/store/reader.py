@@ -8,6 +8,9 @@ standard's. Readers that are woken together and want the same share one answer. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
@@ -19,6 +22,8 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.record import properties_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+
+T = TypeVar("T")
 
 MAX_PULL_BYTES = 128 << 20
 _SLACK = 4096
@@ -344,8 +349,22 @@ class Reader:
             GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count=count, behind=behind
         )
 
-    def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
+    def units(
+        self, queue: AnyQueue, index: int, count: int, may_wait: bool = True
+    ) -> list[tuple[int, int, int]]:
         """Physical offset, size and tags code of up to `count` messages from `index` on."""
+        return self._read_by(may_wait, lambda: self._units(queue, index, count))
+
+    def _read_by(self, may_wait: bool, read: Callable[[], T]) -> T:
+        """What a read gives that may wait for the disk or not; it raises `ColdRead` then."""
+        log_pool, queue_pool = self._pools
+        log_pool.may_wait = queue_pool.may_wait = may_wait
+        try:
+            return read()
+        finally:
+            log_pool.may_wait = queue_pool.may_wait = True
+
+    def _units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
         if isinstance(queue, BatchConsumeQueue):
             return [unit[:3] for unit in queue.units(index, count)]
         data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
@@ -367,11 +386,22 @@ class Reader:
             found = delivery_time(properties, store_timestamp(record), self._delays) or found
         return physical_offset, size, found
 
-    def offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
+    def store_time(self, queue: AnyQueue, offset: int, may_wait: bool) -> int:
+        """When a message was stored, in ms; -1 when it is not there."""
+        return self._read_by(may_wait, lambda: self._store_time(queue, offset))
+
+    def _store_time(self, queue: AnyQueue, offset: int) -> int:
+        unit = None if offset < queue.min_offset else queue.unit(offset)
+        return -1 if unit is None else store_time(self._log, unit[0])
+
+    def offset_by_time(self, queue: AnyQueue, time: int, upper: bool, may_wait: bool) -> int:
         """First offset stored at or after a time in ms; with `upper` the last one stored at or before it.
 
         Beyond the ends of the queue the nearer end is given. Standard: `ConsumeQueue.getOffsetInQueueByTime`.
         """
+        return self._read_by(may_wait, lambda: self._offset_by_time(queue, time, upper))
+
+    def _offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
         if isinstance(queue, BatchConsumeQueue):
             return queue.offset_by_time(time, upper)
         low, high = queue.min_offset, queue.max_offset

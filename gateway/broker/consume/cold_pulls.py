@@ -26,13 +26,13 @@ class PutOff(Exception):
     """The pull is of old data, its group reads too much of it, and it can wait."""
 
 
-def most_messages(broker: Broker, request: PullRequest, *, is_first: bool) -> int:
+def most_messages(broker: Broker, request: PullRequest, *, is_first: bool, may_wait: bool) -> int:
     """How many messages a pull may be given: one of old data is put off first (`PutOff`), and then gets one.
 
-    Raises `OperationError` for one that comes again by itself.
+    Raises `OperationError` for one that comes again by itself, and `ColdRead`.
     """
     cold_reads, group = broker.cold_reads, request.consumer_group
-    if not cold_reads.is_too_much(group) or not _is_cold(broker, request):
+    if not cold_reads.is_too_much(group) or not _is_cold(broker, request, may_wait):
         return request.max_msg_nums
     members = broker.clients.consumer_group(group)
     if members is not None and members.consume_type == CONSUME_PASSIVELY:
@@ -56,6 +56,8 @@ def count_cold(broker: Broker, group: str, result: GetResult, was_brought: bool)
         broker.cold_reads.read(group, result.size)
 
 
-def _is_cold(broker: Broker, request: PullRequest) -> bool:
-    units = broker.store.consume_queue_units(request.topic, request.queue_id, request.queue_offset, 1)
+def _is_cold(broker: Broker, request: PullRequest, may_wait: bool) -> bool:
+    units = broker.store.consume_queue_units(
+        request.topic, request.queue_id, request.queue_offset, 1, may_wait=may_wait
+    )
     return bool(units) and broker.cold_reads.is_cold(broker.store.max_physical_offset - units[0][0])

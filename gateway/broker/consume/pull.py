@@ -143,7 +143,7 @@ def _pull(
         check_pull_consumer(broker, request, connection)
     is_watched, most = broker.cold_reads.is_watched, request.max_msg_nums
     if is_watched:
-        most = most_messages(broker, request, is_first=is_first)
+        most = most_messages(broker, request, is_first=is_first, may_wait=not rounds)
     reader = broadcast_reader(broker, connection, request)
     result = _read(broker, request, most, wanted, reader, not rounds)
     offsets = broker.offsets

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twisted.internet.defer import Deferred
+
 from mqgateway.engine.store.results import QueryResult
+from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies.consuming import ConsumeQueueData, QueryConsumeQueueResponseBody
 
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
 INDEX_KEY, INDEX_UNIQUE = "K", "U"
+HALVING_ROUNDS = 64
+"""How often something may be brought into memory for a search by time, which halves a queue of up to 2**32
+messages: a unit and a record for each step.
+"""
 QUEUE_UNITS_MAX = 1024
 """How many units of a queue's index one answer holds."""
 
@@ -27,29 +34,42 @@ def query_message(
     end: int,
     max_num: int | None = None,
     index_type: str = INDEX_KEY,
-) -> QueryResult:
+) -> QueryResult | Deferred[QueryResult]:
     """The records, stored in [begin, end] ms, whose key has the asked key's hash: whoever asks compares the
     keys themselves. There may be none. `defaultQueryMaxNum` of them, if no number is said.
     """
     most = broker.store_options.default_query_max_num if max_num is None else max_num
-    return broker.store.query(topic, key, most, begin, end, index_type)
+
+    def attempt(rounds: int) -> QueryResult:
+        return broker.store.query(topic, key, most, begin, end, index_type, may_wait=not rounds)
+
+    return reading(broker, attempt)
 
 
-def view_message(broker: Broker, physical_offset: int) -> bytes:
+def view_message(broker: Broker, physical_offset: int) -> bytes | Deferred[bytes]:
     """The record at a log offset, as it is stored. Raises `OperationError` where there is none."""
-    record = broker.store.record_at(physical_offset)
-    if record is None:
-        raise OperationError(Reason.SYSTEM_ERROR, f"can not find message by the offset, {physical_offset}")
-    return record
+
+    def attempt(rounds: int) -> bytes:
+        record = broker.store.record_at(physical_offset, may_wait=not rounds)
+        if record is None:
+            why = f"can not find message by the offset, {physical_offset}"
+            raise OperationError(Reason.SYSTEM_ERROR, why)
+        return record
+
+    return reading(broker, attempt)
 
 
 def search_offset(
     broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
-) -> int:
+) -> int | Deferred[int]:
     """The queue offset that a store time (ms) stands for: the first stored then or later, or with `is_upper`
     the last stored then or before.
     """
-    return broker.store.offset_by_time(topic, queue_id, timestamp, is_upper)
+
+    def attempt(rounds: int) -> int:
+        return broker.store.offset_by_time(topic, queue_id, timestamp, is_upper, may_wait=not rounds)
+
+    return reading(broker, attempt, HALVING_ROUNDS)
 
 
 def max_offset(broker: Broker, topic: str, queue_id: int) -> int:
@@ -64,25 +84,40 @@ def min_offset(broker: Broker, topic: str, queue_id: int) -> int:
     return broker.store.min_offset(topic, queue_id)
 
 
-def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int:
+def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
     """When the oldest message of a queue was stored (ms); -1 when the queue is empty."""
     store = broker.store
-    return store.store_time(topic, queue_id, store.min_offset(topic, queue_id))
+
+    def attempt(rounds: int) -> int:
+        first = store.min_offset(topic, queue_id)
+        return store.store_time(topic, queue_id, first, may_wait=not rounds)
+
+    return reading(broker, attempt)
 
 
 def query_consume_queue(
     broker: Broker, topic: str, queue_id: int, index: int, count: int, group: str | None = None
-) -> QueryConsumeQueueResponseBody | None:
+) -> QueryConsumeQueueResponseBody | Deferred[QueryConsumeQueueResponseBody | None] | None:
     """A stretch of a queue's index: where each message lies, how long it is, and its tag hash; None where the
     queue has nothing at `index`. With a group, what that subscribes to beside it.
     """
+
+    def attempt(rounds: int) -> QueryConsumeQueueResponseBody | None:
+        return _stretch(broker, topic, queue_id, index, count, group, may_wait=not rounds)
+
+    return reading(broker, attempt)
+
+
+def _stretch(
+    broker: Broker, topic: str, queue_id: int, index: int, count: int, group: str | None, *, may_wait: bool
+) -> QueryConsumeQueueResponseBody | None:
     store = broker.store
     if queue_id not in store.queues().get(topic, ()):
         raise OperationError(Reason.SYSTEM_ERROR, f"{queue_id}@{topic} is not exist!")
     first, last = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
     if not first <= index < last:
         return None
-    units = store.consume_queue_units(topic, queue_id, index, min(count, QUEUE_UNITS_MAX))
+    units = store.consume_queue_units(topic, queue_id, index, min(count, QUEUE_UNITS_MAX), may_wait=may_wait)
     body = QueryConsumeQueueResponseBody(
         min_queue_index=first,
         max_queue_index=last,

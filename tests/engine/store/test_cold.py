@@ -1,15 +1,20 @@
 """Reads that would wait for the disk are told of, brought into memory by a worker, and tried again."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.store.cold import AHEAD, ColdRead
+from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 from mqgateway.engine.testing.crash_disk import CrashDisk, CrashFile
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.store.stores import Bench, message, records
+
+T = TypeVar("T")
 
 PAGE = 512
 QUEUE = {"mapped_file_size_consume_queue": 2000}
@@ -167,3 +172,73 @@ def test_a_real_file_knows_what_is_in_memory(tmp_path: Path) -> None:
     assert file.read_ready(8, 5) is None
     file.read_ahead(0, 10)
     ColdRead(0, [(file, 0, 10)]).bring()
+
+
+def brought(worker: MemoryWorker, store: MessageStore, read: Callable[[], T]) -> tuple[T, int]:
+    """What a read gives that may not wait, and how often a worker was asked before."""
+    for rounds in range(100):
+        try:
+            return read(), rounds
+        except ColdRead as cold:
+            store.bring(cold, lambda: None)
+            assert worker.perform()
+    raise AssertionError("it never gets warm")
+
+
+def keyed_bench() -> tuple[Bench, MemoryWorker]:
+    """Forty messages, each second one with the key k, in several log and index files; nothing in memory."""
+    disk, worker = ColdDisk(), MemoryWorker()
+    sizes = {**QUEUE, "max_hash_slot_num": 8, "max_index_num": 30}
+    bench = Bench(disk, newest_log_bytes=0, **sizes)  # type: ignore[arg-type]
+    keys = [{"KEYS": "k" if i % 2 else f"other{i}"} for i in range(40)]
+    bench.put(*[message(body=b"%d " % i + b"x" * 290, properties=keys[i]) for i in range(40)])
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0, **sizes)  # type: ignore[arg-type]
+    disk.warm.clear()
+    return bench, worker
+
+
+def test_messages_with_a_key_are_brought_in_a_few_rounds() -> None:
+    expected = keyed_bench()[0].store.query("orders", "k", 64, 0, 1 << 60)
+    bench, worker = keyed_bench()
+    store = bench.store
+    result, rounds = brought(
+        worker, store, lambda: store.query("orders", "k", 64, 0, 1 << 60, may_wait=False)
+    )
+    assert (result, len(result.records)) == (expected, 20)
+    assert 2 <= rounds <= 6
+
+
+def test_a_message_is_brought_by_its_place() -> None:
+    bench, worker = keyed_bench()
+    store = bench.store
+    [(place, size, _)] = store.consume_queue_units("orders", 0, 3, 1)
+    record, rounds = brought(worker, store, lambda: store.record_at(place, may_wait=False))
+    assert (record is not None and len(record), rounds) == (size, 1)
+    assert store.record_at(place + 1) is None
+
+
+def test_a_stretch_of_a_queue_is_brought() -> None:
+    expected = keyed_bench()[0].store.consume_queue_units("orders", 0, 3, 30)
+    bench, worker = keyed_bench()
+    store = bench.store
+    units, rounds = brought(
+        worker, store, lambda: store.consume_queue_units("orders", 0, 3, 30, may_wait=False)
+    )
+    assert (units, len(units), rounds > 0) == (expected, 30, True)
+    assert store.consume_queue_units("orders", 0, 3, 30) == expected
+
+
+def test_a_search_by_time_is_brought_step_by_step() -> None:
+    bench, worker = keyed_bench()
+    store = bench.store
+    time = bench.clock.millis() + 1
+    expected = store.offset_by_time("orders", 0, time)
+    bench, worker = keyed_bench()
+    store = bench.store
+    offset, rounds = brought(worker, store, lambda: store.offset_by_time("orders", 0, time, may_wait=False))
+    assert (offset, 0 < rounds < 64) == (expected, True)
+    bench, worker = keyed_bench()
+    store = bench.store
+    stored, rounds = brought(worker, store, lambda: store.store_time("orders", 0, 0, may_wait=False))
+    assert (stored, 0 < rounds <= 2) == (store.store_time("orders", 0, 0), True)

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from mqgateway.engine import lenient_json
+from mqgateway.gateway.broker.consume import offsets
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     CloneGroupOffsetRequestHeader,
@@ -127,3 +129,23 @@ def test_the_whole_table(memory: MemoryBroker) -> None:
     table = lenient_json.loads(body.decode())
     assert table["offsetTable"]["T@G"] == {0: 7}
     assert b"{0:7}" in body
+
+
+def test_offsets_are_operations(memory: MemoryBroker) -> None:
+    broker = memory.broker
+    with pytest.raises(OperationError) as refusal:
+        offsets.query_offset(broker, "G", "T", 0, set_zero_if_not_found=False)
+    assert refusal.value.reason is Reason.QUERY_NOT_FOUND
+    assert offsets.update_offset(broker, "G", "T", 0, 5)
+    assert offsets.query_offset(broker, "G", "T", 0) == 5
+    broker.offsets.assign_reset("G", "T", 0, 1)
+    assert not offsets.update_offset(broker, "G", "T", 0, 6)
+    for group, topic, reason in (
+        ("other", "T", Reason.SUBSCRIPTION_GROUP_NOT_EXIST),
+        ("G", "other", Reason.TOPIC_NOT_EXIST),
+    ):
+        with pytest.raises(OperationError) as refusal:
+            offsets.update_offset(broker, group, topic, 0, 6)
+        assert refusal.value.reason is reason
+    offsets.clone_offset(broker, "G", "H")
+    assert offsets.all_offsets(broker)["offsetTable"] == broker.offsets.to_json()["offsetTable"]

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.message import java_hash
+from mqgateway.engine.store.results import QueryResult
+from mqgateway.gateway.broker.consume import query
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies.consuming import QueryConsumeQueueResponseBody
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.fields import BoundaryType
@@ -17,6 +20,7 @@ from mqgateway.gateway.codec.headers import (
     SearchOffsetRequestHeader,
     ViewMessageRequestHeader,
 )
+from tests.support.gateway.broker.cold import ColdStore
 from tests.support.gateway.broker.helpers import Answer, MemoryBroker
 
 END = 2**62
@@ -192,3 +196,50 @@ def test_a_lite_topic_is_searched_by_time() -> None:
         for lite in ("a", "none")
     ]
     assert [answer.ext["offset"] for answer in asked] == ["1", "0"]
+
+
+def test_a_worker_brings_messages_and_units_that_are_not_in_memory(
+    memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.send(properties={"KEYS": "k"})
+    reads = ("query", "record_at", "consume_queue_units", "offset_by_time", "store_time")
+    cold = ColdStore(memory.broker.store, monkeypatch, times=0, names=reads)
+    asked = [
+        lambda: by_key(memory, "k"),
+        lambda: memory.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=0)),
+        lambda: memory.ask(
+            RequestCode.QUERY_CONSUME_QUEUE,
+            QueryConsumeQueueRequestHeader(topic="T", queue_id=0, index=0, count=9),
+        ),
+        lambda: memory.ask(
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+            SearchOffsetRequestHeader(topic="T", queue_id=0, timestamp=1),
+        ),
+        lambda: memory.ask(
+            RequestCode.GET_EARLIEST_MSG_STORETIME,
+            GetEarliestMsgStoretimeRequestHeader(topic="T", queue_id=0),
+        ),
+    ]
+    for ask in asked:
+        cold.times = 2
+        answer = ask()
+        assert answer.waits
+        assert cold.bring() == 2
+        assert (answer.code, bool(answer.arrived.body or answer.ext), cold.waits) == (0, True, 0)
+
+
+def test_queries_are_operations(memory: MemoryBroker) -> None:
+    broker = memory.broker
+    memory.send(body=b"x", properties={"KEYS": "k"})
+    found = query.query_message(broker, "T", "k", 0, END)
+    assert isinstance(found, QueryResult) and len(found.records) == 1
+    assert query.view_message(broker, 0) == found.records[0]
+    assert [query.min_offset(broker, "T", 0), query.max_offset(broker, "T", 0)] == [0, 1]
+    assert query.search_offset(broker, "T", 0, 0) == 0
+    assert query.earliest_store_time(broker, "T", 0) == memory.clock.millis()
+    stretch = query.query_consume_queue(broker, "T", 0, 0, 9)
+    assert isinstance(stretch, QueryConsumeQueueResponseBody) and len(stretch.queue_data or ()) == 1
+    assert query.query_consume_queue(broker, "T", 0, 1, 9) is None
+    with pytest.raises(OperationError, match="can not find message by the offset, 7") as refusal:
+        query.view_message(broker, 7)
+    assert refusal.value.reason is Reason.SYSTEM_ERROR
