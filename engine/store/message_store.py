@@ -23,14 +23,13 @@ from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_lmq
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
-from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
 from mqgateway.engine.store.commit_log import commit_log_of
 from mqgateway.engine.store.compaction_log import Compacted
-from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
+from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
-from mqgateway.engine.store.file_queue import FilePool, file_name
+from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
@@ -109,7 +108,7 @@ class MessageStore:
         self._root = options.store_path_root_dir or os.path.expanduser("~/store")
         memory = total_memory() if memory is None else memory
         self._log = commit_log_of(options, disk, self._root, memory) if commit_log is None else commit_log
-        self._queues = _queues(options, disk, self._root, is_batch_topic)
+        self._queues = queues_of(options, disk, self._root, is_batch_topic)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
             self._index = Index(disk, f"{self._root}/index", options.max_hash_slot_num, options.max_index_num)
@@ -589,21 +588,3 @@ class MessageStore:
             "remainHowManyDataToFlush": in_words(self._log.end_offset - self.flushed_offset),
             **({"writesRefused": self.sickness} if self.sickness else {}),
         }
-
-
-def _queues(
-    options: StoreOptions, disk: Disk, root: str, is_batch_topic: Callable[[str], bool] | None
-) -> ConsumeQueues:
-    def whole_units(file_size: int, unit_size: int) -> int:
-        return -(-file_size // unit_size) * unit_size
-
-    return ConsumeQueues(
-        FilePool(disk, options.max_open_files),
-        f"{root}/consumequeue",
-        whole_units(options.mapped_file_size_consume_queue, UNIT_SIZE),
-        options.max_queues,
-        batch_directory=f"{root}/batchconsumequeue",
-        ext_directory=f"{root}/consumequeue_ext",
-        batch_file_size=whole_units(options.mapper_file_size_batch_consume_queue, BATCH_UNIT_SIZE),
-        is_batch=is_batch_topic or (lambda _topic: False),
-    )

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.lite.state import LiteState
     from mqgateway.gateway.broker.pop.state import PopState
     from mqgateway.gateway.broker.produce.durability import Durability
-    from mqgateway.gateway.broker.replication.membership import Membership
-    from mqgateway.gateway.broker.replication.replication import Replication
+    from mqgateway.gateway.broker.replication.group import Member, Replica
     from mqgateway.gateway.broker.stats import BrokerStats
 
 
@@ -59,9 +58,9 @@ class Broker:
     cannot, or, where it is given seconds, after so many.
     """
 
-    replication: Replication | None = None
+    replication: Replica | None = None
     """The broker's part in its group of replicas, once the service has made it."""
-    membership: Membership | None = None
+    membership: Member | None = None
     """What the broker knows of its group of replicas, once the service has made it."""
 
     def __init__(

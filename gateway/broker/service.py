@@ -151,8 +151,8 @@ class BrokerService:
         """The broker's part among its replicas, and its entry with the name servers."""
         options, broker = self._options, self.broker
         address = f"{options.broker_ip1}:{self.port}"
-        broker.replication = Replication(broker, reactor, self._client.request, address)
-        return broker.replication, Registration(
+        broker.replication = replication = Replication(broker, reactor, self._client.request, address)
+        return replication, Registration(
             options,
             broker.topics,
             broker.mappings,
@@ -161,7 +161,7 @@ class BrokerService:
             role=broker.role,
             address=address,
             ha_address=f"{options.broker_ip2}:{self._ha_port}",
-            on_master=broker.replication.told,
+            on_master=replication.told,
         )
 
     def _enter_group(self) -> tuple[SpecialServices, Membership]:
@@ -182,7 +182,7 @@ class BrokerService:
             escape = Escape(sender.send, self._options.max_escapes_under_way)
             escape.on_ended = lambda: self.beat_within(0)
         services = SpecialServices(broker, lambda: replication.tables, escape, send_check)
-        broker.membership = Membership(
+        broker.membership = membership = Membership(
             broker,
             services,
             client.request,
@@ -195,7 +195,7 @@ class BrokerService:
             following=lambda: replication.following,
             on_master=replication.release_readers,
         )
-        return services, broker.membership
+        return services, membership
 
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.

@@ -17,7 +17,7 @@ from typing import Any
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import pull_request
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.replication.slave_requests import SLAVE_REQUESTS
+from mqgateway.gateway.broker.replication.slave_requests import SLAVE_CHECKS
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.call import Call
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
@@ -68,7 +68,7 @@ def of_all_roles(masters: Mapping[int, AnyRequestFunction]) -> dict[int, AnyRequ
 
 
 def _of_all_roles(code: int, master: AnyRequestFunction) -> AnyRequestFunction:
-    slave = SLAVE_REQUESTS.get(code, master)
+    check = SLAVE_CHECKS.get(code)
     fenced: Callable[[Broker, Call], Any]
     if code in REFUSED_WHILE_FENCED:
         fenced = _refuse
@@ -81,7 +81,11 @@ def _of_all_roles(code: int, master: AnyRequestFunction) -> AnyRequestFunction:
     def serve(broker: Broker, call: Call) -> Any:
         if broker.store.gate is None:
             return master(broker, call)
-        return slave(broker, call) if broker.role.is_slave else fenced(broker, call)
+        if not broker.role.is_slave:
+            return fenced(broker, call)
+        if check is not None:
+            check(broker)
+        return master(broker, call)
 
     return serve
 

@@ -6,16 +6,13 @@ Standard: `SendMessageProcessor.rejectRequest`.
 """
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.pull import REJECTED
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.replication.write_gate import REFUSAL
 from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.remoting.call import Call
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 
 def refuse_send(broker: Broker) -> NoReturn:
@@ -40,24 +37,14 @@ def only_acting(broker: Broker) -> None:
         raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
 
 
-def _after(check: Callable[[Broker], None], serve: Callable[[Broker, Call], Any]) -> RequestFunction:
-    """Serve a request once a check has passed."""
-
-    def served(broker: Broker, call: Call) -> Any:
-        check(broker)
-        return serve(broker, call)
-
-    return served
-
-
-SLAVE_REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.SEND_MESSAGE: lambda broker, _: refuse_send(broker),
-    RequestCode.SEND_MESSAGE_V2: lambda broker, _: refuse_send(broker),
-    RequestCode.SEND_BATCH_MESSAGE: lambda broker, _: refuse_send(broker),
-    RequestCode.CONSUMER_SEND_MSG_BACK: lambda broker, _: refuse_send_back(broker),
-    RequestCode.POP_MESSAGE: _after(only_acting, pop_requests.pop_message),
-    RequestCode.ACK_MESSAGE: _after(only_acting, pop_requests.ack_message),
-    RequestCode.BATCH_ACK_MESSAGE: _after(only_acting, pop_requests.batch_ack_message),
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: _after(only_acting, pop_requests.change_invisible_time),
+SLAVE_CHECKS: dict[int, Callable[[Broker], None]] = {
+    RequestCode.SEND_MESSAGE: refuse_send,
+    RequestCode.SEND_MESSAGE_V2: refuse_send,
+    RequestCode.SEND_BATCH_MESSAGE: refuse_send,
+    RequestCode.CONSUMER_SEND_MSG_BACK: refuse_send_back,
+    RequestCode.POP_MESSAGE: only_acting,
+    RequestCode.ACK_MESSAGE: only_acting,
+    RequestCode.BATCH_ACK_MESSAGE: only_acting,
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: only_acting,
 }
-"""In place of the functions of the same codes."""
+"""What has to pass before a slave serves a request as a master does, by code."""

@@ -25,7 +25,7 @@ def test_a_topic_is_there_is_readable_and_has_the_queue() -> None:
     for topic, queue_id, reason, sentence in [
         ("U", 0, Reason.TOPIC_NOT_EXIST, r"topic\[U\] not exist"),
         ("write-only", 0, Reason.NO_PERMISSION, "peeking message is forbidden"),
-        ("T", 4, Reason.INVALID_PARAMETER, r"queueId\[4\] is illegal.*consumer:\[10.0.0.2:4002\]"),
+        ("T", 4, Reason.INVALID_PARAMETER, r"queueId\[4\] is illegal.*consumer:\[/10.0.0.2:4002\]"),
     ]:
         with pytest.raises(OperationError, match=sentence) as refused:
             checked_topic(broker, client, topic, queue_id)

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.gateway.broker.replication.role_requests import REFUSED_WHILE_FENCED, of_all_roles
-from mqgateway.gateway.broker.replication.slave_requests import SLAVE_REQUESTS
+from mqgateway.gateway.broker.replication.slave_requests import SLAVE_CHECKS
 from mqgateway.gateway.broker.requests import OF_MASTERS, REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
@@ -33,7 +33,7 @@ def member() -> Member:
 def test_all_roles_have_one_table() -> None:
     assert REQUESTS.keys() == OF_MASTERS.keys() == of_all_roles(OF_MASTERS).keys()
     # What a slave answers otherwise is never asked of a fenced broker as of a master.
-    assert SLAVE_REQUESTS.keys() <= REFUSED_WHILE_FENCED | {
+    assert SLAVE_CHECKS.keys() <= REFUSED_WHILE_FENCED | {
         RequestCode.PULL_MESSAGE,
         RequestCode.LITE_PULL_MESSAGE,
     }
