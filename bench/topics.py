@@ -131,7 +131,11 @@ def measure(topics: int, connections: int) -> Making:
     """Start a server, make the topics, stop it."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-topics-") as folder:
         ports = [free_ports(), free_ports((-2, 0))]
-        server = our_serve(Path(folder) / "server", *ports, {"autoCreateTopicEnable": "true", "maxTopics": str(topics + 1000)})
+        server = our_serve(
+            Path(folder) / "server",
+            *ports,
+            {"autoCreateTopicEnable": "true", "maxTopics": str(topics + 1000)},
+        )
         server.start()
         try:
             before = usage([server.pid])

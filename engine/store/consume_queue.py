@@ -17,9 +17,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from itertools import starmap
 
+from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import CorruptFile, MessageIllegal
 from mqgateway.engine.message import is_light
-from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE, FirstFile, UnitQueue
 
@@ -369,3 +371,23 @@ class ConsumeQueues:
             self.pool.disk.rmtree(directory)
             self.pool.unsynced.add(directory.rpartition("/")[0])
         return True
+
+
+def queues_of(
+    options: StoreOptions, disk: Disk, root: str, is_batch_topic: Callable[[str], bool] | None
+) -> ConsumeQueues:
+    """The queues of a store in a folder, with files of the lengths that its settings say."""
+
+    def whole_units(file_size: int, unit_size: int) -> int:
+        return -(-file_size // unit_size) * unit_size
+
+    return ConsumeQueues(
+        FilePool(disk, options.max_open_files),
+        f"{root}/consumequeue",
+        whole_units(options.mapped_file_size_consume_queue, UNIT_SIZE),
+        options.max_queues,
+        batch_directory=f"{root}/batchconsumequeue",
+        ext_directory=f"{root}/consumequeue_ext",
+        batch_file_size=whole_units(options.mapper_file_size_batch_consume_queue, BATCH_UNIT_SIZE),
+        is_batch=is_batch_topic or _no_batches,
+    )

@@ -39,10 +39,12 @@ _UNKNOWN_LEVEL_MILLIS = 1000
 
 Batch = list[tuple[int, bytes]]
 """Sizes and properties, which nobody parsed yet, of records that lie one behind the other."""
-Stored = tuple[str, AnyQueue | None, dict[str, str] | Batch, int, int, int, int, int]
+Part = tuple[tuple[int, bytes], ...]
+"""The same of some of the records of a large batch."""
+Stored = tuple[str, AnyQueue | None, dict[str, str] | Batch | Part, int, int, int, int, int]
 """A message in the log that is not dispatched yet: topic, queue (None for one that enters no consume queue),
-properties, sys flag, queue offset, physical offset, size, store time ms; or all messages of a batch, whose
-offsets are those of the first, with the size of all."""
+properties, sys flag, queue offset, physical offset, size, store time ms; or the messages of a batch, or of a
+part of one, whose offsets are those of the first, with the size of all."""
 
 
 def parse_delay_levels(text: str) -> list[int]:
@@ -117,23 +119,33 @@ class Dispatch:
             code = self._codes[tags] = tags_code(tags)
         return code
 
-    def apply(self, confirmed: int, arrivals: list[Arrival] | None) -> None:
-        """Dispatch what lies before `confirmed`, adding to `arrivals`. Touches no file; see `settle`."""
+    def apply(self, confirmed: int, arrivals: list[Arrival] | None, in_parts: bool = False) -> bool:
+        """Dispatch what lies before `confirmed`, adding to `arrivals`. Touches no file; see `settle`.
+
+        With `in_parts` it ends after the first part of a large batch; whether that was the end of all.
+        """
         waiting = self.waiting
         while waiting:
             item = waiting[0]
             end = item[5] + item[6]
             if end > confirmed:
-                return
+                return True
             waiting.popleft()
             self._take(item, arrivals, self._light)
             self.offset = end
+            if in_parts and isinstance(item[2], tuple) and waiting:
+                return False
         if self.offset < confirmed:
             self.offset = confirmed
+        return True
+
+    def has_waiting(self, confirmed: int) -> bool:
+        """Whether anything before `confirmed` is not dispatched yet."""
+        return bool(self.waiting) and self.waiting[0][5] + self.waiting[0][6] <= confirmed
 
     def _take(self, item: Stored, arrivals: list[Arrival] | None, light: bool) -> None:
         topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp = item
-        if isinstance(properties, list):
+        if not isinstance(properties, dict):
             self._take_batch(item, properties, arrivals)
             return
         if queue is not None:
@@ -171,7 +183,7 @@ class Dispatch:
             if arrivals is not None:
                 arrivals.append(Arrival(name, LIGHT_QUEUE_ID, offset + 1, code, store_timestamp, properties))
 
-    def _take_batch(self, item: Stored, batch: Batch, arrivals: list[Arrival] | None) -> None:
+    def _take_batch(self, item: Stored, batch: Batch | Part, arrivals: list[Arrival] | None) -> None:
         """Dispatch the messages of a batch. Properties are parsed only where they say more than a unique key;
         of messages that have no tags, those who wait are told at once."""
         topic, queue, _, sys_flag, queue_offset, physical_offset, _, store_timestamp = item

@@ -23,18 +23,19 @@ from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_light
 from mqgateway.engine.options import BrokerRole, FlushDiskType, StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
-from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.compaction_log import Compacted
-from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
+from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
 from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
+from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.light import has_light_queues
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.queue_table import QueueTable
@@ -85,6 +86,9 @@ class MessageStore:
 
     compaction: Compacted | None = None
     """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
+    on_rest: Callable[[], None] | None = None
+    """Told when there is more to dispatch than fits in one go, which `dispatch` does when it is called again,
+    soon; without it all is done at once."""
 
     def __init__(
         self,
@@ -108,7 +112,7 @@ class MessageStore:
         memory = total_memory() if memory is None else memory
         newest = memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
         self._log = CommitLog(FilePool(disk), directory, options.mapped_file_size_commit_log, newest)
-        self._queues = _queues(options, disk, self._root, is_batch_topic)
+        self._queues = queues_of(options, disk, self._root, is_batch_topic)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
             self._index = Index(disk, f"{self._root}/index", options.max_hash_slot_num, options.max_index_num)
@@ -234,7 +238,7 @@ class MessageStore:
         if self._lock is None:
             return
         self._refusal = "the store is stopped"
-        self.on_arrivals = None
+        self.on_arrivals = self.on_rest = None
         if self._is_open:
             self._stop_in_order()
         if self._index is not None:
@@ -292,13 +296,19 @@ class MessageStore:
             return self._writer.put_into_light_queues(message, self.refusal)
         return self._writer.put(message, self.refusal)
 
-    def put_batch(self, message: Message, elements: bytes) -> PutResult:
+    def put_batch(self, message: Message, elements: bytes | LargeBatch) -> PutResult:
         """Append the messages of a client's batch body with consecutive queue offsets, all or none.
 
-        `message` carries topic, queue, sys flag, hosts and times for all. Standard:
-        `CommitLog.asyncPutMessages`.
+        `message` carries topic, queue, sys flag, hosts and times for all. A large body is made ready before.
+        Standard: `CommitLog.asyncPutMessages`.
         """
-        return self._writer.put_batch(message, elements, self.refusal)
+        if isinstance(elements, bytes):
+            return self._writer.put_batch(message, elements, self.refusal)
+        return self._writer.put_large_batch(message, elements, self.refusal)
+
+    def make_ready(self, message: Message, elements: bytes) -> Steps[LargeBatch | PutResult]:
+        """A batch body of any size, in steps, as `put_batch` takes it; or why it is refused."""
+        return self._writer.make_ready(message, elements)
 
     def put_inner_batch(self, message: Message) -> PutResult:
         """Append a batch, the message's body, as one record whose messages have consecutive queue offsets.
@@ -329,12 +339,19 @@ class MessageStore:
             self._durability.flush()
 
     def _apply(self) -> None:
-        self._dispatch_up_to(self.confirm_offset)
+        on_rest = self.on_rest
+        if not self._dispatch_up_to(self.confirm_offset, on_rest is not None) and on_rest is not None:
+            on_rest()
 
-    def _dispatch_up_to(self, confirmed: int) -> None:
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is more to dispatch than fitted in one go."""
+        return self._dispatch.has_waiting(self.confirm_offset)
+
+    def _dispatch_up_to(self, confirmed: int, in_parts: bool = False) -> bool:
         arrivals: list[Arrival] | None = None if self.on_arrivals is None else []
         dispatch = self._dispatch
-        dispatch.apply(confirmed, arrivals)
+        is_all = dispatch.apply(confirmed, arrivals, in_parts)
         self._durability.dispatched_offset = dispatch.last_start
         self._durability.dispatched_timestamp = dispatch.last_timestamp
         try:
@@ -348,6 +365,7 @@ class MessageStore:
                 self.on_arrivals(arrivals)
             finally:
                 self._reader.shared = None
+        return is_all
 
     def tick(self) -> None:
         """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms or
@@ -571,21 +589,3 @@ class MessageStore:
             "remainHowManyDataToFlush": in_words(self._log.position - self.flushed_offset),
             **({"writesRefused": self.sickness} if self.sickness else {}),
         }
-
-
-def _queues(
-    options: StoreOptions, disk: Disk, root: str, is_batch_topic: Callable[[str], bool] | None
-) -> ConsumeQueues:
-    def whole_units(file_size: int, unit_size: int) -> int:
-        return -(-file_size // unit_size) * unit_size
-
-    return ConsumeQueues(
-        FilePool(disk, options.max_open_files),
-        f"{root}/consumequeue",
-        whole_units(options.mapped_file_size_consume_queue, UNIT_SIZE),
-        options.max_queues,
-        batch_directory=f"{root}/batchconsumequeue",
-        ext_directory=f"{root}/consumequeue_ext",
-        batch_file_size=whole_units(options.mapper_file_size_batch_consume_queue, BATCH_UNIT_SIZE),
-        is_batch=is_batch_topic or (lambda _topic: False),
-    )

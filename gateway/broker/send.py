@@ -10,6 +10,7 @@ This is the hottest road of the broker: with ASYNC_FLUSH it is a plain call with
 Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 """
 
+import logging
 from random import random
 
 from twisted.internet.defer import Deferred
@@ -41,6 +42,8 @@ from mqgateway.engine.message import (
     SysFlag,
     parse_properties,
 )
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.large_batch import LARGE, LargeBatch
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.timers.messages import TIMED, RecallHandle
 from mqgateway.engine.topics import TopicConfig
@@ -50,6 +53,9 @@ from mqgateway.gateway.broker.flow_control import OVERLOAD
 from mqgateway.gateway.codec.codes import V3_4_9, ResponseCode
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import Served
+
+log = logging.getLogger(__name__)
 
 _PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
 SENT: dict[PutStatus, int] = {
@@ -98,7 +104,7 @@ DELAYED = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
 DLQ_QUEUES = 1
 
 
-def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def send_message(broker: Broker, call: Call) -> Served:
     """Store what a producer sends, and answer where it lies."""
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
@@ -128,7 +134,7 @@ def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         if header.batch:
             # The messages are counted; only of what a client put together itself it must say the number.
             message.properties.pop(PROPERTY_INNER_NUM, None)
-        return _put_together(broker, topic_config, message, queue_id)
+        return _put_together(broker, call, topic_config, message, queue_id)
     properties = message.properties
     if header.topic.startswith(RETRY_PREFIX):
         _redirect_retry(broker, call, header, message)
@@ -182,8 +188,8 @@ def _check_inner_batch(broker: Broker, topic_config: TopicConfig, message: Messa
 
 
 def _put_together(
-    broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int
-) -> Reply | Deferred[Reply]:
+    broker: Broker, call: Call, topic_config: TopicConfig, message: Message, queue_id: int
+) -> Served:
     """Store a batch: its messages one by one, or as one record where the topic has queues of batches.
 
     For the latter the client must have named the batch, as it looks for that name in the answer.
@@ -191,6 +197,8 @@ def _put_together(
     name = message.properties.get(PROPERTY_UNIQ_KEY)
     if not message.sys_flag & SysFlag.INNER_BATCH:
         if name is None or not topic_config.has_batch_queues:
+            if len(message.body) > LARGE:
+                return _put_large_batch(broker, call, message, queue_id)
             return _put(broker, message, queue_id, message.body)
         message.sys_flag |= SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH
 
@@ -201,6 +209,27 @@ def _put_together(
 
     reply = _put(broker, message, queue_id, message.body)
     return reply.addCallback(named) if isinstance(reply, Deferred) else named(reply)
+
+
+def _put_large_batch(
+    broker: Broker, call: Call, message: Message, queue_id: int
+) -> Steps[Reply | Deferred[Reply]]:
+    """Store a batch of perhaps very many messages: what can be done before it is written is done in steps,
+    and so is what follows. There is never more than one that is not dispatched."""
+    store, topic = broker.store, message.topic
+    batch = yield from store.make_ready(message, message.body)
+    if isinstance(batch, PutResult):
+        text = f"the batch to {topic} is refused: {batch.remark}"
+        log.warning("%s: %s", call.peer.address, text)
+        raise RequestError(ResponseCode.MESSAGE_ILLEGAL, text)
+    while store.is_behind:
+        yield
+    if broker.topics.get(topic) is None:
+        raise RequestError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] is deleted")
+    reply = _put(broker, message, queue_id, batch)
+    while store.is_behind:
+        yield
+    return reply
 
 
 def _redirect_retry(broker: Broker, call: Call, header: SendMessageRequestHeader, message: Message) -> None:
@@ -306,7 +335,9 @@ def _delay_level(properties: dict[str, str]) -> int:
     return int(text) if text.isascii() and text.removeprefix("-").isdigit() else 0
 
 
-def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -> Reply | Deferred[Reply]:
+def _put(
+    broker: Broker, message: Message, queue_id: int, batch: bytes | LargeBatch | None
+) -> Reply | Deferred[Reply]:
     """Store and answer. `queue_id` is what the producer is told, delayed or not."""
     if broker.durable.is_awaited:
         return _put_durably(broker, message, queue_id, batch)
@@ -314,14 +345,14 @@ def _put(broker: Broker, message: Message, queue_id: int, batch: bytes | None) -
     return _answer(broker, message, queue_id, result, result.status)
 
 
-def _put_batch(broker: Broker, message: Message, batch: bytes) -> PutResult:
+def _put_batch(broker: Broker, message: Message, batch: bytes | LargeBatch) -> PutResult:
     if message.sys_flag & SysFlag.INNER_BATCH:
         return broker.store.put_inner_batch(message)
     return broker.store.put_batch(message, batch)
 
 
 def _put_durably(
-    broker: Broker, message: Message, queue_id: int, batch: bytes | None
+    broker: Broker, message: Message, queue_id: int, batch: bytes | LargeBatch | None
 ) -> Reply | Deferred[Reply]:
     """Store, wait until that is safe, answer."""
     durable = broker.durable

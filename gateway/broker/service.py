@@ -109,6 +109,7 @@ class BrokerService:
         self._beaten_offset = -1
         self._timers: list[LoopingCall] = []
         self._notice_timer: Timer | None = None
+        self._rest_timer: Timer | None = None
         self._stopped: Deferred[None] | None = None
         self._is_closed = self._is_writing_held = self._puts_no_more = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
@@ -136,6 +137,7 @@ class BrokerService:
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
         self.broker.timers.on_set = self._beat_within
+        self.broker.store.on_rest = self._dispatch_soon
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks)
         self._server = RemotingServer(
             reactor,
@@ -313,6 +315,8 @@ class BrokerService:
         for threads in self._threads:
             threads.stop()
         self.broker.store.stop()
+        if self._rest_timer is not None:
+            self._rest_timer.cancel()
         self.broker.delays.close()
         self.broker.timers.close()
         self.broker.topics.close()
@@ -348,6 +352,14 @@ class BrokerService:
         seconds, timer = max(millis / 1000, BACKLOG_SECONDS), self._beat_timer
         if timer is not None and timer.active() and timer.getTime() - self._reactor.seconds() > seconds:
             timer.reset(seconds)
+
+    def _dispatch_soon(self) -> None:
+        if self._rest_timer is None:
+            self._rest_timer = self._reactor.callLater(0, self._dispatch_rest)
+
+    def _dispatch_rest(self) -> None:
+        self._rest_timer = None
+        self.broker.store.dispatch()
 
     def _do_what_is_due(self) -> None:
         broker = self.broker

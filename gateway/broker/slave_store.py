@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.message import Message
+from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 
 REFUSAL = "a slave writes nothing of its own"
@@ -24,7 +25,7 @@ class SlaveStore(MessageStore):
             return PutResult(PutStatus.SERVICE_NOT_AVAILABLE, remark=REFUSAL)
         return self.escape.put(message)
 
-    def put_batch(self, message: Message, elements: bytes) -> PutResult:
+    def put_batch(self, message: Message, elements: bytes | LargeBatch) -> PutResult:
         """Refused: only producers put batches."""
         return PutResult(PutStatus.SERVICE_NOT_AVAILABLE, remark=REFUSAL)
 

@@ -6,6 +6,7 @@ Standard: `SendMessageProcessor` and `PullMessageProcessor`, their `rewriteReque
 `rewriteResponseForStaticTopic`.
 """
 
+from collections.abc import Generator
 from functools import partial
 from typing import NamedTuple
 
@@ -13,12 +14,12 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.mapping.pieces import Piece
 from mqgateway.gateway.broker.broker import MASTER_ID, Broker
-from mqgateway.gateway.broker.statics import Place, changed, forwarded, refused, then
+from mqgateway.gateway.broker.statics import Place, changed, forwarded, refused, then, then_in_steps
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction, Served
 
 FOUND = int(ResponseCode.SUCCESS)
 NOT_FOUND = int(ResponseCode.PULL_NOT_FOUND)
@@ -33,7 +34,7 @@ CANNOT_PULL = "cannot find mapping item in request process of current broker {br
 """What is said of pulls from a queue that another broker leads."""
 
 
-def send(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Reply | Deferred[Reply]:
+def send(broker: Broker, call: Call, place: Place, plain: LongRequestFunction) -> Served:
     """10, 310, 320: put into the last piece; the producer is told the number and offset of the queue.
 
     The offset is -1 as long as nobody has said where the piece begins.
@@ -46,7 +47,8 @@ def send(broker: Broker, call: Call, place: Place, plain: RequestFunction) -> Re
             reply.ext |= {"queueId": str(place.queue_id), "queueOffset": str(offset)}
         return reply
 
-    return then(plain(broker, changed(call, queue_id=leader.queue_id)), told)
+    reply = plain(broker, changed(call, queue_id=leader.queue_id))
+    return then_in_steps(reply, told) if isinstance(reply, Generator) else then(reply, told)
 
 
 class Told(NamedTuple):

@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.mapping.pieces import Piece, piece_after, piece_at
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction, Served
 
 NOT_HERE = "does not exit in request process of current broker {broker}"  # as the standard spells it
 """What is said of a queue that another broker leads."""
@@ -66,20 +67,23 @@ class Place:
         return piece_after(self.pieces, piece)
 
 
-StaticFunction = Callable[[Broker, Call, Place, RequestFunction], "Reply | Deferred[Reply]"]
-"""Serves a request for a queue of a static topic, with the function that does for a broker's queue."""
+Plain = TypeVar("Plain", bound=LongRequestFunction)
 
 
 def static(
-    plain: RequestFunction, mapped: StaticFunction, *, refusal: str = NOT_HERE, chooses: bool = False
-) -> RequestFunction:
-    """A request function that serves static topics too.
+    plain: Plain,
+    mapped: Callable[[Broker, Call, Place, Plain], Served],
+    *,
+    refusal: str = NOT_HERE,
+    chooses: bool = False,
+) -> LongRequestFunction:
+    """A request function that serves static topics too: by `mapped`, which is given the plain function.
 
     `refusal` is said of queues that others lead; with `chooses` a negative number means any queue.
     """
 
     @wraps(plain)
-    def serve(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    def serve(broker: Broker, call: Call) -> Served:
         if broker.mappings.table:
             place = _place(broker, call, refusal, chooses)
             if place is not None:
@@ -128,3 +132,11 @@ def refused(piece: Piece, answer: RemotingCommand) -> RequestError:
 def then(reply: Reply | Deferred[Reply], change: Callable[[Reply], Reply]) -> Reply | Deferred[Reply]:
     """A reply that is changed before it is given."""
     return reply.addCallback(change) if isinstance(reply, Deferred) else change(reply)
+
+
+def then_in_steps(
+    steps: Steps[Reply] | Steps[Reply | Deferred[Reply]], change: Callable[[Reply], Reply]
+) -> Steps[Reply | Deferred[Reply]]:
+    """The same for one that comes in steps."""
+    reply = yield from steps
+    return then(reply, change)

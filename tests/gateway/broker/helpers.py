@@ -7,7 +7,7 @@ as the server does after each read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -26,6 +26,7 @@ from mqgateway.engine.mapping.mappings import Mappings
 from mqgateway.engine.message import Message, StoredMessage, UniqueKeys, format_properties, pack_host
 from mqgateway.engine.offsets import ConsumerOffsets
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -309,6 +310,15 @@ class MemoryBroker:
         """What the broker asks other servers; nobody answers."""
         return Deferred()
 
+    def _long_answer(self, steps: Steps[Any]) -> Any:
+        """The steps of a request, each in a turn of its own."""
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+            self.broker.store.dispatch()
+
     def _on_arrivals(self, arrivals: list[Arrival]) -> None:
         self.arrivals += arrivals
         resume_all(self.broker.holds.arrived(arrivals))
@@ -361,6 +371,8 @@ class MemoryBroker:
             command.flag |= ONEWAY_FLAG
         answer = Answer()
         frame = self.dispatcher.dispatch(decode_command(encode_command(command)[4:]), peer or self.producer)
+        if isinstance(frame, Generator):
+            frame = self._long_answer(frame)
         if isinstance(frame, Deferred):
             frame.addCallback(answer.take)
         self.broker.store.dispatch()
