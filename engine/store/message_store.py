@@ -545,6 +545,11 @@ class MessageStore:
         return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
 
     @property
+    def queue_count(self) -> int:
+        """How many queues there are."""
+        return self._queues.count
+
+    @property
     def light_queue_count(self) -> int:
         """How many light queues there are."""
         return self._queues.light_count

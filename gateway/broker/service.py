@@ -29,6 +29,7 @@ from mqgateway.engine.options import (
 )
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.pop.foreign import ForeignMessages
+from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.topics import TopicConfig
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker import slave_tables, static_cleaning
@@ -64,6 +65,8 @@ IDLE_BEAT_SECONDS = 0.4
 BACKLOG_SECONDS = 0.002
 """The beat when more timers are due than are delivered in one go."""
 SLOW_BEAT_SECONDS = 10.0
+NOTE_SECONDS = 0.005
+"""How long the loop is held up to note where counts stand; the rest follows with the next beats."""
 NOTICE_SECONDS = 0.02
 """Changes of members within this time are told together."""
 LAZY_NOTICE_SECONDS = 15.0  # without `realTimeNotifyConsumerChange`
@@ -110,6 +113,7 @@ class BrokerService:
         self._timers: list[LoopingCall] = []
         self._notice_timer: Timer | None = None
         self._rest_timer: Timer | None = None
+        self._noting: Steps[None] | None = None
         self._stopped: Deferred[None] | None = None
         self._is_closed = self._is_writing_held = self._puts_no_more = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
@@ -195,6 +199,12 @@ class BrokerService:
             on_master=replication.release_readers,
         )
         return services, broker.membership
+
+    @property
+    def entries(self) -> int:
+        """How many topics, groups and queues there are."""
+        broker = self.broker
+        return len(broker.topics) + len(broker.groups) + broker.store.queue_count
 
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
@@ -365,6 +375,7 @@ class BrokerService:
         broker = self.broker
         broker.store.tick()
         now = broker.store.steady.now()
+        self._note_counts()
         self.replication.tick()
         self.membership.tick()
         if self._puts_no_more:
@@ -395,12 +406,19 @@ class BrokerService:
         for peer in broker.clients.expire():
             peer.close("no heartbeat for too long")
         broker.locks.expire(elapsed_millis(self._clock))
-        broker.stats.tick(now, elapsed_millis(self._clock))
+        if self._noting is None:
+            self._noting = broker.stats.tick(now, elapsed_millis(self._clock))
+            self._note_counts()
         broker.topics.retry()
         broker.mappings.retry()
         broker.groups.retry()
         broker.request_modes.retry()
         broker.filters.persist()
+
+    def _note_counts(self) -> None:
+        """Go on noting what was counted, if that is under way."""
+        if self._noting is not None and run_for(self._noting, self._clock, NOTE_SECONDS):
+            self._noting = None
 
     def _clean_mappings(self) -> None:
         if static_cleaning.is_time(self.broker):

@@ -12,6 +12,7 @@ from datetime import date, datetime
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import Steps, in_parts
 
 TOPIC_PUT_NUMS = "TOPIC_PUT_NUMS"
 TOPIC_PUT_SIZE = "TOPIC_PUT_SIZE"
@@ -38,6 +39,7 @@ EVENTS = (INCONSISTENT_SUBSCRIPTION_NUMS, FLOW_CONTROL_NUMS)
 SECONDS_STEP = 10_000
 MINUTES_STEP = 600_000
 HOUR_STEP = 3_600_000
+_COUNTS_A_STEP = 100
 
 
 class Rate:
@@ -62,12 +64,21 @@ class Past:
         self._notes: list[tuple[int, int, int]] = []
 
     def note(self, now: int, value: int, times: int) -> None:
-        """Note the count; before the first note it stood at zero one step ago."""
-        if not self._notes:
-            self._notes.append((now - self._step, 0, 0))
-        self._notes.append((now, value, times))
-        if len(self._notes) > self._kept:
-            del self._notes[0]
+        """Note the count; before the first note it stood at zero one step ago.
+
+        One that stands still as long as anything is kept is left alone: most of very many do.
+        """
+        notes = self._notes
+        if not notes:
+            notes.append((now - self._step, 0, 0))
+        elif len(notes) == self._kept and notes[0][1:] == notes[-1][1:]:
+            _, stood, calls = notes[0]
+            if stood == value and calls == times:
+                return
+            notes[:] = [(now - back * self._step, stood, calls) for back in range(self._kept - 1, 0, -1)]
+        notes.append((now, value, times))
+        if len(notes) > self._kept:
+            del notes[0]
 
     def rate(self) -> Rate:
         """The growth between the oldest note and the latest; nothing before the first note."""
@@ -227,21 +238,23 @@ class BrokerStats:
             self._forget(name, lambda key: key.endswith("@" + group))
         self._tables[INCONSISTENT_SUBSCRIPTION_NUMS].pop(group, None)
 
-    def tick(self, now: int, elapsed: int) -> None:
+    def tick(self, now: int, elapsed: int) -> Steps[None]:
         """Note where the counts stand, whenever a step is over, and the totals at each new day.
 
-        `now` is wall time, `elapsed` that of the monotonic clock, both in ms.
+        `now` is wall time, `elapsed` that of the monotonic clock, both in ms. In steps, as there may be many.
         """
         for index, (step, past) in enumerate(
             ((SECONDS_STEP, "minute"), (MINUTES_STEP, "hour"), (HOUR_STEP, "day"))
         ):
             if elapsed >= self._next_steps[index]:
                 self._next_steps[index] = elapsed + step
-                for table in self._tables.values():
-                    for count in table.values():
-                        getattr(count, past).note(elapsed, count.value, count.times)
                 if index == 0:
                     self._note_morning(now)
+                for table in self._tables.values():
+                    for part in in_parts(list(table.values()), _COUNTS_A_STEP):
+                        for count in part:
+                            getattr(count, past).note(elapsed, count.value, count.times)
+                        yield
 
     def _note_morning(self, now: int) -> None:
         today = _local_date(now)
