@@ -163,7 +163,17 @@ class ReadOptions(Options):
     """How large messages, answers and queries may be."""
 
     max_message_size: int = option(
-        4 * 1024**2, "Length of a message's body.", unit="bytes", low=1, high=512 * 1024**2
+        4 * 1024**2,
+        "Length of a message's body, and of all of a batch.",
+        unit="bytes",
+        low=1,
+        high=512 * 1024**2,
+    )
+    max_batch_messages: int = option(
+        32768,
+        "Messages of one batch. Where each is to lie is filled in when the batch is stored, all in one go.",
+        low=1,
+        ours=True,
     )
     max_transfer_bytes_on_message_in_memory: int = option(
         256 * 1024, "Bytes of one answer from the log's fresh part.", unit="bytes", low=1

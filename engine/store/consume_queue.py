@@ -130,7 +130,8 @@ class ConsumeQueues:
 
     A topic's queues are of the kind that its directory says; those of a new topic are batch consume queues
     where `is_batch` says so. `written` lists what was written out since the last sync, for whoever makes it
-    durable, `new` those that had no file yet when they got a unit. `lmq_count` says how many light queues
+    durable, `new` those that had no file yet when they got a unit, `making` the folders of those whose first
+    file is being made elsewhere: they are not written to meanwhile. `lmq_count` says how many light queues
     there are.
     """
 
@@ -160,6 +161,7 @@ class ConsumeQueues:
         self.table: dict[str, dict[int, AnyQueue]] = {}
         self.dirty: deque[AnyQueue] = deque()
         self.new: deque[AnyQueue] = deque()
+        self.making: set[str] = set()
         self.written: set[tuple[str, int]] = set()
 
     @property
@@ -259,6 +261,14 @@ class ConsumeQueues:
         """Whether a topic that is there has queues of batches."""
         return isinstance(next(iter(self.table[topic].values())), BatchConsumeQueue)
 
+    def topics_with_messages(self) -> dict[str, int]:
+        """Topics that have messages, but no light ones, with one more than their highest queue."""
+        return {
+            topic: max(queues) + 1
+            for topic, queues in self.table.items()
+            if not is_lmq(topic) and any(queue.max_offset > queue.min_offset for queue in queues.values())
+        }
+
     def get(self, topic: str, queue_id: int) -> AnyQueue | None:
         """A queue that is there."""
         queues = self.table.get(topic)
@@ -308,14 +318,22 @@ class ConsumeQueues:
         while self.new and len(found) < count:
             queue = self.new.popleft()
             first = queue.first_file()
-            if first is not None and self.get(queue.topic, queue.queue_id) is queue:
+            if first is None or first.directory in self.making:
+                continue
+            if self.get(queue.topic, queue.queue_id) is queue:
+                self.making.add(first.directory)
                 found.append((queue, first))
         return found
 
-    def remove_unwanted(self, queue: AnyQueue, made: FirstFile) -> None:
-        """Remove what was made of `first_files` for a queue that was deleted or cut meanwhile."""
+    def made(self, queue: AnyQueue, made: FirstFile, is_written: bool) -> None:
+        """Told of what was made of `first_files`, or was not: the queue takes it over; what was made for one
+        that was deleted or cut meanwhile is removed. Raises `OSError`."""
+        self.making.discard(made.directory)
         now = self.get(queue.topic, queue.queue_id)
-        if now is not None and (now.has_file(made.start) or now.first_file() == made):
+        if now is not None and now.begins_with(made):
+            if is_written and not now.has_files and made.units:
+                now.adopt(made)
+                self.written.add((made.directory, made.start))
             return
         if now is not None and now.has_files and now.directory == made.directory:
             self.pool.disk.unlink(f"{made.directory}/{file_name(made.start)}")
@@ -328,6 +346,8 @@ class ConsumeQueues:
 
     def write_out(self, queue: AnyQueue) -> None:
         """Write one queue's tail. Raises `OSError`."""
+        if queue.directory in self.making:
+            return
         since = queue.tail_start
         queue.write_out()
         for start in queue.touched(since):
@@ -341,9 +361,13 @@ class ConsumeQueues:
         """Write the tails of the `count` queues that have waited longest, until time is up; says how many
         of them are left. Raises as `write_all_out`."""
         while count and self.dirty and not time_is_up():
-            self.write_out(self.dirty[0])
-            self.dirty.popleft().dirty = False
             count -= 1
+            queue = self.dirty[0]
+            if queue.directory in self.making:
+                self.dirty.rotate(-1)
+                continue
+            self.write_out(queue)
+            self.dirty.popleft().dirty = False
         return min(count, len(self.dirty))
 
     def first_waiting(self) -> int | None:

@@ -39,11 +39,13 @@ _UNKNOWN_LEVEL_MILLIS = 1000
 
 Batch = list[tuple[int, bytes]]
 """Sizes and properties, which nobody parsed yet, of records that lie one behind the other."""
+Part = tuple[tuple[int, bytes], ...]
+"""The same of some of the records of a large batch."""
 
 
 class DispatchRequest:
-    """A message in the log that is not dispatched yet; or all messages of a batch, whose offsets are those of
-    the first, with the size of all.
+    """A message in the log that is not dispatched yet; or the messages of a batch, or of a part of one, whose
+    offsets are those of the first, with the size of all.
 
     `queue` is None for a message that enters no consume queue, `size` is in bytes, `store_timestamp` in ms.
     Standard: `DispatchRequest`.
@@ -64,7 +66,7 @@ class DispatchRequest:
         self,
         topic: str,
         queue: AnyQueue | None,
-        properties: dict[str, str] | Batch,
+        properties: dict[str, str] | Batch | Part,
         sys_flag: int,
         queue_offset: int,
         physical_offset: int,
@@ -172,23 +174,36 @@ class Dispatch:
         """Take what was stored last; `apply` dispatches it."""
         self.waiting.append(request)
 
-    def apply(self, confirmed: int, arrivals: list[Arrival] | None) -> None:
-        """Dispatch what lies before `confirmed`, adding to `arrivals`. Touches no file; see `settle`."""
+    def apply(self, confirmed: int, arrivals: list[Arrival] | None, in_parts: bool = False) -> bool:
+        """Dispatch what lies before `confirmed`, adding to `arrivals`. Touches no file; see `settle`.
+
+        With `in_parts` it ends after the first part of a large batch; whether that was the end of all.
+        """
         waiting = self.waiting
         while waiting:
             request = waiting[0]
             end = request.physical_offset + request.size
             if end > confirmed:
-                return
+                return True
             waiting.popleft()
             self._take(request, arrivals, self._light)
             self.offset = end
+            if in_parts and isinstance(request.properties, tuple) and waiting:
+                return False
         if self.offset < confirmed:
             self.offset = confirmed
+        return True
+
+    def has_waiting(self, confirmed: int) -> bool:
+        """Whether anything before `confirmed` is not dispatched yet."""
+        if not self.waiting:
+            return False
+        first = self.waiting[0]
+        return first.physical_offset + first.size <= confirmed
 
     def _take(self, request: DispatchRequest, arrivals: list[Arrival] | None, light: bool) -> None:
         properties, queue = request.properties, request.queue
-        if isinstance(properties, list):
+        if not isinstance(properties, dict):
             self._take_batch(request, properties, arrivals)
             return
         topic, store_timestamp = request.topic, request.store_timestamp
@@ -234,7 +249,9 @@ class Dispatch:
             if arrivals is not None:
                 arrivals.append(Arrival(name, LMQ_QUEUE_ID, offset + 1, code, store_timestamp, properties))
 
-    def _take_batch(self, request: DispatchRequest, batch: Batch, arrivals: list[Arrival] | None) -> None:
+    def _take_batch(
+        self, request: DispatchRequest, batch: Batch | Part, arrivals: list[Arrival] | None
+    ) -> None:
         """Dispatch the messages of a batch. Properties are parsed only where they say more than a unique key;
         of messages that have no tags, those who wait are told at once."""
         topic, queue, sys_flag = request.topic, request.queue, request.sys_flag

@@ -205,6 +205,12 @@ class FileQueue:
             self.starts.append(start)
         return self.pool.put(self.directory, start, file)
 
+    def adopt(self, start: int) -> None:
+        """Take over a first file that somebody else has made, with its folder."""
+        self.pool.note_directory(self.directory)
+        self.pool.unsynced.add(self.directory)
+        self.starts.append(start)
+
     def file(self, start: int) -> File:
         """The open file that starts at `start`."""
         return self.pool.get(self.directory, start)

@@ -312,16 +312,20 @@ class Durability:
             self._end_round()
 
     def _make_files(self) -> None:
-        """Have the files made that new queues begin with; what fails is left to step 1, which tells of it."""
+        """Have the files made that new queues begin with, and their first units written; what fails is left
+        to step 1, which tells of it."""
         if self._is_making:
             return
         wanted = self._queues.first_files(NEW_QUEUES_A_STEP)
         self._is_making = True
 
         def work() -> None:
-            for _, (directory, start, size) in wanted:
+            for _, (directory, start, size, units) in wanted:
                 self._disk.makedirs(directory)
-                make_file(self._disk, directory, start, size).close()
+                file = make_file(self._disk, directory, start, size)
+                if units:
+                    file.write(0, units)
+                file.close()
 
         self._aside.run(work, lambda outcome: self._made_files(wanted, outcome))
 
@@ -329,9 +333,9 @@ class Durability:
         self._is_making = False
         if not self._running:
             return
-        with contextlib.suppress(OSError):
-            for queue, first in made:
-                self._queues.remove_unwanted(queue, first)
+        for queue, first in made:
+            with contextlib.suppress(OSError):
+                self._queues.made(queue, first, not isinstance(outcome, Exception))
         if not isinstance(outcome, Exception) and len(self._queues.new) >= NEW_QUEUES_MANY:
             self._make_files()
 
@@ -371,12 +375,14 @@ class Durability:
         waiting = self._queues.first_waiting()
         if waiting is not None:
             offset, timestamp = waiting, store_time(self._log, waiting)
-        files = sorted(self._queues.written)
-        directories = self._take_directories(self._queues.pool.unsynced)
-        many = len(files) + len(directories) >= FILES_MANY
+        written, unsynced = self._queues.written, self._queues.pool.unsynced
+        many = len(written) + len(unsynced) >= FILES_MANY
+        files = [] if many else sorted(written)
+        directories = [] if many else sorted(unsynced)
+        unsynced.clear()
         self._round = _Round(
-            [] if many else files,
-            [*([] if many else directories), *self._index_directories()],
+            files,
+            [*directories, *self._index_directories()],
             many,
             self._index_headers(),
             self._log.end_offset,
@@ -484,6 +490,7 @@ class Durability:
         """Make everything durable, here and now; whether the store may count as cleanly stopped."""
         self._running = False
         clean = False
+        self._queues.making.clear()  # the worker works no more
         if not self.commit.failure and not self._sync_failed and self._write_derived(all_out=True):
             try:
                 self._sync_all()

@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterable
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
 from mqgateway.engine.errors import StoreError, StoreUnavailable
-from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage, is_lmq
+from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
 from mqgateway.engine.store.commit_log import commit_log_of
@@ -34,6 +35,7 @@ from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
+from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.log import Log, record_at, store_time
 from mqgateway.engine.store.privacy import warn_if_others_may_read
@@ -86,6 +88,9 @@ class MessageStore:
     """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
     gate: WriteGate | None = None
     """Stands before the log while it is not ours to write; None: what is put is written."""
+    on_rest: Callable[[], None] | None = None
+    """Told when there is more to dispatch than fits in one go, which `dispatch` does when it is called again,
+    soon; without it all is done at once."""
 
     def __init__(
         self,
@@ -232,7 +237,7 @@ class MessageStore:
         if self._lock is None:
             return
         self._refusal = "the store is stopped"
-        self.on_arrivals = None
+        self.on_arrivals = self.on_rest = None
         if self._is_open:
             self._stop_in_order()
         if self._index is not None:
@@ -292,15 +297,21 @@ class MessageStore:
             return self._writer.put_into_lmqs(message, self.refusal)
         return self._writer.put(message, self.refusal)
 
-    def put_batch(self, message: Message, elements: bytes) -> PutResult:
+    def put_batch(self, message: Message, elements: bytes | LargeBatch) -> PutResult:
         """Append the messages of a client's batch body with consecutive queue offsets, all or none.
 
-        `message` carries topic, queue, sys flag, hosts and times for all. Standard:
-        `CommitLog.asyncPutMessages`.
+        `message` carries topic, queue, sys flag, hosts and times for all. A large body is made ready before.
+        Standard: `CommitLog.asyncPutMessages`.
         """
         if self.gate is not None:
             return self.gate.refused()
-        return self._writer.put_batch(message, elements, self.refusal)
+        if isinstance(elements, bytes):
+            return self._writer.put_batch(message, elements, self.refusal)
+        return self._writer.put_large_batch(message, elements, self.refusal)
+
+    def make_ready(self, message: Message, elements: bytes) -> Steps[LargeBatch | PutResult]:
+        """A batch body of any size, in steps, as `put_batch` takes it; or why it is refused."""
+        return self._writer.make_ready(message, elements)
 
     def put_inner_batch(self, message: Message) -> PutResult:
         """Append a batch, the message's body, as one record whose messages have consecutive queue offsets.
@@ -333,12 +344,19 @@ class MessageStore:
             self._durability.flush()
 
     def _apply(self) -> None:
-        self._dispatch_up_to(self.confirm_offset)
+        on_rest = self.on_rest
+        if not self._dispatch_up_to(self.confirm_offset, on_rest is not None) and on_rest is not None:
+            on_rest()
 
-    def _dispatch_up_to(self, confirmed: int) -> None:
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is more to dispatch than fitted in one go."""
+        return self._dispatch.has_waiting(self.confirm_offset)
+
+    def _dispatch_up_to(self, confirmed: int, in_parts: bool = False) -> bool:
         arrivals: list[Arrival] | None = None if self.on_arrivals is None else []
         dispatch = self._dispatch
-        dispatch.apply(confirmed, arrivals)
+        is_all = dispatch.apply(confirmed, arrivals, in_parts)
         self._durability.dispatched_offset = dispatch.last_start
         self._durability.dispatched_timestamp = dispatch.last_timestamp
         try:
@@ -352,11 +370,10 @@ class MessageStore:
                 self.on_arrivals(arrivals)
             finally:
                 self._reader.shared = None
+        return is_all
 
     def tick(self) -> None:
-        """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms or
-        so.
-        """
+        """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms."""
         self.steady.look(self._log.end_offset)
         self.dispatch()
         self._durability.tick()
@@ -392,7 +409,6 @@ class MessageStore:
         """
         began = self._clock.monotonic()
         queue = self._queues.get(topic, queue_id)
-        statistics = self.statistics
         try:
             if self.compaction is not None and self.compaction.covers(topic):
                 return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept)
@@ -401,14 +417,7 @@ class MessageStore:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
             result = GetResult(GetStatus.OFFSET_FOUND_NULL, offset, queue.min_offset, queue.max_offset)
-        if result.status is GetStatus.FOUND:
-            statistics.get_found += 1
-            statistics.get_transferred += len(result.queue_offsets)
-        else:
-            statistics.get_missed += 1
-        took = self._clock.monotonic() - began
-        if took > statistics.get_longest:
-            statistics.get_longest = took
+        self.statistics.get(len(result.queue_offsets), self._clock.monotonic() - began)
         return result
 
     def bring(self, cold: ColdRead, done: Callable[[], None]) -> None:
@@ -526,17 +535,18 @@ class MessageStore:
 
     def topics_with_messages(self) -> dict[str, int]:
         """Topics of which the log has messages, but no light ones, with one more than their highest queue."""
-        return {
-            topic: max(queues) + 1
-            for topic, queues in self._queues.table.items()
-            if not is_lmq(topic) and any(queue.max_offset > queue.min_offset for queue in queues.values())
-        }
+        return self._queues.topics_with_messages()
 
     def attributes_of(self, topic: str) -> dict[str, str]:
         """What the files of a topic tell of its attributes."""
         if self._disk.is_dir(f"{self._root}/compaction/compactionLog/{topic}"):
             return {"cleanup.policy": "COMPACTION"}
         return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
+
+    @property
+    def queue_count(self) -> int:
+        """How many queues there are."""
+        return self._queues.count
 
     @property
     def lmq_count(self) -> int:

@@ -51,6 +51,7 @@ CRC_SIZE = 20
 _LOST = bytes(32)
 """Zeros that may be what is left of a lost sector of properties."""
 _CRC_BEGIN = f"{PROPERTY_CRC32}\1".encode()
+_CRC_ROOM = _CRC_BEGIN + bytes(10) + b"\2"
 TOPIC_LENGTH_MAX_V1 = 127
 
 _HOST_V6_FLAGS = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
@@ -70,8 +71,12 @@ _I2 = struct.Struct(">h")
 _I4 = struct.Struct(">i")
 _I8 = struct.Struct(">q")
 _ELEMENT = struct.Struct(">iiiii")
+ELEMENT_SIZE_MIN = _ELEMENT.size + _I2.size
 _ELEMENT_SIZE = _ELEMENT.size
+_PLACES = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
+"""What lies from the queue offset to the store timestamp: both offsets, what is known before, the time."""
 BATCH_PIECES = 4
+_QUEUE_OFFSET_AT = 20
 SYS_FLAG_AT = 36
 BORN_HOST_AT = 48
 
@@ -156,7 +161,7 @@ def encode(
 def with_room_for_crc(properties: bytes) -> bytes:
     """Properties followed by the room that `sealed` fills."""
     separator = b"\2" if properties and not properties.endswith(b"\2") else b""
-    return properties + separator + bytes(CRC_SIZE)
+    return properties + separator + _CRC_ROOM
 
 
 def element_with_room_for_crc(element: Element) -> Element:
@@ -178,7 +183,7 @@ def sealed(record: bytes) -> bytes:
 
 
 def _crc_digits(value: int) -> bytes:
-    return f"{value:010d}"[::-1].encode()
+    return (b"%010d" % value)[::-1]
 
 
 def blank(size: int) -> bytes:
@@ -384,6 +389,24 @@ def split_batch(elements: bytes) -> list[Element]:
     return found
 
 
+def count_batch(elements: bytes, most: int) -> int:
+    """How many messages `split_batch` would find, but no more than one above `most`. Raises as that does."""
+    count, at, total = 0, 0, len(elements)
+    unpack, length_at = _ELEMENT.unpack_from, _I2.unpack_from
+    while at < total and count <= most:
+        if at + ELEMENT_SIZE_MIN > total:
+            raise MessageIllegal(f"a batch element has only {total - at} bytes")
+        size, _, _, _, body_length = unpack(elements, at)
+        end, properties_at = at + size, at + _ELEMENT_SIZE + body_length
+        if body_length < 0 or end > total or properties_at + 2 > end:
+            raise MessageIllegal(f"a batch element of {size} bytes has a body of {body_length}")
+        if properties_at + 2 + length_at(elements, properties_at)[0] != end:
+            raise MessageIllegal(f"a batch element of {size} bytes has other properties")
+        at = end
+        count += 1
+    return count
+
+
 def batch_sizes(parts: list[Element], topic: tuple[int, bytes], sys_flag: int) -> list[int]:
     """Bytes that the records of a batch take in the log."""
     rest = _HEADS[sys_flag & _HOST_V6_FLAGS].size + len(topic[1])
@@ -434,6 +457,30 @@ def encode_batch(
         physical_offset += size
         queue_offset += 1
     return pieces
+
+
+def place_batch(
+    records: bytearray,
+    sizes: list[int],
+    sys_flag: int,
+    queue_offset: int,
+    physical_offset: int,
+    store_timestamp: int,
+    seals: bool,
+) -> None:
+    """Give records of `encode_batch`, which lie one behind the other, the place and time they are stored at;
+    with `seals` they get checksums as by `sealed`. The offsets are those of the first."""
+    place = _PLACES[sys_flag & SysFlag.BORN_HOST_V6].pack_into
+    born = bytes(records[SYS_FLAG_AT : BORN_HOST_AT + (20 if sys_flag & SysFlag.BORN_HOST_V6 else 8)])
+    view = memoryview(records)
+    at = 0
+    for size in sizes:
+        place(records, at + _QUEUE_OFFSET_AT, queue_offset, physical_offset + at, born, store_timestamp)
+        end = at + size
+        if seals:
+            records[end - 11 : end - 1] = _crc_digits(crc32(view[at : end - CRC_SIZE]) & 0x7FFFFFFF)
+        at = end
+        queue_offset += 1
 
 
 def sealed_batch(pieces: list[bytes]) -> list[bytes]:

@@ -74,6 +74,16 @@ class Statistics:
         place = next((i for i, bound in enumerate(_BOUNDS) if i and millis < bound), len(_BOUNDS))
         self._spread[place] += 1
 
+    def get(self, count: int, seconds: float) -> None:
+        """Records were read together; 0: there were none."""
+        if count:
+            self.get_found += 1
+            self.get_transferred += count
+        else:
+            self.get_missed += 1
+        if seconds > self.get_longest:
+            self.get_longest = seconds
+
     def sample(self, now: int) -> None:
         """Take note of the totals; called about once a second."""
         self._samples.append(

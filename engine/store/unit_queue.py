@@ -24,11 +24,12 @@ BLANK_PLACE = (0, 0x7FFFFFFF)
 
 
 class FirstFile(NamedTuple):
-    """A file that a queue is going to begin with."""
+    """A file that a queue is going to begin with, and the units it begins with, if it is known already."""
 
     directory: str
     start: int
     size: int
+    units: bytes
 
 
 def _believe(_: CorruptFile) -> None:
@@ -141,11 +142,27 @@ class UnitQueue:
         files = self._files
         if files.starts or not self.tail:
             return None
-        return FirstFile(files.directory, files.start_of(self.tail_start * self.unit_size), files.file_size)
+        at = self.tail_start * self.unit_size
+        start = files.start_of(at)
+        units = bytes(self.tail[: files.file_size]) if start == at else b""
+        return FirstFile(files.directory, start, files.file_size, units)
 
-    def has_file(self, start: int) -> bool:
-        """Whether the file that starts at an offset is one of the queue's."""
-        return start in self._files.starts
+    def begins_with(self, made: FirstFile) -> bool:
+        """Whether the queue would still begin with such a file, or does."""
+        if made.directory != self.directory:
+            return False
+        if self._files.starts:
+            return made.start in self._files.starts
+        is_there = bool(self.tail) and self._files.start_of(self.tail_start * self.unit_size) == made.start
+        return is_there and self.tail.startswith(made.units)
+
+    def adopt(self, made: FirstFile) -> None:
+        """Take the units of a file that was made as written; `begins_with` said that they are the queue's."""
+        if self._files.starts or not made.units:
+            return
+        self._files.adopt(made.start)
+        self.tail_start += len(made.units) // self.unit_size
+        del self.tail[: len(made.units)]
 
     def touched(self, since: int) -> list[int]:
         """Starts of the files that hold units from `since` on."""

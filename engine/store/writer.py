@@ -21,17 +21,21 @@ from mqgateway.engine.message import (
     format_properties,
 )
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue
+from mqgateway.engine.store.large_batch import LargeBatch, made_ready
 from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     batch_sizes,
+    count_batch,
     element_with_room_for_crc,
     encode,
     encode_batch,
+    place_batch,
     record_size,
     sealed,
     sealed_batch,
@@ -144,7 +148,9 @@ class Writer:
         properties = message.properties
         text = properties.get(PROPERTY_INNER_NUM)
         try:
-            count = len(split_batch(message.body)) if text is None else int(text) if text.isdecimal() else 0
+            count = int(text) if text is not None and text.isdecimal() else 0
+            if text is None:
+                count = count_batch(message.body, BATCH_COUNT_MAX)
             if not 0 < count <= BATCH_COUNT_MAX:
                 raise MessageIllegal(f"the batch has {count} messages")
             _, queue = self._place(message, len(message.body))
@@ -168,7 +174,7 @@ class Writer:
             parts = split_batch(elements)
             if self._seals:
                 parts = [element_with_room_for_crc(part) for part in parts]
-            topic, queue = self._place(message, max([len(body) for _, body, _ in parts]))
+            topic, queue = self._place(message, len(elements))
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
         if queue is None:
@@ -180,9 +186,7 @@ class Writer:
         sys_flag = sys_flag_for(message)
         sizes = batch_sizes(parts, topic, sys_flag)
         total = sum(sizes)
-        if max(sizes) > self._record_size_max or total > self._log.record_size_max:
-            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the batch has {total} bytes of records")
-        offset = self._reserve(total)
+        offset = self._reserve_for_batch(sizes, total)
         if isinstance(offset, PutResult):
             return offset
         now = self._clock.millis()
@@ -196,8 +200,71 @@ class Writer:
         self._dispatch.add(
             DispatchRequest(message.topic, queue, batch, sys_flag, queue_offset, offset, total, now)
         )
+        return self._batch_put(message, sizes, total, queue_offset, offset, now, began)
+
+    def make_ready(self, message: Message, elements: bytes) -> Steps[LargeBatch | PutResult]:
+        """See `MessageStore.make_ready`."""
+        if not message.store_host:
+            message.store_host = self._store_host
+        try:
+            topic, _ = self._place(message, len(elements))
+            most = self._options.max_batch_messages
+            batch = yield from made_ready(message, elements, topic, sys_flag_for(message), self._seals, most)
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        return batch
+
+    def put_large_batch(self, message: Message, batch: LargeBatch, refusal: str) -> PutResult:
+        """As `put_batch`, for what was made ready before."""
+        began = self._clock.monotonic()
+        try:
+            _, queue = self._place(message, batch.length)
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if queue is None:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be part of a transaction")
+        if refusal:
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
+        sys_flag, sizes, total = sys_flag_for(message), batch.sizes, len(batch.records)
+        offset = self._reserve_for_batch(sizes, total)
+        if isinstance(offset, PutResult):
+            return offset
+        now = self._clock.millis()
+        queue_offset = queue.next_offset
+        place_batch(batch.records, sizes, sys_flag, queue_offset, offset, now, self._seals)
+        failed = self._write(bytes(batch.records))
+        if failed is not None:
+            return failed
+        queue.next_offset = queue_offset + len(sizes)
+        at, number = offset, queue_offset
+        for part in batch.parts:
+            length = sum([size for size, _ in part])
+            self._dispatch.add(DispatchRequest(message.topic, queue, part, sys_flag, number, at, length, now))
+            at += length
+            number += len(part)
+        return self._batch_put(message, sizes, total, queue_offset, offset, now, began)
+
+    def _reserve_for_batch(self, sizes: list[int], total: int) -> int | PutResult:
+        most = self._options.max_batch_messages
+        if len(sizes) > most:
+            remark = f"the batch has more than the {most} messages that maxBatchMessages allows"
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, remark)
+        if max(sizes) > self._record_size_max or total > self._log.record_size_max:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, f"the batch has {total} bytes of records")
+        return self._reserve(total)
+
+    def _batch_put(
+        self,
+        message: Message,
+        sizes: list[int],
+        total: int,
+        queue_offset: int,
+        offset: int,
+        now: int,
+        began: float,
+    ) -> PutResult:
         self._log.last_timestamp = now
-        self._statistics.put(len(parts), total, self._clock.monotonic() - began)
+        self._statistics.put(len(sizes), total, self._clock.monotonic() - began)
         offsets = list(accumulate(sizes[:-1], initial=offset))
         return PutResult(_PUT_OK, message.store_host, queue_offset, offset, offset + total, now, offsets)
 

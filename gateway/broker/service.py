@@ -28,6 +28,7 @@ from mqgateway.engine.options import (
 )
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.pop.foreign import ForeignMessages
+from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import Worker
@@ -63,6 +64,8 @@ IDLE_BEAT_SECONDS = 0.4
 BACKLOG_SECONDS = 0.002
 """The beat when more timers are due than are delivered in one go."""
 SLOW_BEAT_SECONDS = 10.0
+NOTE_SECONDS = 0.005
+"""How long the loop is held up to note where counts stand; the rest follows with the next beats."""
 NOTICE_SECONDS = 0.02
 """Changes of members within this time are told together."""
 LAZY_NOTICE_SECONDS = 15.0  # without `realTimeNotifyConsumerChange`
@@ -108,6 +111,8 @@ class BrokerService:
         self._beaten_offset = -1
         self._timers: list[LoopingCall] = []
         self._notice_timer: Timer | None = None
+        self._rest_timer: Timer | None = None
+        self._noting: Steps[None] | None = None
         self._stopped: Deferred[None] | None = None
         self._is_closed = self._is_writing_held = self._puts_no_more = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
@@ -135,6 +140,7 @@ class BrokerService:
         self.broker.topics.on_change = self._tell_topics
         self.broker.clients.on_notice = self._tell_clients_soon
         self.broker.timers.on_set = self.beat_within
+        self.broker.store.on_rest = self._dispatch_soon
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks)
         self._server = RemotingServer(
             reactor,
@@ -196,6 +202,12 @@ class BrokerService:
             on_master=replication.release_readers,
         )
         return services, membership
+
+    @property
+    def entries(self) -> int:
+        """How many topics, groups and queues there are."""
+        broker = self.broker
+        return len(broker.topics) + len(broker.groups) + broker.store.queue_count
 
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
@@ -316,6 +328,8 @@ class BrokerService:
         for threads in self._threads:
             threads.stop()
         self.broker.store.stop()
+        if self._rest_timer is not None:
+            self._rest_timer.cancel()
         self.broker.delays.close()
         self.broker.timers.close()
         self.broker.topics.close()
@@ -352,10 +366,19 @@ class BrokerService:
         if timer is not None and timer.active() and timer.getTime() - self._reactor.seconds() > seconds:
             timer.reset(seconds)
 
+    def _dispatch_soon(self) -> None:
+        if self._rest_timer is None:
+            self._rest_timer = self._reactor.callLater(0, self._dispatch_rest)
+
+    def _dispatch_rest(self) -> None:
+        self._rest_timer = None
+        self.broker.store.dispatch()
+
     def _do_what_is_due(self) -> None:
         broker = self.broker
         broker.store.tick()
         now = broker.store.steady.now()
+        self._note_counts()
         self.replication.tick()
         self.membership.tick()
         if self._puts_no_more:
@@ -386,12 +409,19 @@ class BrokerService:
         for peer in broker.clients.expire():
             peer.close("no heartbeat for too long")
         broker.locks.expire(elapsed_millis(self._clock))
-        broker.stats.tick(now, elapsed_millis(self._clock))
+        if self._noting is None:
+            self._noting = broker.stats.tick(now, elapsed_millis(self._clock))
+            self._note_counts()
         broker.topics.retry()
         broker.mappings.retry()
         broker.groups.retry()
         broker.request_modes.retry()
         broker.filters.persist()
+
+    def _note_counts(self) -> None:
+        """Go on noting what was counted, if that is under way."""
+        if self._noting is not None and run_for(self._noting, self._clock, NOTE_SECONDS):
+            self._noting = None
 
     def _clean_mappings(self) -> None:
         if static_cleaning.is_time(self.broker):

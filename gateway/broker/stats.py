@@ -12,6 +12,7 @@ from datetime import date, datetime
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import Steps, in_parts
 
 TOPIC_PUT_NUMS = "TOPIC_PUT_NUMS"
 TOPIC_PUT_SIZE = "TOPIC_PUT_SIZE"
@@ -38,6 +39,7 @@ EVENTS = (INCONSISTENT_SUBSCRIPTION_NUMS, FLOW_CONTROL_NUMS)
 SECONDS_STEP = 10_000
 MINUTES_STEP = 600_000
 HOUR_STEP = 3_600_000
+_COUNTS_A_STEP = 100
 
 
 class Rate:
@@ -62,12 +64,21 @@ class Samples:
         self._samples: list[tuple[int, int, int]] = []
 
     def add(self, now: int, value: int, times: int) -> None:
-        """Sample the count; before the first sample it stood at zero one step ago."""
-        if not self._samples:
-            self._samples.append((now - self._step, 0, 0))
-        self._samples.append((now, value, times))
-        if len(self._samples) > self._kept:
-            del self._samples[0]
+        """Sample the count; before the first sample it stood at zero one step ago.
+
+        One that stands still as long as anything is kept is left alone: most of very many do.
+        """
+        samples = self._samples
+        if not samples:
+            samples.append((now - self._step, 0, 0))
+        elif len(samples) == self._kept and samples[0][1:] == samples[-1][1:]:
+            _, stood, calls = samples[0]
+            if stood == value and calls == times:
+                return
+            samples[:] = [(now - back * self._step, stood, calls) for back in range(self._kept - 1, 0, -1)]
+        samples.append((now, value, times))
+        if len(samples) > self._kept:
+            del samples[0]
 
     def rate(self) -> Rate:
         """The growth between the oldest sample and the latest; nothing before the first."""
@@ -227,21 +238,23 @@ class BrokerStats:
             self._forget(name, lambda key: key.endswith("@" + group))
         self._tables[INCONSISTENT_SUBSCRIPTION_NUMS].pop(group, None)
 
-    def tick(self, now: int, elapsed: int) -> None:
+    def tick(self, now: int, elapsed: int) -> Steps[None]:
         """Sample the counts, whenever a step is over, and the totals at each new day.
 
-        `now` is wall time, `elapsed` that of the monotonic clock, both in ms.
+        `now` is wall time, `elapsed` that of the monotonic clock, both in ms. In steps, as there may be many.
         """
         for index, (step, span) in enumerate(
             ((SECONDS_STEP, "minute"), (MINUTES_STEP, "hour"), (HOUR_STEP, "day"))
         ):
             if elapsed >= self._next_steps[index]:
                 self._next_steps[index] = elapsed + step
-                for table in self._tables.values():
-                    for count in table.values():
-                        getattr(count, span).add(elapsed, count.value, count.times)
                 if index == 0:
                     self._note_morning(now)
+                for table in self._tables.values():
+                    for part in in_parts(list(table.values()), _COUNTS_A_STEP):
+                        for count in part:
+                            getattr(count, span).add(elapsed, count.value, count.times)
+                        yield
 
     def _note_morning(self, now: int) -> None:
         today = _local_date(now)

@@ -85,6 +85,11 @@ class ContainedBroker:
         self._attach(Parent(self._told, self._alone))
         return maybeDeferred(self.broker.start).addCallbacks(self._up, self._failed)
 
+    @property
+    def entries(self) -> int:
+        """How many topics, groups and queues the broker holds."""
+        return self.broker.entries
+
     def stop(self) -> Deferred[Any]:
         """Stop the broker in good order."""
         self._is_stopping = True

@@ -4,7 +4,6 @@ A service starts and stops with Deferreds. SIGTERM and SIGINT stop it in good or
 connections, what was read is answered, the broker leaves the name servers, files are synced.
 """
 
-import gc
 import signal
 import sys
 from collections.abc import Callable
@@ -16,12 +15,8 @@ from twisted.internet.error import CannotListenError
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import EngineError
+from mqgateway.gateway.cli.collecting import Collecting
 from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
-
-FULL_PASS_EVERY = 100
-"""Passes of the middle generation before the collector may look at everything: at ten, as it is by default,
-full passes held the loop for 130 to 257 ms each while ten thousand topics came to be, under a profiler.
-What rings of garbage may wait longer for that is bounded by 700,000 objects."""
 
 
 class Service(Protocol):
@@ -48,7 +43,7 @@ def run(make: Callable[[Reactor], Service], started: Callable[[Service], None]) 
     Gives the process's exit code: 0 after a stop in good order, 1 when the start or the stop failed.
     """
     loop: Any = the_reactor()
-    outcome = {"code": 0, "stopping": False}
+    outcome: dict[str, Any] = {"code": 0, "stopping": False, "collecting": None}
 
     def failed(failure: Failure) -> None:
         outcome["code"] = 1
@@ -74,14 +69,13 @@ def run(make: Callable[[Reactor], Service], started: Callable[[Service], None]) 
         return maybeDeferred(service.start).addCallback(lambda _: settle(service))
 
     def settle(service: Service) -> None:
-        # What exists now lives as long as the process: the collector need not look at it again, nor once
-        # more before the server is ready.
-        gc.freeze()
-        gc.set_threshold(*gc.get_threshold()[:2], FULL_PASS_EVERY)
+        outcome["collecting"] = Collecting(service, loop.callFromThread)
         started(service)
 
     loop.callWhenRunning(begin)
     loop.run(installSignalHandlers=False)
+    if outcome["collecting"] is not None:
+        outcome["collecting"].end()
     return int(outcome["code"])
 
 

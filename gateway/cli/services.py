@@ -85,6 +85,11 @@ class Both:
         )
         return maybeDeferred(self.broker.start)
 
+    @property
+    def entries(self) -> int:
+        """How many topics, groups and queues they hold."""
+        return sum(service.entries for service in (self.namesrv, self.broker) if service is not None)
+
     def stop(self) -> Deferred[Any]:
         """Stop the broker, then the name server it unregisters from."""
         stopped = maybeDeferred(self.broker.stop) if self.broker else succeed(None)

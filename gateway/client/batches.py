@@ -20,6 +20,8 @@ from mqgateway.gateway.client.message import Message
 _ELEMENT = struct.Struct(">iiiii")
 _PROPERTIES_LENGTH = struct.Struct(">h")
 _PROPERTIES_MAX = 0x7FFF
+BATCH_MESSAGES_MAX = 32_000
+"""Messages of one batch, however small: brokers of either kind take so many that have unique keys."""
 _KEY_ROOM = len(PROPERTY_UNIQ_KEY) + 58
 """Bytes that the unique key of a message will take, which is given when it is sent."""
 
@@ -41,7 +43,8 @@ def check_batch(messages: Sequence[Message]) -> None:
 
 
 def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[list[Message], bytes]]:
-    """The messages in order, in as few batches as have at most `size_max` bytes each; and their bodies.
+    """The messages in order, in as few batches as have at most `size_max` bytes and `BATCH_MESSAGES_MAX`
+    messages each; and their bodies.
 
     A message that is larger by itself is a batch of one. Raises `BadArgument` when properties are too long.
     """
@@ -50,7 +53,7 @@ def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[
     size = 0
     for message in messages:
         element = encode_element(message)
-        if batch and size + len(element) > size_max:
+        if batch and (size + len(element) > size_max or len(batch) == BATCH_MESSAGES_MAX):
             yield batch, b"".join(elements)
             batch, elements, size = [], [], 0
         batch.append(message)

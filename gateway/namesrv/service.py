@@ -292,6 +292,11 @@ class NameServerService:
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
         self._timers: list[LoopingCall] = []
 
+    @property
+    def entries(self) -> int:
+        """How many topics there are."""
+        return len(self.namesrv.tables.topic_queues)
+
     def start(self, port: int | None = None, until: Deferred[None] | None = None) -> ListeningPort:
         """Listen on `bindAddress` and `port` (else `listenPort`; 0: any) and start the timers.
 

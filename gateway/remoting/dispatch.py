@@ -38,7 +38,8 @@ from mqgateway.gateway.remoting.limits import BodyLimit
 log = logging.getLogger(__name__)
 
 RequestFunction = Callable[[Any, Call], "Reply | Deferred[Reply]"]
-LongRequestFunction = Callable[[Any, Call], "Steps[Reply] | Steps[Reply | Deferred[Reply]]"]
+Served = Reply | Deferred[Reply] | Steps[Reply] | Steps[Reply | Deferred[Reply]]
+LongRequestFunction = Callable[[Any, Call], Served]
 Answer = bytes | Deferred[bytes | None] | None
 CarryOut = Callable[[RemotingCommand, Peer], "Answer | Steps[Answer]"]
 Interceptor = Callable[[RemotingCommand, Peer, CarryOut], "Answer | Steps[Answer]"]

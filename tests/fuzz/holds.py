@@ -26,7 +26,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.engine.options import RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.broker.requests import REQUESTS as BROKER_REQUESTS
@@ -351,11 +351,17 @@ def bodies(code: int, *, worst: bool) -> Iterator[tuple[str, bytes]]:
 
 
 def _batches(worst: bool) -> Iterator[tuple[str, bytes]]:
-    """Batches of many small messages. Those of more than some thousand are beyond the bound: a batch is
-    stored whole, in one go."""
-    element = batch_body((b"", {}))
-    for count in (5000,) if worst else (5000, 12_500, 46_000, 190_000):
-        yield f"{count:,} messages", element * count
+    """Batches of many small messages: below the length from which on they are made ready in steps, as many as
+    may be in one, and more; and of few that each have thousands of keys."""
+    bare = batch_body((b"", {}))
+    keyed = batch_body((b"0123456789", {"UNIQ_KEY": "0" * 32, "KEYS": "a b", "TAGS": "t", "WAIT": "true"}))
+    most = StoreOptions().max_batch_messages
+    yield "the most messages, with keys", keyed * most
+    yield "190,000 messages, too many", bare * 190_000
+    for count in () if worst else (1400, 5000, 12_500, most):
+        yield f"{count:,} messages", bare * count
+    if not worst:
+        yield "60 messages of 16,000 keys", batch_body((b"", {"KEYS": "a " * 16_000})) * 60
 
 
 TEXTS = {

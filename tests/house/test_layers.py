@@ -21,7 +21,7 @@ NOUNS = (
 
 # place -> what it may import of our own (a name covers everything below it).
 LAYERS: dict[str, tuple[str, ...]] = {
-    "engine.store": ("engine.store", *NOUNS),
+    "engine.store": ("engine.store", "engine.steps", *NOUNS),
     "engine.message": (),
     "engine.errors": (),
     "engine.clock": (),

@@ -48,6 +48,10 @@ GATHER_SECONDS = 0.01
 """Topic changes within this time are told together."""
 TOPICS_A_PERIOD = 10_000
 """How many topics are told again with each period; where there are more, all are told so much more rarely."""
+TOPICS_A_REQUEST = 20_000
+"""Topics that are told in one request. Making one of many more holds the loop for long, and 90,000 do not fit
+into a frame: so there are parts then, as with `enableSplitRegistration`, one after another."""
+TOPICS_A_PART = 5000
 UNREGISTER_SECONDS = 3.0
 """How long a name server may take to say good-bye."""
 
@@ -183,7 +187,8 @@ class Registration:
             self._timers[key] = self._clockwork.callLater(RETRY_SECONDS, self._retry, registrar)
 
     def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
-        """The requests that tell of these topics, or of all: one, unless registration is split.
+        """The requests that tell of these topics, or of all, each made when it is asked for: one, unless
+        registration is split or they are very many.
 
         A name server takes over what it knows only with another data version than it was told last, so the
         parts of a split registration differ in their times; the last has the table's own version.
@@ -198,8 +203,10 @@ class Registration:
             if not configs:
                 return
         step = options.split_registration_size if options.enable_split_registration else 0
+        if step <= 0 and len(configs) > TOPICS_A_REQUEST:
+            step = TOPICS_A_PART
         chunks = list(_chunks(configs, step))
-        version = self._topics.data_version
+        version = self.version
         for to_come, chunk in zip(reversed(range(len(chunks))), chunks, strict=True):
             told = RegisterBrokerBody(
                 TopicConfigAndMappingSerializeWrapper(
@@ -324,6 +331,7 @@ class Registrar:
         self._is_busy = False
         self._everything = False
         self._topics: set[str] = set()
+        self._to_ask: Iterator[RemotingCommand] = iter(())
         self._told: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
@@ -373,7 +381,7 @@ class Registrar:
         if is_forced or not self._is_reachable:
             self.tell(None)
         elif not self._is_busy:
-            self._converse([registration.version_query(self._told)], self._take_version)
+            self._converse(iter([registration.version_query(self._told)]), self._take_version)
 
     def stop(self) -> Deferred[object]:
         """Say good-bye, if the server is there; tells nothing more."""
@@ -383,7 +391,7 @@ class Registrar:
 
     def leave(self) -> Deferred[object]:
         """Say good-bye, if the server is there; what was to be told is not told any more."""
-        self._everything, self._topics = False, set()
+        self._everything, self._topics, self._to_ask = False, set(), iter(())
         self._release()
         if not self._is_reachable:
             return maybeDeferred(lambda: None)
@@ -399,15 +407,23 @@ class Registrar:
         self._everything, self._topics = False, set()
         self._waiting, self._waiting_for_next = self._waiting_for_next, []
         self._told = self._registration.version
-        self._converse(list(self._registration.registrations(names)), self._registration.registered)
+        self._converse(self._registration.registrations(names), self._registration.registered)
 
-    def _converse(self, commands: Sequence[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
+    def _converse(self, commands: Iterator[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
+        """Ask one after the other, until there are no more, one fails or the server is left."""
         self._is_busy = True
+        self._to_ask = commands
         timeout = self._registration.options.register_broker_timeout_mills / 1000
         request = self._registration.caller.request
-        asked = [maybeDeferred(request, self.address, command, timeout) for command in commands]
-        taken = [answer.addCallback(_accepted).addCallback(take) for answer in asked]
-        DeferredList(taken, fireOnOneErrback=True, consumeErrors=True).addCallbacks(self._done, self._failed)
+
+        def go_on(_: object) -> object:
+            command = next(self._to_ask, None)
+            if command is None:
+                return None
+            asked = maybeDeferred(request, self.address, command, timeout)
+            return asked.addCallback(_accepted).addCallback(take).addCallback(go_on)
+
+        maybeDeferred(go_on, None).addCallbacks(self._done, self._failed)
 
     def _take_version(self, answer: RemotingCommand) -> None:
         header = QueryDataVersionResponseHeader.decode(answer.ext_fields)
@@ -441,8 +457,7 @@ class Registrar:
         self._end_conversation()
         if self._is_reachable is not False:
             self._is_reachable = False
-            first: Failure = failure.value.subFailure  # type: ignore[union-attr]
-            log.warning("Name server %s cannot be told of this broker: %s", self.address, first.value)
+            log.warning("Name server %s cannot be told of this broker: %s", self.address, failure.value)
         self._registration.again_later(self)
         self._release()
 

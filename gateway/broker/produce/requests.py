@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.message import PROPERTY_MSG_REGION, PROPERTY_TRACE_SWITCH
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.outcomes import then_in_steps
 from mqgateway.gateway.broker.produce import reply_requests, timers
 from mqgateway.gateway.broker.produce.send import SendOutcome, send
 from mqgateway.gateway.broker.produce.send_back import SendBack
@@ -22,7 +23,7 @@ from mqgateway.gateway.codec.headers import (
     SendMessageRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction, Served
 
 _PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
 LESS_SAFE: dict[PutStatus, int] = {
@@ -35,14 +36,16 @@ LESS_SAFE: dict[PutStatus, int] = {
 ENGINE_FIELD = "E_T"
 
 
-def send_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def send_message(broker: Broker, call: Call) -> Served:
     """10, 310 and 320: answered when the message is as safe as configured."""
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
     if header.max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
         header.max_reconsume_times = None
     outcome = send(broker, header, call.body, call.peer, call.now)
-    return outcome.addCallback(sent) if isinstance(outcome, Deferred) else sent(outcome)
+    if isinstance(outcome, SendOutcome):
+        return sent(outcome)
+    return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
 
 
 def sent(outcome: SendOutcome) -> Reply:
@@ -106,7 +109,7 @@ def switch_engine(broker: Broker, call: Call) -> Reply:
     return Reply(remark="switch timer engine success")
 
 
-REQUESTS: dict[int, RequestFunction] = {
+REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.SEND_MESSAGE: send_message,
     RequestCode.SEND_MESSAGE_V2: send_message,
     RequestCode.SEND_BATCH_MESSAGE: send_message,

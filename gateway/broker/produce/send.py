@@ -9,6 +9,7 @@ This is the hottest road of the broker: with ASYNC_FLUSH it is a plain call with
 Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 """
 
+import logging
 from random import random
 from typing import NamedTuple
 
@@ -41,6 +42,8 @@ from mqgateway.engine.message import (
     SysFlag,
     parse_properties,
 )
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.large_batch import LARGE, LargeBatch
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.engine.timers.messages import TIMED, RecallHandle
@@ -52,6 +55,8 @@ from mqgateway.gateway.broker.produce.durability import STORED
 from mqgateway.gateway.broker.produce.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.new_topics import once_registered
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
+
+log = logging.getLogger(__name__)
 
 _PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
 
@@ -117,10 +122,15 @@ class SendOutcome(NamedTuple):
     """The broker's region, and whether clients should trace their messages."""
 
 
+Sent = SendOutcome | Deferred[SendOutcome]
+"""The outcome at once, or when it is as safe as configured."""
+
+
 def send(
     broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
-) -> SendOutcome | Deferred[SendOutcome]:
-    """Store what a producer sends. `now` is the wall time in ms. Raises `OperationError`.
+) -> Sent | Steps[Sent]:
+    """Store what a producer sends, a large batch in steps. `now` is the wall time in ms. Raises
+    `OperationError`, perhaps in a later step.
 
     Where a topic was made for it, that is done once the name servers know the topic, or cannot.
     """
@@ -151,8 +161,7 @@ def send(
     if is_inner_batch or PROPERTY_INNER_NUM in properties:
         _check_inner_batch(broker, topic_config, message)
     if is_inner_batch or request.batch:
-        outcome = _put_together(broker, topic_config, message, bool(request.batch))
-        return once_registered(broker, outcome) if is_made else outcome
+        return _put_together(broker, topic_config, message, bool(request.batch), connection, is_made)
     if topic.startswith(RETRY_PREFIX):
         is_made |= _redirect_retry(broker, request, message)
     if PROPERTY_UNIQ_KEY not in properties:
@@ -168,9 +177,7 @@ def send(
     return once_registered(broker, outcome) if is_made else outcome
 
 
-def _put_special(
-    broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int
-) -> SendOutcome | Deferred[SendOutcome]:
+def _put_special(broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int) -> Sent:
     """Store a message whose properties ask for more than that it lies in a queue."""
     properties = message.properties
     if PROPERTY_LITE_TOPIC in properties:
@@ -218,8 +225,13 @@ def _check_inner_batch(broker: Broker, topic_config: TopicConfig, message: Messa
 
 
 def _put_together(
-    broker: Broker, topic_config: TopicConfig, message: Message, is_batch: bool
-) -> SendOutcome | Deferred[SendOutcome]:
+    broker: Broker,
+    topic_config: TopicConfig,
+    message: Message,
+    is_batch: bool,
+    connection: ClientConnection,
+    is_made: bool,
+) -> Sent | Steps[Sent]:
     """Store a batch: its messages one by one, or as one record where the topic has queues of batches.
 
     For the latter the client must have named the batch, as it looks for that name in the answer.
@@ -231,9 +243,34 @@ def _put_together(
     batch_id = message.properties.get(PROPERTY_UNIQ_KEY)
     if not message.sys_flag & SysFlag.INNER_BATCH:
         if batch_id is None or not topic_config.has_batch_queues:
-            return _put(broker, message, message.queue_id, message.body)
+            if len(message.body) > LARGE:
+                return _put_large_batch(broker, message, connection, is_made)
+            outcome = _put(broker, message, message.queue_id, message.body)
+            return once_registered(broker, outcome) if is_made else outcome
         message.sys_flag |= SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH
-    return _put(broker, message, message.queue_id, message.body, batch_id)
+    outcome = _put(broker, message, message.queue_id, message.body, batch_id)
+    return once_registered(broker, outcome) if is_made else outcome
+
+
+def _put_large_batch(
+    broker: Broker, message: Message, connection: ClientConnection, is_made: bool
+) -> Steps[Sent]:
+    """Store a batch of perhaps very many messages: what can be done before it is written is done in steps,
+    and so is what follows. There is never more than one that is not dispatched."""
+    store, topic = broker.store, message.topic
+    batch = yield from store.make_ready(message, message.body)
+    if isinstance(batch, PutResult):
+        text = f"the batch to {topic} is refused: {batch.remark}"
+        log.warning("%s: %s", connection.address, text)
+        raise OperationError(Reason.MESSAGE_ILLEGAL, text)
+    while store.is_behind:
+        yield
+    if broker.topics.get(topic) is None:
+        raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] is deleted")
+    outcome = _put(broker, message, message.queue_id, batch)
+    while store.is_behind:
+        yield
+    return once_registered(broker, outcome) if is_made else outcome
 
 
 def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -> bool:
@@ -307,7 +344,7 @@ def _is_half(broker: Broker, message: Message) -> bool:
     return True
 
 
-def _put_half(broker: Broker, message: Message, queue_id: int) -> SendOutcome | Deferred[SendOutcome]:
+def _put_half(broker: Broker, message: Message, queue_id: int) -> Sent:
     """Store a half message; what it asks for beside, such as a delay, begins when it is committed."""
     topic = message.topic
     broker.transactions.prepare(message)
@@ -342,8 +379,12 @@ def _delay_level(properties: dict[str, str]) -> int:
 
 
 def _put(
-    broker: Broker, message: Message, queue_id: int, batch: bytes | None = None, batch_id: str | None = None
-) -> SendOutcome | Deferred[SendOutcome]:
+    broker: Broker,
+    message: Message,
+    queue_id: int,
+    batch: bytes | LargeBatch | None = None,
+    batch_id: str | None = None,
+) -> Sent:
     """Store it. `queue_id` is what the producer is told, delayed or not; `batch_id` too."""
     if broker.durable.is_awaited:
         return _put_durably(broker, message, queue_id, batch, batch_id)
@@ -351,15 +392,19 @@ def _put(
     return _outcome(broker, message, queue_id, result, batch_id)
 
 
-def _put_batch(broker: Broker, message: Message, batch: bytes) -> PutResult:
+def _put_batch(broker: Broker, message: Message, batch: bytes | LargeBatch) -> PutResult:
     if message.sys_flag & SysFlag.INNER_BATCH:
         return broker.store.put_inner_batch(message)
     return broker.store.put_batch(message, batch)
 
 
 def _put_durably(
-    broker: Broker, message: Message, queue_id: int, batch: bytes | None, batch_id: str | None
-) -> SendOutcome | Deferred[SendOutcome]:
+    broker: Broker,
+    message: Message,
+    queue_id: int,
+    batch: bytes | LargeBatch | None,
+    batch_id: str | None,
+) -> Sent:
     """Store it and wait until that is safe."""
     durable = broker.durable
     if durable.is_full:

@@ -6,24 +6,23 @@ Standard: `SendMessageProcessor`, its `rewriteRequestForStaticTopic` and `rewrit
 
 from __future__ import annotations
 
-from functools import wraps
+from collections.abc import Generator
+from functools import partial, wraps
 from typing import Any
-
-from twisted.internet.defer import Deferred
 
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.outcomes import then, then_in_steps
 from mqgateway.gateway.broker.static_topics.state import LogicalQueue, changed, led_queue
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction, Served
 
 
-def sending(plain: RequestFunction) -> RequestFunction:
+def sending(plain: LongRequestFunction) -> LongRequestFunction:
     """A request function for sends that serves static topics, too."""
 
     @wraps(plain)
-    def send(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    def send(broker: Broker, call: Call) -> Served:
         header: Any = call.header
         if not broker.mappings.table or header.lo is False:
             return plain(broker, call)
@@ -33,7 +32,8 @@ def sending(plain: RequestFunction) -> RequestFunction:
         leader = queue.leader
         inner = changed(header, queue_id=leader.queue_id)
         reply = plain(broker, Call(call.command, inner, call.body, call.peer, call.now))
-        return then(reply, lambda sent: _as_logical(queue, leader, sent))
+        as_logical = partial(_as_logical, queue, leader)
+        return then_in_steps(reply, as_logical) if isinstance(reply, Generator) else then(reply, as_logical)
 
     return send
 

@@ -1,6 +1,7 @@
 """Group commit as a rule, and the rounds that end with a checkpoint."""
 
 import errno
+from collections.abc import Callable
 
 import pytest
 from construct import Container
@@ -309,6 +310,54 @@ def test_what_was_made_for_a_topic_that_is_deleted_meanwhile_is_removed(comes_ag
     assert bench.disk.subdirs(directory) == [] and bench.disk.is_dir(directory) is comes_again
     again = bench.restart()
     assert len(drain(again.store, "t3", queue_id=1)) == comes_again
+
+
+@pytest.mark.parametrize("end", [Bench.kill, Bench.restart])
+def test_the_worker_writes_the_first_units_of_many_new_queues(end: Callable[[Bench], Bench]) -> None:
+    aside = MemoryWorker()
+    bench = Bench(aside=aside)
+    names = [f"t{number}" for number in range(flush.NEW_QUEUES_MANY)]
+    bench.put(*[message(topic=name) for name in names])
+    bench.store.tick()
+    bench.put(message(topic="t3", body=b"later"))
+    bench.clock.advance(5000)
+    bench.store.tick()
+    queues = bench.store._queues
+    assert bench.disk.subdirs(queues.directory) == [], "the loop has written while the worker was to"
+    while aside.waiting:
+        aside.perform()
+    assert [len(queue.tail) for queue in queues] == [20 * (queue.topic == "t3") for queue in queues]
+    assert [m.body for m in drain(bench.store, "t3")] == [b"hello", b"later"]
+    again = end(bench)
+    assert [m.body for m in drain(again.store, "t3")] == [b"hello", b"later"]
+    assert all(len(drain(again.store, name)) == 1 for name in names if name != "t3")
+
+
+def test_what_was_written_for_a_queue_that_was_cut_meanwhile_is_removed() -> None:
+    aside = MemoryWorker()
+    bench = Bench(aside=aside)
+    bench.put(*[message(topic=f"t{number}") for number in range(flush.NEW_QUEUES_MANY)])
+    bench.put(message(topic="t3"))
+    bench.store.tick()
+    bench.store._queues.open("t3", 0).cut_units(0)
+    bench.put(message(topic="t3", body=b"after"))
+    aside.perform_all()
+    assert bench.disk.subdirs(f"{bench.store._queues.directory}/t3") == []
+    again = bench.restart()
+    assert [m.body for m in drain(again.store, "t3")] == [b"after"]
+
+
+def test_what_the_worker_cannot_write_the_loop_writes() -> None:
+    aside = MemoryWorker()
+    bench = Bench(aside=aside)
+    names = [f"t{number}" for number in range(flush.NEW_QUEUES_MANY)]
+    bench.put(*[message(topic=name) for name in names])
+    bench.store.tick()
+    bench.disk.fail_next("write", "/consumequeue/t9/", errno.ENOSPC)
+    aside.perform_all()
+    assert bench.store._queues.making == set()
+    again = bench.restart()
+    assert all(len(drain(again.store, name)) == 1 for name in names)
 
 
 @pytest.mark.parametrize("seed", range(12))

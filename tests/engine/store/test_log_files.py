@@ -3,9 +3,9 @@
 import pytest
 
 from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
 from mqgateway.engine.store.log_files import MissingLogFiles, fill, look_for_lost, newest_place
-from mqgateway.engine.store.message_store import _queues
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.support.engine.store.stores import Bench, message, options
 
@@ -19,7 +19,7 @@ def stopped(count: int = 30) -> Bench:
 
 def look(disk: CrashDisk, checkpoint: int, repair: bool = False) -> None:
     files = FileQueue(FilePool(disk), "/store/commitlog", 4096)
-    look_for_lost(files, _queues(options(), disk, "/store", None), checkpoint, repair)
+    look_for_lost(files, queues_of(options(), disk, "/store", None), checkpoint, repair)
 
 
 def test_a_whole_log_passes() -> None:
@@ -44,7 +44,7 @@ def test_the_refusal_names_files_range_and_what_can_be_done() -> None:
 
 def test_the_end_is_lost_only_if_checkpoint_and_queues_say_so() -> None:
     bench = stopped()
-    queues = _queues(options(), bench.disk, "/store", None)
+    queues = queues_of(options(), bench.disk, "/store", None)
     newest = newest_place(queues)
     last = bench.disk.listdir("/store/commitlog")[-1]
     assert newest >= int(last)

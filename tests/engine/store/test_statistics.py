@@ -24,6 +24,14 @@ def test_rates_are_over_ten_seconds_a_minute_and_ten_minutes() -> None:
     assert info["getTransferredTps"] == "64.0 64.0 64.0"
 
 
+def test_reads_are_counted_by_what_they_found() -> None:
+    statistics = Statistics(WALL, START)
+    for count, seconds in ((3, 0.1), (0, 0.3), (2, 0.2)):
+        statistics.get(count, seconds)
+    assert (statistics.get_found, statistics.get_missed, statistics.get_transferred) == (2, 1, 5)
+    assert statistics.get_longest == 0.3
+
+
 def test_rates_are_numbers_from_the_start() -> None:
     assert Statistics(WALL, START).runtime_info(START)["putTps"] == "0.0 0.0 0.0"
 

@@ -3,18 +3,23 @@
 from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.stats import (
     BROKER_GET_NUMS,
     BROKER_PUT_NUMS,
     BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC,
     GROUP_GET_NUMS,
     GROUP_GET_SIZE,
+    SECONDS_STEP,
     SNDBCK_PUT_NUMS,
     TOPIC_PUT_NUMS,
     TOPIC_PUT_SIZE,
     BrokerStats,
+    Samples,
 )
 
 NOON = int(datetime(2024, 5, 6, 12).timestamp() * 1000)
@@ -94,7 +99,7 @@ def test_a_minute_is_six_steps_of_ten_seconds(stats: BrokerStats) -> None:
     for step in range(1, 20):
         for _ in range(10):
             stats.put("T", 10, 1000)
-        stats.tick(NOON + step * 10_000, step * 10_000)
+        run(stats.tick(NOON + step * 10_000, step * 10_000))
     count = stats.item(TOPIC_PUT_NUMS, "T")
     assert count is not None
     rate = count.minute.rate()
@@ -104,30 +109,54 @@ def test_a_minute_is_six_steps_of_ten_seconds(stats: BrokerStats) -> None:
 
 def test_the_first_step_counts_from_zero(stats: BrokerStats) -> None:
     stats.put("T", 50, 1000)
-    stats.tick(NOON + 10_000, 10_000)
+    run(stats.tick(NOON + 10_000, 10_000))
     assert stats.put_tps("T") == 5.0
+
+
+@given(st.lists(st.integers(0, 2), max_size=40).map(lambda grown: [*grown, *[0] * 9, 1]))
+def test_a_count_that_stood_still_goes_on_as_if_it_had_been_noted(grown: list[int]) -> None:
+    past, value = Samples(SECONDS_STEP, 7), 0
+    notes = [(0, 0)]
+    for step, more in enumerate(grown, 1):
+        value += more
+        past.add(step * SECONDS_STEP, value, value)
+        notes = [*notes, (step * SECONDS_STEP, value)][-7:]
+        (first, before), (last, after) = notes[0], notes[-1]
+        rate = past.rate()
+        assert (rate.sum, rate.tps) == (after - before, (after - before) * 1000 / (last - first))
+
+
+def test_very_many_counts_are_noted_in_steps() -> None:
+    stats = BrokerStats(BrokerOptions(), NOON)
+    for number in range(1000):
+        stats.put(f"T{number}", 1, 1)
+    steps = stats.tick(NOON, 0)
+    next(steps)
+    stats.put("new", 1, 1)
+    assert sum(1 for _ in steps) > 50
+    assert stats.put_tps("T999") == 0.1
 
 
 @pytest.mark.parametrize(("past", "step"), [("minute", 10_000), ("hour", 600_000), ("day", 3_600_000)])
 def test_each_past_has_its_own_step(stats: BrokerStats, past: str, step: int) -> None:
-    stats.tick(NOON, 0)
+    run(stats.tick(NOON, 0))
     stats.put("T", 7, 1)
     count = stats.item(TOPIC_PUT_NUMS, "T")
     assert count is not None
-    stats.tick(NOON + step - 1, step - 1)
+    run(stats.tick(NOON + step - 1, step - 1))
     assert getattr(count, past).rate().sum == 0
-    stats.tick(NOON + step, step)
+    run(stats.tick(NOON + step, step))
     assert getattr(count, past).rate().sum == 7
 
 
 def test_mornings_are_noted_when_the_day_changes(stats: BrokerStats) -> None:
     stats.put("T", 5, 1)
     stats.got("G", "T", 2, 1)
-    stats.tick(NOON + 24 * 3_600_000, 24 * 3_600_000)
+    run(stats.tick(NOON + 24 * 3_600_000, 24 * 3_600_000))
     stats.put("T", 4, 1)
     assert (stats.put_total_yesterday_morning, stats.put_total_today_morning, stats.put_total) == (0, 5, 9)
     assert (stats.get_total_yesterday_morning, stats.get_total_today_morning, stats.get_total) == (0, 2, 2)
-    stats.tick(NOON + 48 * 3_600_000, 48 * 3_600_000)
+    run(stats.tick(NOON + 48 * 3_600_000, 48 * 3_600_000))
     assert (stats.put_total_yesterday_morning, stats.put_total_today_morning) == (5, 9)
 
 

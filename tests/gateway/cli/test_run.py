@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 
-from mqgateway.gateway.cli.run import FULL_PASS_EVERY
+from mqgateway.gateway.cli.collecting import FULL_PASS_EVERY
 
 PROGRAM = """
 import os, signal, sys

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.message import parse_properties
 from mqgateway.engine.store.record import split_batch
-from mqgateway.gateway.client.batches import check_batch, element_size, encode_element, split_by_size
+from mqgateway.gateway.client.batches import (
+    BATCH_MESSAGES_MAX,
+    check_batch,
+    element_size,
+    encode_element,
+    split_by_size,
+)
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message
 
@@ -26,6 +32,11 @@ def test_splitting_keeps_order_and_size(sizes: list[int], limit: int) -> None:
         assert [len(one) for _, one, _ in split_batch(body)] == [len(message.body) for message in part]
     for (_, body), (following, _) in pairwise(parts):
         assert len(body) + len(encode_element(following[0])) > limit
+
+
+def test_a_batch_has_no_more_messages_than_brokers_take() -> None:
+    counts = [len(part) for part, _ in split_by_size([Message("T", b"")] * 70_000, 1 << 30)]
+    assert counts == [BATCH_MESSAGES_MAX, BATCH_MESSAGES_MAX, 6000]
 
 
 def test_the_body_is_what_brokers_cut_apart() -> None:

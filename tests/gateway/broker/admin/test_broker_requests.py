@@ -3,6 +3,7 @@
 import pytest
 
 from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.steps import run
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import ViewBrokerStatsDataRequestHeader
 from tests.support.gateway.broker.admin import AdminBroker
@@ -70,7 +71,7 @@ def test_groups_whose_members_disagree_are_shown_and_counted(broker: AdminBroker
     assert figures(broker)["inconsistentConsumerGroups"] == "1: g"
     asked = ViewBrokerStatsDataRequestHeader(stats_name="INCONSISTENT_SUBSCRIPTION_NUMS", stats_key="g")
     broker.clock.advance(10_000)
-    broker.broker.stats.tick(broker.clock.millis(), 0)
+    run(broker.broker.stats.tick(broker.clock.millis(), 0))
     assert broker.json(RequestCode.VIEW_BROKER_STATS_DATA, asked)["statsMinute"]["sum"] == 1
     broker.broker.stats.group_deleted("g")
     assert broker.broker.stats.item("INCONSISTENT_SUBSCRIPTION_NUMS", "g") is None
@@ -141,7 +142,7 @@ def test_a_count_is_shown_over_a_minute_an_hour_and_a_day(broker: AdminBroker) -
         "The stats <TOPIC_PUT_NUMS> <T> not exist",
     )
     broker.fill("T", 5)
-    broker.broker.stats.tick(broker.clock.millis() + 10_000, 10_000)
+    run(broker.broker.stats.tick(broker.clock.millis() + 10_000, 10_000))
     found = broker.json(RequestCode.VIEW_BROKER_STATS_DATA, header)
     assert set(found) == {"statsMinute", "statsHour", "statsDay"}
     assert found["statsMinute"]["sum"] == 5

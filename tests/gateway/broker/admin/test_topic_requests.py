@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.admin.topic_requests import update_topic
 from mqgateway.gateway.codec.bodies import CreateTopicListRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -151,7 +152,7 @@ def test_a_deleted_topic_leaves_nothing(broker: AdminBroker) -> None:
     broker.add_topic("T")
     broker.fill("T", 2)
     broker.broker.offsets.commit("g", "T", 0, 1)
-    broker.broker.stats.tick(broker.clock.millis(), 0)
+    run(broker.broker.stats.tick(broker.clock.millis(), 0))
     broker.broker.transactions.prepared("T")
     assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T")).code == 0
     assert broker.broker.topics.get("T") is None

@@ -120,6 +120,15 @@ class World:
         waiting, self.waiting = self.waiting, []
         return waiting
 
+    def agreed(self) -> list[Asked]:
+        """What is asked until there is nothing more, each answered before the next."""
+        found: list[Asked] = []
+        while asked := self.take():
+            found += asked
+            for one in asked:
+                one.agree()
+        return found
+
     def one(self, code: int = REGISTER) -> Asked:
         """The one request that must have been made."""
         (asked,) = self.take()
@@ -259,23 +268,54 @@ def test_the_body_may_be_compressed() -> None:
 def test_many_topics_may_be_told_in_several_requests() -> None:
     world = World(enable_split_registration=True, split_registration_size=5)
     world.registration.start()
-    asked = world.take()
+    asked = world.agreed()
     assert [len(one.topics) for one in asked[:-1]] == [5] * (len(asked) - 1)
     assert sorted(name for one in asked for name in one.topics) == sorted(world.topics.names())
+
+
+def test_very_many_topics_are_told_in_parts_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "TOPICS_A_REQUEST", 30)
+    monkeypatch.setattr(registration, "TOPICS_A_PART", 10)
+    world = World().started()
+    world.topics.put(*[TopicConfig(f"t{number}", 4, 4) for number in range(40)])
+    world.registration.soon(None)
+    world.time.advance(0.01)
+    (first,) = world.take()
+    assert len(first.topics) == 10
+    world.topics.put(TopicConfig("later", 4, 4))
+    first.agree()
+    others = world.agreed()
+    told = {name for one in (first, *others) for name in one.topics}
+    assert told == set(world.topics.names()) - {"later"}
+    assert others[-1].version != world.topics.data_version
+
+
+def test_parts_end_when_one_is_not_taken_or_the_broker_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "TOPICS_A_REQUEST", 5)
+    monkeypatch.setattr(registration, "TOPICS_A_PART", 5)
+    world = World()
+    world.registration.start()
+    world.one().agree(code=1)
+    assert world.take() == []
+    world.time.advance(RETRY_SECONDS)
+    world.agreed()
+    world.registration.soon(None)
+    world.time.advance(0.01)
+    part = world.one()
+    world.registration.stop()
+    world.one(UNREGISTER)
+    part.agree()
+    assert world.take() == []
 
 
 def test_every_part_of_a_split_registration_is_news() -> None:
     """A name server passes over known topics that come with the version it was told last."""
     world = World(enable_split_registration=True, split_registration_size=5)
     world.registration.start()
-    first = world.take()
-    for asked in first:
-        asked.agree()
+    first = world.agreed()
     world.topics.put(TopicConfig("one", perm=4))
-    for asked in world.take():
-        asked.agree()
     world.time.advance(30)
-    versions = [asked.version for asked in first + world.take()]
+    versions = [asked.version for asked in first + world.agreed()]
     assert len(versions) > 4
     assert all(one != other for one, other in pairwise(versions))
     assert versions[len(first) - 1].counter == 0
@@ -521,6 +561,25 @@ def test_a_fenced_broker_leaves_and_comes_back_when_it_is_something_again() -> N
     world.role.become(RoleKind.MASTER)
     world.time.advance(0.01)
     assert {"T", "T2"} <= world.one().topics.keys()
+
+
+def test_parts_end_when_the_broker_is_fenced_and_all_are_told_when_it_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World().started()
+    world.topics.put(*[TopicConfig(f"t{number}", 4, 4) for number in range(40)])
+    monkeypatch.setattr(registration, "TOPICS_A_REQUEST", 10)
+    monkeypatch.setattr(registration, "TOPICS_A_PART", 10)
+    world.registration.soon(None)
+    world.time.advance(0.01)
+    part = world.one()
+    world.role.become(RoleKind.FENCED)
+    world.one(UNREGISTER).agree()
+    part.agree()
+    assert world.take() == []
+    world.role.become(RoleKind.MASTER)
+    world.time.advance(0.01)
+    assert {name for one in world.agreed() for name in one.topics} == set(world.topics.names())
 
 
 def test_what_cannot_be_told_is_not_tried_again_while_fenced() -> None:

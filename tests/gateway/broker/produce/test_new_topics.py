@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
+from mqgateway.engine.store.large_batch import LARGE
 from mqgateway.gateway.broker.produce.new_topics import LONGEST_WAIT_SECONDS, once_registered
 from mqgateway.gateway.broker.produce.send import send
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
-from tests.support.gateway.broker.helpers import MemoryBroker
+from tests.support.gateway.broker.helpers import MemoryBroker, batch_body
 from tests.support.gateway.broker.producing import TypedMessage, later, outcome_of
 
 
@@ -28,9 +29,9 @@ class Waiting(MemoryBroker):
         self.asked.append(within)
         return self.known
 
-    def put(self, request: TypedMessage) -> Any:
+    def put(self, request: TypedMessage, body: bytes = b"x") -> Any:
         """A send without a command."""
-        return send(self.broker, request, b"x", self.producer, self.clock.millis())
+        return send(self.broker, request, body, self.producer, self.clock.millis())
 
 
 def test_a_send_that_makes_its_topic_waits_for_the_name_servers() -> None:
@@ -39,6 +40,15 @@ def test_a_send_that_makes_its_topic_waits_for_the_name_servers() -> None:
     assert (arrived, memory.asked) == ([], [LONGEST_WAIT_SECONDS])
     memory.broker.store.dispatch()
     assert len(memory.stored("new")) == 1, "it is stored at once"
+    memory.known.callback(None)
+    assert [outcome.queue_offset for outcome in arrived] == [0]
+
+
+def test_a_large_batch_that_makes_its_topic_waits_too() -> None:
+    memory = Waiting()
+    steps = memory.put(TypedMessage("new", batch=True), batch_body((bytes(LARGE), {}), (b"", {})))
+    arrived = later(memory.in_turns(steps))
+    assert (arrived, len(memory.stored("new"))) == ([], 2)
     memory.known.callback(None)
     assert [outcome.queue_offset for outcome in arrived] == [0]
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.message import PROPERTY_UNIQ_KEY, format_properties
 from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.store.record import decode
 from mqgateway.engine.timers.messages import RecallHandle
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.produce.send import SendOutcome, send
@@ -400,6 +401,29 @@ def test_a_batch_becomes_a_message_each(memory: MemoryBroker) -> None:
     assert (nums.value, nums.times) == (2, 1)
 
 
+def test_a_large_batch_is_answered_as_a_small_one(memory: MemoryBroker) -> None:
+    body = batch_body(*[(b"%d" % number, {"UNIQ_KEY": f"{number}", "TAGS": "x"}) for number in range(1500)])
+    answer = memory.send("T", body, properties={}, queue_id=1, batch=True)
+    assert (answer.code, answer.ext["queueOffset"]) == (0, "0")
+    records = memory.broker.store.records("T", 1, 0, 1500)
+    found = [decode(record) for record, _ in records]
+    assert [message.body for message in found] == [b"%d" % number for number in range(1500)]
+    assert answer.ext["msgId"] == ",".join(message.message_id for message in found)
+    nums = memory.broker.stats.item("TOPIC_PUT_NUMS", "T")
+    assert nums is not None
+    assert (nums.value, nums.times) == (1500, 1)
+
+
+def test_a_large_batch_with_too_many_messages_is_refused_and_the_option_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    memory = MemoryBroker(store_options={"max_batch_messages": 1499})
+    memory.add_topic("T")
+    answer = memory.send("T", batch_body((b"", {})) * 1500, properties={}, batch=True)
+    assert (answer.code, memory.stored("T", 0)) == (13, [])
+    assert "maxBatchMessages" in str(answer.remark) and "maxBatchMessages" in caplog.text
+
+
 TWO = batch_body((b"one", {"UNIQ_KEY": "A"}), (b"two", {"UNIQ_KEY": "B"}))
 
 
@@ -535,7 +559,7 @@ words = st.text(
 )
 plain_names = words.filter(
     lambda name: (
-        name not in {"DELAY", "POP_CK", "INNER_NUM", "TRAN_MSG", "_SYS_MSG_PRIORITY_"}
+        name not in {"DELAY", "POP_CK", "INNER_NUM", "TRAN_MSG", "_SYS_MSG_PRIORITY_", "__LITE_TOPIC"}
         and not name.startswith("TIMER_")
     )
 )

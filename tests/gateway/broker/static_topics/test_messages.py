@@ -4,6 +4,7 @@ import pytest
 
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster
+from tests.support.gateway.broker.helpers import batch_body
 
 
 def cluster(*leaders: str) -> Cluster:
@@ -17,6 +18,14 @@ def test_a_message_is_stored_in_the_brokers_queue_and_told_as_in_the_topics() ->
     assert brokers.fill("a", b"x", b"y", queue_id=2) == [0, 1]
     assert [message.body for message in brokers["a"].stored(TOPIC, 1)] == [b"x", b"y"]
     assert brokers.read("a", queue_id=2) == [(0, b"x"), (1, b"y")]
+
+
+def test_a_large_batch_is_told_as_in_the_topic_too() -> None:
+    brokers = cluster("b", "a", "a")
+    body = batch_body(*[(bytes(100), {})] * 500)
+    answer = brokers["a"].send(TOPIC, body, properties={}, queue_id=2, batch=True)
+    assert (answer.code, answer.ext["queueId"], answer.ext["queueOffset"]) == (0, "2", "0")
+    assert brokers["a"].broker.store.max_offset(TOPIC, 1) == 500
 
 
 def test_a_producer_may_leave_the_choice_to_the_broker() -> None:

@@ -7,7 +7,7 @@ as the server does after each read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -17,6 +17,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.filters import compile_subscription
 from mqgateway.engine.message import Message, StoredMessage, format_properties, pack_host
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import Arrival
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.tables.topics import TopicConfig
@@ -206,6 +207,15 @@ class MemoryBroker:
         """What the broker asks other servers; nobody answers."""
         return Deferred()
 
+    def in_turns(self, steps: Steps[Any]) -> Any:
+        """What comes of steps, each done in a turn of its own."""
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+            self.broker.store.dispatch()
+
     def add_topic(self, name: str, *, queues: int = 4, perm: int = 6, **other: Any) -> TopicConfig:
         """Make a topic as an administrator would."""
         config = TopicConfig(
@@ -253,6 +263,8 @@ class MemoryBroker:
             command.flag |= ONEWAY_FLAG
         answer = Answer()
         frame = self.dispatcher.dispatch(decode_command(encode_command(command)[4:]), peer or self.producer)
+        if isinstance(frame, Generator):
+            frame = self.in_turns(frame)
         if isinstance(frame, Deferred):
             frame.addCallback(answer.take)
         self.broker.store.dispatch()
