@@ -17,6 +17,7 @@ import errno
 import os
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -205,6 +206,7 @@ def _pop_of(message: Popped) -> tuple[str, int, list[str]]:
     return message.topic, message.queue_id, message.receipt.split(" ")[:6]
 
 
+@pytest.mark.timeout(300)  # each history has a timer wheel of the size that the product's has
 @settings(
     max_examples=HISTORIES,
     deadline=None,
