@@ -5,11 +5,13 @@ from pathlib import PurePath
 import pytest
 
 from tests.house.picture import PAGE, drawn
-from tests.house.source import circles, import_graph, source_files
+from tests.house.source import circles, import_graph, imported_modules, source_files
 
 BROKER = "gateway.broker."
 PROTOCOLS = ("gateway.remoting", "gateway.codec.command", "gateway.codec.codes", "gateway.codec.headers")
-"""What only doors, and what asks other servers, may know of."""
+"""What only doors may know of, and the rooms that speak to other servers."""
+TO_OTHERS = ("acting", "clients", "cluster", "replication")
+"""Rooms that call clients, name servers and other brokers, which speak remoting."""
 
 
 def room_of(module: str) -> str:
@@ -51,6 +53,19 @@ def test_doors_are_opened_from_the_hall_only() -> None:
         for module, imported in import_graph(BROKER).items()
         for one in imported
         if one.endswith("requests") and room_of(one) != room_of(module) and "." in module.removeprefix(BROKER)
+    ]
+    assert not wrong
+
+
+def test_operations_know_no_protocol() -> None:
+    """In the rooms of what a broker can do, only the files of the door do."""
+    wrong = [
+        f"{path} imports {name}"
+        for path in source_files()
+        if path.parts[:2] == ("gateway", "broker") and len(path.parts) == 4
+        if path.parts[2] not in TO_OTHERS and not path.stem.endswith("requests")
+        for name in imported_modules(path)
+        if name.startswith(PROTOCOLS)
     ]
     assert not wrong
 
