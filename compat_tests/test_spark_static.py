@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
@@ -14,6 +15,7 @@ from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.test_static import BROKERS, EVERYWHERE, started
 from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.client import BrokerError
 from mqgateway.pipeline.brokers import Brokers
 from mqgateway.pipeline.columns import Place
 from mqgateway.pipeline.planning import Range
@@ -58,6 +60,17 @@ class Reading:
             return sorted(row for one in ranges for part in reader.batches(one, _made) for row in part)
         finally:
             reader.close()
+
+
+def answered(reading: Reading) -> bool:
+    """Whether brokers know one another: Apache's learn where others are ten seconds after they have started,
+    and until then refuse to ask them about a queue that has moved.
+    """
+    try:
+        reading.batch()
+    except BrokerError:
+        return False
+    return True
 
 
 def _made(rows: Rows, place: Place) -> list[Row]:
@@ -128,6 +141,7 @@ def test_rows_are_those_of_the_official_consumer(kind: str, peers: Peers) -> Non
             if reading is None:
                 reading = stack.enter_context(closing(Reading(namesrv)))
             expected += sent
+            wait_until(partial(answered, reading), 30, "each broker knows the others")
             assert reading.micro_batch() == sorted(sent)
             assert reading.batch() == sorted(expected)
         assert sorted(official(driver, namesrv, len(expected))) == sorted(expected)
