@@ -24,7 +24,6 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig, TopicTable
-from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -35,7 +34,6 @@ from mqgateway.gateway.codec.headers import (
     RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
-from mqgateway.gateway.remoting.call import Reply
 from mqgateway.gateway.remoting.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
@@ -474,9 +472,3 @@ def _chunks(configs: Sequence[TopicConfig], step: int) -> Iterator[Sequence[Topi
         return
     for start in range(0, len(configs), step):
         yield configs[start : start + step]
-
-
-def once_known(broker: Broker) -> Reply | Deferred[Reply]:
-    """That it is done, when the name servers have heard of it. Standard: `registerIncrementBrokerData`."""
-    known = broker.when_registered()
-    return Reply() if known.called else known.addCallback(lambda _: Reply())

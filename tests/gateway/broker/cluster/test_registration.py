@@ -25,15 +25,12 @@ from mqgateway.gateway.broker.cluster.registration import (
     GATHER_SECONDS,
     RETRY_SECONDS,
     Registration,
-    once_known,
 )
 from mqgateway.gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
-from mqgateway.gateway.remoting.call import Reply
 from mqgateway.gateway.remoting.exchange import PeerGone
-from tests.support.gateway.broker.helpers import MemoryBroker
 
 ONE, TWO = "ns1:9876", "ns2:9876"
 REGISTER, UNREGISTER, QUERY = (
@@ -510,20 +507,6 @@ def test_after_a_stop_nobody_waits_for_what_was_gathered_before() -> None:
     done: list[object] = []
     world.registration.heard().addCallback(done.append)
     assert done == [None]
-
-
-def test_what_name_servers_know_already_is_answered_at_once() -> None:
-    assert isinstance(once_known(MemoryBroker().broker), Reply)
-
-
-def test_an_answer_waits_until_the_name_servers_know() -> None:
-    memory = MemoryBroker()
-    known: Deferred[None] = Deferred()
-    memory.broker.when_registered = lambda within=None: known
-    answer = once_known(memory.broker)
-    assert isinstance(answer, Deferred) and not answer.called
-    known.callback(None)
-    assert isinstance(answer.result, Reply)
 
 
 def test_a_new_role_is_told_at_once() -> None:
