@@ -157,9 +157,9 @@ class ConsumerFilters:
         table = self._file.load() or {}
         dead_since = self._clock.millis() - LOADED_DEAD_MILLIS
         for topic, of_topic in (table.get("filterDataByTopic") or {}).items():
-            for group, told in ((of_topic or {}).get("groupFilterData") or {}).items():
+            for group, entry in ((of_topic or {}).get("groupFilterData") or {}).items():
                 try:
-                    data = self._loaded(topic, group, told, dead_since)
+                    data = self._loaded(topic, group, entry, dead_since)
                 except FilterError as error:
                     log.error("the filter of group %s for topic %s is left out: %s", group, topic, error)
                     continue
@@ -184,24 +184,24 @@ class ConsumerFilters:
             of_topic["groupFilterData"][data.group] = data.to_json(self._bloom.bits)
         return dumps({"filterDataByTopic": topics}, indent=True)
 
-    def _loaded(self, topic: str, group: str, told: dict[str, Any], dead_since: int) -> FilterData | None:
+    def _loaded(self, topic: str, group: str, entry: dict[str, Any], dead_since: int) -> FilterData | None:
         bits = self._bloom.positions(f"{group}#{topic}")
-        bloom = told.get("bloomFilterData") or {}
+        bloom = entry.get("bloomFilterData") or {}
         if bloom.get("bitNum") != self._bloom.bits or len(bloom.get("bitPos") or ()) != len(bits):
             return None
-        born_time = int(told.get("bornTime", 0))
+        born_time = int(entry.get("bornTime", 0))
         return FilterData(
             topic,
             group,
-            compile_expression(told.get("expression"), told.get("expressionType")),
-            int(told.get("clientVersion", 0)),
+            compile_expression(entry.get("expression"), entry.get("expressionType")),
+            int(entry.get("clientVersion", 0)),
             born_time,
             bits,
-            int(told.get("deadTime", 0)) or max(born_time, dead_since),
+            int(entry.get("deadTime", 0)) or max(born_time, dead_since),
         )
 
-    def _register(self, group: str, told: Subscribed, text: str) -> None:
-        topic, version = told.topic, told.sub_version
+    def _register(self, group: str, entry: Subscribed, text: str) -> None:
+        topic, version = entry.topic, entry.sub_version
         old = self.get(topic, group)
         if old is not None and version <= old.client_version:
             if old.expression.text != text:
@@ -220,7 +220,7 @@ class ConsumerFilters:
             self._is_dirty = True
             self._revive(old)
             return
-        self._replace(old, group, topic, version, text, told.expression_type)
+        self._replace(old, group, topic, version, text, entry.expression_type)
 
     def _replace(
         self,

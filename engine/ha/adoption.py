@@ -24,13 +24,13 @@ class OffsetAdoption:
 
     def changes(
         self,
-        told: dict[Place, int],
+        reported: dict[Place, int],
         max_offset: Callable[[str, int], int],
         own: Callable[[str, str, int], int],
     ) -> Iterator[tuple[Place, int]]:
         """What to commit, of all that the master told; `own` gives the slave's offset, -1 for none."""
-        before, self._known = self._known, told
-        for place, offset in told.items():
+        before, self._known = self._known, reported
+        for place, offset in reported.items():
             group, topic, queue_id = place
             mine = own(group, topic, queue_id)
             if before.get(place) == offset and mine >= offset:
@@ -45,7 +45,7 @@ class OffsetAdoption:
 
 
 def taken_back(
-    told: dict[Place, int],
+    reported: dict[Place, int],
     max_offset: Callable[[str, int], int],
     own: Callable[[str, str, int], int],
 ) -> Iterator[tuple[Place, int]]:
@@ -54,7 +54,7 @@ def taken_back(
     An offset only ever goes on; none goes beyond what the master has. Standard:
     `BrokerPreOnlineService.syncMetadataReverse`, which puts all from a newer version.
     """
-    for place, offset in told.items():
+    for place, offset in reported.items():
         group, topic, queue_id = place
         wanted = min(offset, max_offset(topic, queue_id))
         if wanted > own(group, topic, queue_id):

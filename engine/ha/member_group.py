@@ -47,7 +47,7 @@ class MemberGroup:
         stream from the master is alive."""
         return self.acts and not follows and now >= self._quiet_until
 
-    def told(self, members: Mapping[int, str]) -> Change | None:
+    def update(self, members: Mapping[int, str]) -> Change | None:
         """A name server said who is there, by id; what has changed, None for nothing."""
         if not members:
             return None

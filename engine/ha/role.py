@@ -54,7 +54,7 @@ class Role:
     """The role of one broker, `state`; `is_slave` also holds of one that acts."""
 
     def __init__(self, kind: RoleKind, broker_id: int, epoch: int = 0) -> None:
-        self._told: list[Changed] = []
+        self._subscribers: list[Changed] = []
         self._changes: deque[tuple[RoleState, RoleState]] = deque()
         self._set(RoleState(kind, broker_id, epoch))
 
@@ -73,7 +73,7 @@ class Role:
 
     def on_change(self, callback: Changed) -> None:
         """Tell `callback` of every change from now on, after those that asked before."""
-        self._told.append(callback)
+        self._subscribers.append(callback)
 
     def become(self, kind: RoleKind, *, broker_id: int | None = None, epoch: int | None = None) -> None:
         """Change the role, and tell of it; nothing happens where it is so already.
@@ -94,7 +94,7 @@ class Role:
         log.warning("the role is now: %s, id %d, epoch %d", *_in_words(self.state))
         while self._changes:
             before, after = self._changes[0]
-            for callback in self._told:
+            for callback in self._subscribers:
                 try:
                     callback(before, after)
                 except Exception:

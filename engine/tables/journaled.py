@@ -166,12 +166,12 @@ class JournaledFile:
     def _unneeded(self) -> Journal:
         return next(journal for journal in self._journals if journal not in self._needed)
 
-    def when_durable(self, told: OnDurable) -> None:
+    def when_durable(self, on_durable: OnDurable) -> None:
         """Call back once all changes so far outlive a power cut, or with why they do not."""
         if not self.is_behind:
-            told(None)
+            on_durable(None)
             return
-        self._waiting.append((self._number, told))
+        self._waiting.append((self._number, on_durable))
         self._sync_soon()
 
     def _sync_soon(self) -> None:
@@ -207,9 +207,9 @@ class JournaledFile:
         self._tell(self._number, error if isinstance(error, OSError) else OSError(str(error)))
 
     def _tell(self, number: int, outcome: OSError | None) -> None:
-        told = [one for one in self._waiting if one[0] <= number]
+        reached = [one for one in self._waiting if one[0] <= number]
         self._waiting = [one for one in self._waiting if one[0] > number]
-        for _, tell in told:
+        for _, tell in reached:
             tell(outcome)
 
     # The table as a whole.

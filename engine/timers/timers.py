@@ -200,8 +200,8 @@ class Timers:
         checkpoint.load()
         if reason := self._lost_units():
             log.warning("%s: timers are read anew from their topic", reason)
-            told = TimerProgress(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
-            yield from self._read_anew(told, now)
+            progress = TimerProgress(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
+            yield from self._read_anew(progress, now)
         elif checkpoint.precision not in (0, self.precision):
             yield from self._open(checkpoint.precision, now)
             if self.pending or self.enqueue.behind:
@@ -249,7 +249,7 @@ class Timers:
             checkpoint.save()
             checkpoint.file.sync()
 
-    def take_over(self, told: TimerProgress | None) -> Steps[None]:
+    def take_over(self, progress: TimerProgress | None) -> Steps[None]:
         """In place of `load`, on a slave that acts for its master, which last said so much, if anything.
 
         All timers that can still wait are read anew. What the master delivered in the last slots before it
@@ -260,29 +260,29 @@ class Timers:
             return
         now, checkpoint = self._store.steady.now(), self.checkpoint
         checkpoint.load()
-        yield from self._read_anew(told or TimerProgress(0, 0, checkpoint.data_version), now)
+        yield from self._read_anew(progress or TimerProgress(0, 0, checkpoint.data_version), now)
 
-    def _read_anew(self, told: TimerProgress, now: int) -> Steps[None]:
+    def _read_anew(self, progress: TimerProgress, now: int) -> Steps[None]:
         """Make wheel and timer log anew, of all timers in the topic that can still wait."""
         checkpoint = self.checkpoint
         # Timers that come at the last moment go into a slot later than their own.
         longest = self._options.timer_max_delay_sec * 1000
-        if not told.read_time:
-            told = TimerProgress(now - longest, 0, checkpoint.data_version)
-        time = (told.read_time // self.precision - 2) * self.precision
+        if not progress.read_time:
+            progress = TimerProgress(now - longest, 0, checkpoint.data_version)
+        time = (progress.read_time // self.precision - 2) * self.precision
         checkpoint.read_time = time
         checkpoint.queue_offset = self._store.offset_by_time(TIMER_TOPIC, 0, time - longest)
         checkpoint.log_position = 0
         checkpoint.stable = None
         checkpoint.is_clean = False
-        version = told.data_version
+        version = progress.data_version
         counter = version.counter + MASTER_COUNTS
         checkpoint.data_version = DataVersion(counter, version.state_version, version.timestamp)
         if self._disk.exists(f"{self._root}/timerwheel"):
             self._disk.unlink(f"{self._root}/timerwheel")
         self._disk.rmtree(f"{self._root}/timerlog")
         self._delivery = Delivery(self._store, self._options, self._on_delivered)
-        self._delivery.passed = Passed(told.queue_offset, time)
+        self._delivery.passed = Passed(progress.queue_offset, time)
         self._make_parts()
         yield from self._open(self.precision, now)
         self.enqueue.window = (self.wheel.slots // 2 - BLANK_SLOTS) * self.precision
@@ -303,10 +303,10 @@ class Timers:
 
         Raises `ConfigError`.
         """
-        told = TimerProgress.decode(data)
-        if told.read_time > self.dequeue.read_time:
-            self._delivery.passed = Passed(told.queue_offset, told.read_time)
-            log.info("a slave delivered what was due before %d ms", told.read_time)
+        progress = TimerProgress.decode(data)
+        if progress.read_time > self.dequeue.read_time:
+            self._delivery.passed = Passed(progress.queue_offset, progress.read_time)
+            log.info("a slave delivered what was due before %d ms", progress.read_time)
 
     def _open(self, precision: int, now: int) -> Steps[None]:
         if precision != self.precision:

@@ -34,9 +34,9 @@ from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.broker import Broker, WhenRegistered
 from mqgateway.gateway.broker.clients.locks import QueueLocks
 from mqgateway.gateway.broker.clients.table import ClientTable
-from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
-from mqgateway.gateway.broker.cluster.route_cache import Ask, TopicQueues
-from mqgateway.gateway.broker.consume.long_polling import PullHolds, resume_all
+from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
+from mqgateway.gateway.broker.cluster.route_cache import Ask, RouteCache
+from mqgateway.gateway.broker.consume.long_polling import HeldPulls, resume_all
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import LiteState
 from mqgateway.gateway.broker.pop.state import PopState
@@ -65,25 +65,25 @@ def build_broker(
     """
     folder = os.path.join(store_options.store_path_root_dir, "config")
     host = _store_host(options.broker_ip1, port)
-    ground = _Ground(options, store_options, disk, clock, worker, folder, host)
-    holds, locks = PullHolds(options), QueueLocks(options)
+    environment = Environment(options, store_options, disk, clock, worker, folder, host)
+    held_pulls, locks = HeldPulls(options), QueueLocks(options)
     topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
     role = Role.initial(store_options.broker_role, options.broker_id)
-    store = _store(ground, role, topics, aside, lambda arrivals: _wake(holds, pops, lites, arrivals))
+    store = _store(environment, role, topics, aside, lambda arrivals: _wake(held_pulls, pop, lite, arrivals))
     if store_options.enable_compaction:
-        store.compaction = _compaction(ground, topics, store, aside or worker)
+        store.compaction = _compaction(environment, topics, store, aside or worker)
     topics.has_lmq_topics = store_options.enable_lmq
     filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
     stats = BrokerStats(options, clock.millis(), topics.is_system)
     groups = GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker)
     groups.has_lmq_groups = store_options.enable_lmq
-    offsets = _offsets(ground)
+    offsets = _offsets(environment)
     unique_keys = UniqueKeys(host[:-4], os.getpid(), random.getrandbits(32), clock.millis())
     levels = DelayLevels(store_options.message_delay_level)
-    timers = _timers(ground, store, stats)
-    pops = _pops(ground, store, timers, topics, groups, offsets, stats)
-    homes = TopicQueues(options, topics, ask, PERM_WRITE)
-    lites = LiteState(options, store, topics, groups, offsets, disk, clock, homes)
+    timers = _timers(environment, store, stats)
+    pop = _pop(environment, store, timers, topics, groups, offsets, stats)
+    writable_routes = RouteCache(options, topics, ask, PERM_WRITE)
+    lite = LiteState(options, store, topics, groups, offsets, disk, clock, writable_routes)
     return Broker(
         options=options,
         store_options=store_options,
@@ -96,23 +96,23 @@ def build_broker(
         filters=filters,
         clients=_clients(options, clock, filters, locks, stats),
         locks=locks,
-        holds=holds,
-        pops=pops,
-        lites=lites,
+        held_pulls=held_pulls,
+        pop=pop,
+        lite=lite,
         mappings=Mappings(options, disk, f"{folder}/topicQueueMapping.json", clock, worker),
-        neighbours=Neighbours(options, clock, ask),
-        delays=_delays(ground, store, levels, stats),
+        broker_directory=BrokerDirectory(options, clock, ask),
+        delays=_delays(environment, store, levels, stats),
         delay_levels=levels,
         timers=timers,
-        transactions=_transactions(ground, store, topics, offsets, unique_keys, stats),
-        durable=Durability(store, options, store_options, clock, role),
+        transactions=_transactions(environment, store, topics, offsets, unique_keys, stats),
+        durability=Durability(store, options, store_options, clock, role),
         stats=stats,
         flow_control=FlowControl(clock, stats),
         broadcasts=BroadcastOffsets(options, clock),
         cold_reads=ColdReads(options, store_options, clock),
-        laggards=SlowConsumers(options),
+        slow_consumers=SlowConsumers(options),
         request_modes=RequestModes(options, disk, f"{folder}/messageRequestMode.json", worker),
-        topic_queues=TopicQueues(options, topics, ask),
+        route_cache=RouteCache(options, topics, ask),
         unique_keys=unique_keys,
         store_host=host,
         configuration=Configuration(settings, disk, clock, options.broker_config_path),
@@ -121,7 +121,7 @@ def build_broker(
     )
 
 
-class _Ground(NamedTuple):
+class Environment(NamedTuple):
     """What all parts stand on; `folder` is for their tables."""
 
     options: BrokerOptions
@@ -134,18 +134,18 @@ class _Ground(NamedTuple):
 
 
 def _store(
-    ground: _Ground,
+    environment: Environment,
     role: Role,
     topics: TopicTable,
     aside: Worker | None,
     on_arrivals: Callable[[list[Arrival]], None],
 ) -> MessageStore:
     store = MessageStore(
-        ground.store_options,
-        disk=ground.disk,
-        clock=ground.clock,
-        worker=ground.worker,
-        store_host=ground.store_host,
+        environment.store_options,
+        disk=environment.disk,
+        clock=environment.clock,
+        worker=environment.worker,
+        store_host=environment.store_host,
         on_arrivals=on_arrivals,
         is_batch_topic=topics.has_batch_queues,
         aside=aside,
@@ -155,34 +155,40 @@ def _store(
     return store
 
 
-def _compaction(ground: _Ground, topics: TopicTable, store: MessageStore, worker: Worker) -> Compaction:
+def _compaction(
+    environment: Environment, topics: TopicTable, store: MessageStore, worker: Worker
+) -> Compaction:
     """What keeps of each key the newest message, for topics that want it so."""
     return Compaction(
-        ground.store_options,
-        disk=ground.disk,
-        clock=ground.clock,
+        environment.store_options,
+        disk=environment.disk,
+        clock=environment.clock,
         worker=worker,
-        root=ground.store_options.store_path_root_dir,
+        root=environment.store_options.store_path_root_dir,
         source=store,
         topics=topics.compacted,
         is_compacted=topics.is_compacted,
     )
 
 
-def _offsets(ground: _Ground) -> ConsumerOffsets:
+def _offsets(environment: Environment) -> ConsumerOffsets:
     """Where groups are; with light queues in a file of its own."""
-    plain = f"{ground.folder}/consumerOffset.json"
-    if not ground.store_options.enable_lmq:
-        return ConsumerOffsets(ground.options, ground.disk, plain, ground.clock, ground.worker)
-    path = f"{ground.folder}/lmqConsumerOffset.json"
-    return ConsumerOffsets(ground.options, ground.disk, path, ground.clock, ground.worker, plain_path=plain)
+    plain = f"{environment.folder}/consumerOffset.json"
+    if not environment.store_options.enable_lmq:
+        return ConsumerOffsets(
+            environment.options, environment.disk, plain, environment.clock, environment.worker
+        )
+    path = f"{environment.folder}/lmqConsumerOffset.json"
+    return ConsumerOffsets(
+        environment.options, environment.disk, path, environment.clock, environment.worker, plain_path=plain
+    )
 
 
-def _wake(holds: PullHolds, pops: PopState, lites: LiteState, arrivals: list[Arrival]) -> None:
+def _wake(held_pulls: HeldPulls, pop: PopState, lite: LiteState, arrivals: list[Arrival]) -> None:
     """Let those read who wait for what arrived."""
-    resume_all(holds.arrived(arrivals))
-    pops.arrived(arrivals)
-    lites.arrived(arrivals)
+    resume_all(held_pulls.arrived(arrivals))
+    pop.arrived(arrivals)
+    lite.arrived(arrivals)
 
 
 def _clients(
@@ -198,8 +204,8 @@ def _clients(
     )
 
 
-def _pops(
-    ground: _Ground,
+def _pop(
+    environment: Environment,
     store: MessageStore,
     timers: Timers,
     topics: TopicTable,
@@ -209,56 +215,58 @@ def _pops(
 ) -> PopState:
     """What gives messages out one by one."""
     return PopState(
-        ground.options,
+        environment.options,
         store,
         timers,
         topics,
         groups,
         offsets,
-        ground.disk,
-        f"{ground.folder}/consumerOrderInfo.json",
-        ground.clock,
-        ground.worker,
-        ground.store_host,
+        environment.disk,
+        f"{environment.folder}/consumerOrderInfo.json",
+        environment.clock,
+        environment.worker,
+        environment.store_host,
         stats,
     )
 
 
-def _delays(ground: _Ground, store: MessageStore, levels: DelayLevels, stats: BrokerStats) -> DelaySchedule:
+def _delays(
+    environment: Environment, store: MessageStore, levels: DelayLevels, stats: BrokerStats
+) -> DelaySchedule:
     """What delivers messages with a delay level."""
 
     def delivered(topic: str, size: int) -> None:
-        if ground.store_options.enable_schedule_message_stats:
+        if environment.store_options.enable_schedule_message_stats:
             stats.delivered(topic, size)
 
     return DelaySchedule(
         store,
         levels,
-        ground.disk,
-        f"{ground.folder}/delayOffset.json",
-        ground.clock,
-        ground.worker,
-        max_per_tick=ground.store_options.max_delayed_per_tick,
-        version_step=ground.options.delay_offset_update_version_step,
-        file_size=ground.store_options.mapped_file_size_commit_log,
+        environment.disk,
+        f"{environment.folder}/delayOffset.json",
+        environment.clock,
+        environment.worker,
+        max_per_tick=environment.store_options.max_delayed_per_tick,
+        version_step=environment.options.delay_offset_update_version_step,
+        file_size=environment.store_options.mapped_file_size_commit_log,
         on_delivered=delivered,
     )
 
 
-def _timers(ground: _Ground, store: MessageStore, stats: BrokerStats) -> Timers:
+def _timers(environment: Environment, store: MessageStore, stats: BrokerStats) -> Timers:
     """What delivers messages with a timer, each of which counts as put into its topic."""
     return Timers(
         store,
-        ground.store_options,
-        ground.disk,
-        ground.clock,
-        ground.worker,
+        environment.store_options,
+        environment.disk,
+        environment.clock,
+        environment.worker,
         on_delivered=lambda topic, size: stats.put(topic, 1, size),
     )
 
 
 def _transactions(
-    ground: _Ground,
+    environment: Environment,
     store: MessageStore,
     topics: TopicTable,
     offsets: ConsumerOffsets,
@@ -267,18 +275,18 @@ def _transactions(
 ) -> TransactionLog:
     """What keeps half messages until their transactions end."""
     counts = TransactionCounts(
-        ground.disk, f"{ground.folder}/transactionMetrics", ground.clock, ground.worker
+        environment.disk, f"{environment.folder}/transactionMetrics", environment.clock, environment.worker
     )
     return TransactionLog(
         store,
         topics,
         offsets,
         counts,
-        ground.options,
-        ground.store_options,
-        ground.clock,
+        environment.options,
+        environment.store_options,
+        environment.clock,
         unique_keys,
-        ground.store_host,
+        environment.store_host,
         stats,
     )
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from mqgateway.engine.transactions import TransactionLog
     from mqgateway.gateway.broker.clients.locks import QueueLocks
     from mqgateway.gateway.broker.clients.table import ClientTable
-    from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
-    from mqgateway.gateway.broker.cluster.route_cache import TopicQueues
-    from mqgateway.gateway.broker.consume.long_polling import PullHolds
+    from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
+    from mqgateway.gateway.broker.cluster.route_cache import RouteCache
+    from mqgateway.gateway.broker.consume.long_polling import HeldPulls
     from mqgateway.gateway.broker.flow_control import FlowControl
     from mqgateway.gateway.broker.lite.state import LiteState
     from mqgateway.gateway.broker.pop.state import PopState
@@ -77,23 +77,23 @@ class Broker:
         filters: ConsumerFilters,
         clients: ClientTable,
         locks: QueueLocks,
-        holds: PullHolds,
-        pops: PopState,
-        lites: LiteState,
+        held_pulls: HeldPulls,
+        pop: PopState,
+        lite: LiteState,
         mappings: Mappings,
-        neighbours: Neighbours,
+        broker_directory: BrokerDirectory,
         delays: DelaySchedule,
         delay_levels: DelayLevels,
         timers: Timers,
         transactions: TransactionLog,
-        durable: Durability,
+        durability: Durability,
         stats: BrokerStats,
         flow_control: FlowControl,
         broadcasts: BroadcastOffsets,
         cold_reads: ColdReads,
-        laggards: SlowConsumers,
+        slow_consumers: SlowConsumers,
         request_modes: RequestModes,
-        topic_queues: TopicQueues,
+        route_cache: RouteCache,
         unique_keys: UniqueKeys,
         store_host: bytes,
         configuration: Configuration,
@@ -111,23 +111,23 @@ class Broker:
         self.filters = filters
         self.clients = clients
         self.locks = locks
-        self.holds = holds
-        self.pops = pops
-        self.lites = lites
+        self.held_pulls = held_pulls
+        self.pop = pop
+        self.lite = lite
         self.mappings = mappings
-        self.neighbours = neighbours
+        self.broker_directory = broker_directory
         self.delays = delays
         self.delay_levels = delay_levels
         self.timers = timers
         self.transactions = transactions
-        self.durable = durable
+        self.durability = durability
         self.stats = stats
         self.flow_control = flow_control
         self.broadcasts = broadcasts
         self.cold_reads = cold_reads
-        self.laggards = laggards
+        self.slow_consumers = slow_consumers
         self.request_modes = request_modes
-        self.topic_queues = topic_queues
+        self.route_cache = route_cache
         self.unique_keys = unique_keys
         self.store_host = store_host
         self.configuration = configuration

@@ -67,7 +67,7 @@ def check_in_time(broker: Broker, connection: ClientConnection, request: Polling
     if not request.born_time:
         return
     passed = _earlier_time(broker) - request.born_time
-    if broker.pops.clocks.is_late(connection, passed, request.poll_time + TOO_LATE_MILLIS):
+    if broker.pop.clocks.is_late(connection, passed, request.poll_time + TOO_LATE_MILLIS):
         raise OperationError(
             Reason.POLLING_TIMEOUT,
             f"the broker[{broker.options.broker_ip1}] pop message is timeout too much",
@@ -78,7 +78,7 @@ def clients_now(broker: Broker, connection: ClientConnection) -> int:
     """What to compare the time with at which a client says that it asked, ms: what its clock shows, as far as
     is known.
     """
-    return _earlier_time(broker) - broker.pops.clocks.behind(connection)
+    return _earlier_time(broker) - broker.pop.clocks.behind(connection)
 
 
 def _earlier_time(broker: Broker) -> int:

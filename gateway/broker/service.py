@@ -167,7 +167,7 @@ class BrokerService:
             role=broker.role,
             address=address,
             ha_address=f"{options.broker_ip2}:{self._ha_port}",
-            on_master=replication.told,
+            on_master=replication.on_master,
         )
 
     def _enter_group(self) -> tuple[SpecialServices, Membership]:
@@ -178,12 +178,12 @@ class BrokerService:
             self.replication,
             self.registration,
         )
-        reader = ForeignReader(self._options, client.request, broker.neighbours.ask_name_server)
-        broker.pops.log.foreign = ForeignMessages(reader.read, self._options.max_escapes_under_way)
+        reader = ForeignReader(self._options, client.request, broker.broker_directory.ask_name_server)
+        broker.pop.log.foreign = ForeignMessages(reader.read, self._options.max_escapes_under_way)
         escape = None
         if self._options.enable_slave_acting_master:
             sender = EscapeSender(
-                self._options, self._clock, client.request, broker.neighbours.ask_name_server
+                self._options, self._clock, client.request, broker.broker_directory.ask_name_server
             )
             escape = Escape(sender.send, self._options.max_escapes_under_way)
             escape.on_ended = lambda: self.beat_within(0)
@@ -249,16 +249,16 @@ class BrokerService:
         self._beat_timer = self._reactor.callLater(BEAT_SECONDS, self._beat)
         self._every(SLOW_BEAT_SECONDS, self._slow_beat)
         self._every(slave_tables.TICK_SECONDS, self.replication.sync_tables)
-        self._every(self._options.flush_consumer_offset_interval / 1000, broker.pops.persist)
+        self._every(self._options.flush_consumer_offset_interval / 1000, broker.pop.persist)
         self._every(self._store_options.flush_delay_offset_interval / 1000, broker.delays.persist)
         self._every(
             self._options.transaction_metric_flush_interval / 1000, broker.transactions.counts.persist
         )
         self._every(broadcasts.SCAN_SECONDS, self._scan_broadcasts)
         self._every(cold_reads.TICK_SECONDS, broker.cold_reads.tick)
-        self._every(slow_consumers.PROTECT_SECONDS, lambda: broker.laggards.shut_out(broker.groups))
+        self._every(slow_consumers.PROTECT_SECONDS, lambda: broker.slow_consumers.shut_out(broker.groups))
         self._every(static_cleaning.CLEAN_SECONDS, self._clean_mappings)
-        for queues in (broker.topic_queues, broker.lites.homes):
+        for queues in (broker.route_cache, broker.lite.route_cache):
             self._every(self._options.load_balance_poll_name_server_interval / 1000, queues.refresh)
         log.info("broker %s listens on %s:%d", self._options.broker_name, bind, self.port)
         registered = self.membership.start()
@@ -310,7 +310,7 @@ class BrokerService:
         for one in (self._beat_timer, self._notice_timer):
             if one is not None and one.active():
                 one.cancel()
-        self.broker.pops.orders.persist()
+        self.broker.pop.orders.persist()
         self.broker.offsets.persist()
         self.broker.delays.persist()
         self.broker.filters.persist()
@@ -386,9 +386,9 @@ class BrokerService:
         # Once we stop nobody waits any longer, or the connections would never be settled.
         elapsed = FOREVER if self._stopped is not None else elapsed_millis(self._clock)
         self.services.tick(now, elapsed)
-        broker.lites.tick(now, elapsed)
-        if broker.holds:
-            resume_all(broker.holds.due(elapsed, broker.store.max_offset))
+        broker.lite.tick(now, elapsed)
+        if broker.held_pulls:
+            resume_all(broker.held_pulls.due(elapsed, broker.store.max_offset))
 
     def _is_busy(self) -> bool:
         """Whether something was stored since the last beat, waits for its delay, or must be let go."""
@@ -396,7 +396,7 @@ class BrokerService:
         before, self._beaten_offset = self._beaten_offset, store.max_physical_offset
         if before != self._beaten_offset or self._stopped is not None or self.broker.transactions.is_walking:
             return True
-        if self.broker.pops.is_busy or self.broker.lites.is_busy:
+        if self.broker.pop.is_busy or self.broker.lite.is_busy:
             return True
         done = delays.offsets
         return any(

@@ -128,7 +128,7 @@ class Container:
         identity, plan = charge.plan.identity, charge.plan
         try:
             child = self._launch(
-                plan.path, self._first(plan), partial(self._told, charge), partial(self._ended, charge)
+                plan.path, self._first(plan), partial(self._reported, charge), partial(self._ended, charge)
             )
         except OSError as error:
             self._ended(charge, f"no process: {error}")
@@ -139,25 +139,25 @@ class Container:
 
     def _first(self, plan: Plan) -> Message:
         """What a broker's process is told before anything else."""
-        told = [
+        settings = [
             Setting(name, format_value(self._settings.get(name)))
             for name in self._settings.names()
             if name in CONNECTION and self._settings.origin(name) != "default"
         ]
         if self.options.namesrv_addr:
-            told.append(Setting(NAME_SERVERS, self.options.namesrv_addr))
-        told += [
+            settings.append(Setting(NAME_SERVERS, self.options.namesrv_addr))
+        settings += [
             Setting("haListenPort", str(plan.port + 1 if plan.port else 0)),
             Setting("brokerId", str(plan.identity.broker_id)),
             Setting("isInBrokerContainer", "true"),
         ]
         return {
-            "settings": [[setting.key, setting.value] for setting in told],
+            "settings": [[setting.key, setting.value] for setting in settings],
             "name": plan.identity.canonical_name,
             LOGGING: self._logs,
         }
 
-    def _told(self, charge: Charge, message: Message) -> None:
+    def _reported(self, charge: Charge, message: Message) -> None:
         identity = charge.plan.identity
         if "failed" in message:
             self._failures[identity] = str(message["failed"])

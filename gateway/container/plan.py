@@ -85,15 +85,15 @@ def _checked_id(broker: BrokerOptions, store: StoreOptions) -> int:
     return broker.broker_id
 
 
-def settings_of_broker(read: list[Setting], told: list[Setting]) -> tuple[list[Setting], list[str]]:
+def settings_of_broker(read: list[Setting], given: list[Setting]) -> tuple[list[Setting], list[str]]:
     """What a broker runs with: its file's settings, and over them what its container tells.
 
     Connections are the container's affair, so are name servers when the container has any. Gives the
     settings in the order they apply, and the names of those in the file that do not count.
     """
-    over = CONNECTION | ({"namesrvAddr"} & {setting.key for setting in told})
+    over = CONNECTION | ({"namesrvAddr"} & {setting.key for setting in given})
     own = [setting for setting in read if setting.key not in over]
-    return own + told, sorted({setting.key for setting in read} & over)
+    return own + given, sorted({setting.key for setting in read} & over)
 
 
 CONNECTION = frozenset(OptionSet(RemotingOptions(), TlsOptions()).names()).difference(

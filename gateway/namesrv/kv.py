@@ -80,9 +80,9 @@ class KvConfig:
             self.retry()
         self._file.append([(["configTable", namespace, key], value)])
 
-    def when_durable(self, told: OnDurable) -> None:
+    def when_durable(self, on_durable: OnDurable) -> None:
         """Call back once all changes so far outlive a power cut, or with why they do not."""
-        self._file.when_durable(told)
+        self._file.when_durable(on_durable)
 
     def retry(self) -> None:
         """Write the file if it lacks changes, and it is time; for a slow beat."""

@@ -364,13 +364,13 @@ def _once_durable(namesrv: NameServer) -> Deferred[Reply]:
     """That it is done, once it outlives a power cut."""
     answer: Deferred[Reply] = Deferred()
 
-    def told(outcome: OSError | None) -> None:
+    def on_durable(outcome: OSError | None) -> None:
         if outcome is None:
             answer.callback(Reply())
         else:
             answer.errback(outcome)
 
-    namesrv.kv.when_durable(told)
+    namesrv.kv.when_durable(on_durable)
     return answer
 
 

@@ -460,7 +460,7 @@ def _stored(broker: Broker, topic: str) -> list[ReceivedMessage]:
 
 def _unacknowledged(broker: Broker, group: str, topic: str) -> int:
     """Popped messages that are out: a pop commits what it gives."""
-    counts = broker.pops.log.in_flight
+    counts = broker.pop.log.in_flight
     return sum(counts.count((topic, group, queue)) for queue in broker.store.queues().get(topic, ()))
 
 

@@ -21,19 +21,19 @@ class Watch:
             disable_consume_if_consumer_read_slowly=is_on, consumer_fallbehind_threshold=1000
         )
         self.groups = GroupTable(self.options, CrashDisk(), "/groups.json", ManualClock())
-        self.laggards = SlowConsumers(self.options)
+        self.slow_consumers = SlowConsumers(self.options)
         for group in "ab":
             self.groups.find(group)
 
     def may_consume(self) -> list[str]:
-        self.laggards.shut_out(self.groups)
+        self.slow_consumers.shut_out(self.groups)
         return [group for group in "ab" if getattr(self.groups.get(group), "consume_enable", False)]
 
 
 def test_who_is_too_far_behind_is_shut_out(caplog: pytest.LogCaptureFixture) -> None:
     watch = Watch()
-    watch.laggards.note("a", "T", 0, 1001)
-    watch.laggards.note("b", "T", 0, 1000)
+    watch.slow_consumers.note("a", "T", 0, 1001)
+    watch.slow_consumers.note("b", "T", 0, 1000)
     with caplog.at_level(logging.WARNING):
         assert watch.may_consume() == ["b"]
     (record,) = caplog.records
@@ -42,17 +42,17 @@ def test_who_is_too_far_behind_is_shut_out(caplog: pytest.LogCaptureFixture) -> 
 
 def test_who_has_caught_up_is_not() -> None:
     watch = Watch()
-    watch.laggards.note("a", "T", 0, 5000)
-    watch.laggards.note("a", "T", 1, 5000)
+    watch.slow_consumers.note("a", "T", 0, 5000)
+    watch.slow_consumers.note("a", "T", 1, 5000)
     for queue_id in (0, 1):
-        watch.laggards.note("a", "T", queue_id, 0)
+        watch.slow_consumers.note("a", "T", queue_id, 0)
     assert watch.may_consume() == ["a", "b"]
 
 
 def test_who_is_let_in_again_is_judged_anew(caplog: pytest.LogCaptureFixture) -> None:
     watch = Watch()
-    watch.laggards.note("a", "T", 0, 5000)
-    watch.laggards.shut_out(watch.groups)
+    watch.slow_consumers.note("a", "T", 0, 5000)
+    watch.slow_consumers.shut_out(watch.groups)
     known = watch.groups.get("a")
     assert known is not None
     known.consume_enable = True
@@ -61,13 +61,13 @@ def test_who_is_let_in_again_is_judged_anew(caplog: pytest.LogCaptureFixture) ->
 
 def test_nobody_is_shut_out_unless_that_is_wanted() -> None:
     watch = Watch(is_on=False)
-    watch.laggards.note("a", "T", 0, 5000)
+    watch.slow_consumers.note("a", "T", 0, 5000)
     assert watch.may_consume() == ["a", "b"]
 
 
 def test_groups_that_are_gone_are_passed_over() -> None:
     watch = Watch()
-    watch.laggards.note("c", "T", 0, 5000)
+    watch.slow_consumers.note("c", "T", 0, 5000)
     assert watch.may_consume() == ["a", "b"]
     assert "c" not in watch.groups
 
@@ -76,7 +76,7 @@ def test_only_so_many_queues_are_kept() -> None:
     watch = Watch()
     watch.options.max_offsets = 1
     for group in "ab":
-        watch.laggards.note(group, "T", 0, 5000)
-    assert len(watch.laggards) == 1
-    watch.laggards.note("a", "T", 0, 6000)
+        watch.slow_consumers.note(group, "T", 0, 5000)
+    assert len(watch.slow_consumers) == 1
+    watch.slow_consumers.note("a", "T", 0, 6000)
     assert watch.may_consume() == ["b"]

@@ -45,29 +45,29 @@ def _broker_tables(world: World) -> Iterator[Size]:
     offsets = broker.offsets
     yield "offsets", sum(map(len, offsets._table.values())), options.max_offsets
     yield "pull offsets", sum(map(len, offsets._pulled.values())), options.max_offsets
-    yield "held pulls", len(broker.holds), options.max_held_pulls
-    for queue, held in broker.holds._places.items():
+    yield "held pulls", len(broker.held_pulls), options.max_held_pulls
+    for queue, held in broker.held_pulls._places.items():
         yield f"held pulls of {queue}", len(held), options.max_held_pulls_per_queue
-    yield "peers with held pulls", len(broker.holds._connections), options.max_held_pulls
-    for what, waiting in (("pops", broker.pops.parked), ("notifications", broker.pops.parked_notifications)):
+    yield "peers with held pulls", len(broker.held_pulls._connections), options.max_held_pulls
+    for what, waiting in (("pops", broker.pop.parked), ("notifications", broker.pop.parked_notifications)):
         yield f"held {what}", len(waiting), options.max_pop_polling_size
         yield f"peers with held {what}", len(waiting._connections), options.max_pop_polling_size
         for place, held in waiting._places.items():
             yield f"held {what} of {place}", len(held), options.pop_polling_size
-    yield "queues popped in order", len(broker.pops.orders), options.max_ordered_queues
-    lites = broker.lites
-    yield "lite topics with messages that are out", len(lites.orders), options.max_ordered_queues
+    yield "queues popped in order", len(broker.pop.orders), options.max_ordered_queues
+    state = broker.lite
+    yield "lite topics with messages that are out", len(state.orders), options.max_ordered_queues
     yield "static topics", len(broker.mappings.table), options.max_topics + BUILT_IN
     yield "pieces of queues", broker.mappings.piece_count, options.max_queue_pieces
-    yield "brokers that can be asked", len(broker.neighbours), world.namesrv_options.max_brokers
-    yield "questions that wait for addresses", len(broker.neighbours._waiting), options.max_held_pulls
-    yield "held pops of lite topics", len(lites.parked), options.max_pop_polling_size
-    yield "subscriptions of lite topics", lites.subscriptions.count, options.max_lite_subscription_count
-    yield "clients of lite topics", len(lites.subscriptions), options.max_lite_subscription_count
-    yield "clients told of lite topics", len(lites.events), options.max_lite_subscription_count
-    yield "connections of these clients", len(lites._clients), options.max_lite_subscription_count
-    yield "queues with messages that are out", len(broker.pops.log.in_flight), options.max_offsets
-    foreign = broker.pops.log.foreign
+    yield "brokers that can be asked", len(broker.broker_directory), world.namesrv_options.max_brokers
+    yield "questions that wait for addresses", len(broker.broker_directory._waiting), options.max_held_pulls
+    yield "held pops of lite topics", len(state.parked), options.max_pop_polling_size
+    yield "subscriptions of lite topics", state.subscriptions.count, options.max_lite_subscription_count
+    yield "clients of lite topics", len(state.subscriptions), options.max_lite_subscription_count
+    yield "clients told of lite topics", len(state.events), options.max_lite_subscription_count
+    yield "connections of these clients", len(state._clients), options.max_lite_subscription_count
+    yield "queues with messages that are out", len(broker.pop.log.in_flight), options.max_offsets
+    foreign = broker.pop.log.foreign
     assert foreign is not None
     yield "messages of other groups", len(foreign), options.max_escapes_under_way
     for name, counts in broker.stats._tables.items():
@@ -78,12 +78,12 @@ def _broker_tables(world: World) -> Iterator[Size]:
     forbidden = broker.groups.forbidden_table()
     yield "modes of reading", len(broker.request_modes), options.max_request_modes
     yield "offsets of broadcasting clients", len(broker.broadcasts), options.max_offsets
-    yield "queues of groups that are far behind", len(broker.laggards), options.max_offsets
+    yield "queues of groups that are far behind", len(broker.slow_consumers), options.max_offsets
     yield "groups that read cold", len(broker.cold_reads._groups), options.max_groups
     yield "thresholds for cold reads", len(broker.cold_reads._thresholds), options.max_groups
     yield "causes of refusals", len(broker.flow_control.totals), 8
     known = world.namesrv_options.max_topics
-    yield "topics with looked-up queues", len(broker.topic_queues), known
+    yield "topics with looked-up queues", len(broker.route_cache), known
     yield "forbidden topics", sum(map(len, forbidden.values())), options.max_forbidden
 
 

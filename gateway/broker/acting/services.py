@@ -72,7 +72,7 @@ class SpecialServices:
     @property
     def is_behind(self) -> bool:
         """Whether `tick` should be called again soon."""
-        return self._steps is not None or (self.is_on and self._broker.pops.is_behind)
+        return self._steps is not None or (self.is_on and self._broker.pop.is_behind)
 
     def load(self) -> None:
         """Go on where a master was before; a slave stands by. Raises `OSError` and `EngineError`."""
@@ -82,7 +82,7 @@ class SpecialServices:
             return
         broker.transactions.load()
         broker.timers.load()
-        broker.pops.load()
+        broker.pop.load()
 
     # Changes of the role.
 
@@ -106,15 +106,15 @@ class SpecialServices:
         broker.transactions.stand_by()
         if begun is RoleKind.ACTING:
             log.warning("this slave acts for its master no longer")
-            broker.pops.away = None
+            broker.pop.away = None
             if self._escape is not None:
                 self._escape.forget()
-        broker.pops.persist()
+        broker.pop.persist()
         broker.timers.hand_back()
         tables = self._tables()
         if begun is RoleKind.ACTING and broker.timers.is_enabled and tables is not None:
             # The log does not show what was delivered here, should this slave act again soon.
-            tables.told_timers(broker.timers.checkpoint.encode())
+            tables.take_timers(broker.timers.checkpoint.encode())
 
     def _go_on(self, wanted: RoleKind, steps: Steps[None]) -> None:
         """Take over for a while."""
@@ -143,7 +143,7 @@ class SpecialServices:
         yield from broker.delays.going_on()
         broker.transactions.load()
         yield from broker.timers.loading()
-        yield from broker.pops.loading()
+        yield from broker.pop.loading()
         store.gate = None
 
     def _act(self) -> Steps[None]:
@@ -154,15 +154,15 @@ class SpecialServices:
         log.warning("this slave acts for its master")
         raw = broker.store.raw
         # A slave that has not heard of its master since it started cannot look through all there is.
-        since = tables.told_at or raw.position - raw.position % raw.file_size - raw.file_size
+        since = tables.reported_at or raw.position - raw.position % raw.file_size - raw.file_size
         later = messages_since(broker.store, max(since, 0), raw.file_size, PROPERTY_REAL_TOPIC.encode())
         yield from broker.delays.take_over(later)
         yield from broker.timers.take_over(tables.timers)
         yield from self._transactions.begin()
         self._transactions_from = self._now() + broker.options.transaction_check_interval
-        yield from broker.pops.loading()
+        yield from broker.pop.loading()
         gate.elsewhere = escape.put
-        broker.pops.away = PopsAway(broker.pops.log, escape)
+        broker.pop.away = PopsAway(broker.pop.log, escape)
         broker.offsets.data_version.next(broker.clock.millis())
 
     # Time.
@@ -179,13 +179,13 @@ class SpecialServices:
             if self._steps is not None:
                 self._go_on(wanted, self._steps)
         if not self.is_on:
-            broker.pops.wait_no_longer(elapsed)
+            broker.pop.wait_no_longer(elapsed)
             return
         if self._escape is not None:
             self._escape.tick(self._now())
         broker.delays.tick(now)
         broker.timers.tick(now)
-        broker.pops.tick(now, elapsed)
+        broker.pop.tick(now, elapsed)
         if wanted is RoleKind.MASTER:
             due = broker.transactions.tick(now, partial(is_reachable, broker.clients))
             check_back(broker, due, self._send_check)

@@ -49,10 +49,10 @@ def update_groups(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) ->
 
 def delete_group(broker: Broker, group: str, *, with_offsets: bool = False) -> None:
     """Forget a group, with its offsets if that is asked for; unknown groups are fine."""
-    is_lite = broker.lites.rules.bound_topic(group) is not None
+    is_lite = broker.lite.rules.bound_topic(group) is not None
     broker.groups.delete(group)
     broker.request_modes.remove_group(group)
-    broker.pops.forget_group(group)
+    broker.pop.forget_group(group)
     if with_offsets or is_lite:
         broker.offsets.remove_group(group)
     if broker.options.auto_delete_unused_stats:

@@ -29,54 +29,54 @@ SHOWN_MAX = 10_000
 
 def broker_info(broker: Broker) -> GetBrokerLiteInfoResponseBody:
     """Counts, and which parents and groups there are."""
-    lites = broker.lites
-    parents = lites.rules.parents()
+    state = broker.lite
+    parents = state.rules.parents()
     return GetBrokerLiteInfoResponseBody(
         store_type=broker.store_options.store_type,
         max_lmq_num=broker.store_options.max_lmq_consume_queue_num,
         current_lmq_num=broker.store.lmq_count,
-        lite_subscription_count=lites.subscriptions.count,
-        order_info_count=len(lites.orders),
+        lite_subscription_count=state.subscriptions.count,
+        order_info_count=len(state.orders),
         cq_table_size=len(broker.store.queues()),
         offset_table_size=broker.offsets.key_count,
-        event_map_size=len(lites.events),
-        topic_meta={parent: lites.rules.minutes_to_live(parent) for parent in parents},
-        group_meta={parent: groups for parent in parents if (groups := lites.rules.groups_of(parent))},
+        event_map_size=len(state.events),
+        topic_meta={parent: state.rules.minutes_to_live(parent) for parent in parents},
+        group_meta={parent: groups for parent in parents if (groups := state.rules.groups_of(parent))},
     )
 
 
 def parent_info(broker: Broker, topic: str | None) -> GetParentTopicInfoResponseBody:
     """A parent with its groups, and how many lite topics it has."""
     parent = _checked_parent(broker, topic)
-    lites = broker.lites
+    state = broker.lite
     return GetParentTopicInfoResponseBody(
         topic=parent,
-        ttl=lites.rules.minutes_to_live(parent),
-        groups=lites.rules.groups_of(parent),
+        ttl=state.rules.minutes_to_live(parent),
+        groups=state.rules.groups_of(parent),
         lmq_num=broker.store.lmq_count,
-        lite_topic_count=len(lites.lifetimes.queues_of(parent)),
+        lite_topic_count=len(state.lifetimes.queues_of(parent)),
     )
 
 
 def topic_info(broker: Broker, topic: str | None, lite: str) -> Deferred[GetLiteTopicInfoResponseBody]:
     """A lite topic of a parent, who reads it, and whether it is at home here."""
     parent = _checked_parent(broker, topic)
-    queue, lites, store = light_queue(parent, lite), broker.lites, broker.store
-    end = lites.max_offset(queue)
+    queue, state, store = light_queue(parent, lite), broker.lite, broker.store
+    end = state.max_offset(queue)
     ends = LiteTopicOffset()
     if end > 0:
         last = store.store_time(queue, QUEUE_ID, end - 1)
         ends = LiteTopicOffset(store.min_offset(queue, QUEUE_ID), end, last)
     readers = [
         LiteSubscriber(client_id, group)
-        for group, found in lites.subscriptions.readers(queue).items()
-        for client_id in (["*"] if lites.rules.is_wildcard(group) else [one.client_id for one in found])
+        for group, found in state.subscriptions.readers(queue).items()
+        for client_id in (["*"] if state.rules.is_wildcard(group) else [one.client_id for one in found])
     ]
 
     def info(found: Found) -> GetLiteTopicInfoResponseBody:
-        return GetLiteTopicInfoResponseBody(parent, lite, readers, ends, lites.is_home(queue, found))
+        return GetLiteTopicInfoResponseBody(parent, lite, readers, ends, state.is_home(queue, found))
 
-    return lites.homes.of(parent).addCallback(info)
+    return state.route_cache.of(parent).addCallback(info)
 
 
 def client_info(
@@ -85,14 +85,14 @@ def client_info(
     """What a client of a group subscribes to, `most` lite topics at most."""
     parent = _checked_parent(broker, topic)
     _checked_group(broker, group)
-    if broker.lites.rules.bound_topic(group) != parent:
+    if broker.lite.rules.bound_topic(group) != parent:
         raise _invalid(f"Subscription [{group}]-[{parent}] not match.")
-    own = broker.lites.subscriptions.of(client_id)
+    own = broker.lite.subscriptions.of(client_id)
     info = GetLiteClientInfoResponseBody(parent, group, client_id, lite_topic_count=-1)
     if own is not None:
         info.lite_topic_count = len(own.queues)
         info.lite_topic_set = set(sorted(own.queues)[: max(0, min(most, SHOWN_MAX))])
-    info.last_access_time = broker.lites.events.last_pop(client_id)
+    info.last_access_time = broker.lite.events.last_pop(client_id)
     return info
 
 
@@ -108,7 +108,7 @@ def group_info(broker: Broker, group: str, lite: str | None) -> GetLiteGroupInfo
         info.lag_count_top_k, info.lag_timestamp_top_k = [], []
         return info
     queue, store = light_queue(parent, lite), broker.store
-    end, done = broker.lites.max_offset(queue), broker.offsets.query(group, queue, QUEUE_ID)
+    end, done = broker.lite.max_offset(queue), broker.offsets.query(group, queue, QUEUE_ID)
     if end <= 0:
         info.total_lag_count = info.earliest_unconsumed_timestamp = -1
     elif done >= 0:
@@ -123,9 +123,9 @@ def trigger_dispatch(broker: Broker, group: str, client_id: str | None = None) -
     """Tell a client, or all of a group, of all messages that wait for it."""
     _checked_lite_group(broker, group)
     if client_id:
-        broker.lites.events.dispatch_all(Subscriber(client_id, group))
+        broker.lite.events.dispatch_all(Subscriber(client_id, group))
     else:
-        broker.lites.events.dispatch_group(group)
+        broker.lite.events.dispatch_group(group)
 
 
 def _checked_parent(broker: Broker, topic: str | None) -> str:
@@ -133,7 +133,7 @@ def _checked_parent(broker: Broker, topic: str | None) -> str:
         raise OperationError(
             Reason.TOPIC_NOT_EXIST, f"Topic [{'null' if topic is None else topic}] not exist."
         )
-    if not broker.lites.rules.is_parent(topic):
+    if not broker.lite.rules.is_parent(topic):
         raise _invalid(f"Topic [{topic}] type not match.")
     return topic
 
@@ -148,7 +148,7 @@ def _checked_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
 def _checked_lite_group(broker: Broker, group: str) -> str:
     """The parent whose lite topics the group consumes."""
     _checked_group(broker, group)
-    parent = broker.lites.rules.bound_topic(group)
+    parent = broker.lite.rules.bound_topic(group)
     if parent is None:
         raise _invalid(f"Group [{group}] is not a LITE group.")
     return parent

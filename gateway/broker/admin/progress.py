@@ -126,7 +126,7 @@ def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
         raise OperationError(Reason.SYSTEM_ERROR, "No queues to reset.")
     for queue_id, offset in targets.items():
         broker.offsets.assign_reset(group, topic, queue_id, offset)
-        broker.pops.sent_elsewhere(group, topic, queue_id)
+        broker.pop.sent_elsewhere(group, topic, queue_id)
     shown = ", ".join(f"queue {queue_id} at {offset}" for queue_id, offset in targets.items())
     log.info("Group %s starts again in topic %s: %s", group, topic, shown)
     return _by_queue(broker, topic, targets)

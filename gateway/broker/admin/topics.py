@@ -50,7 +50,7 @@ def delete_topic(broker: Broker, topic: str) -> None:
         raise OperationError(Reason.INVALID_PARAMETER, "The specified topic is blank.")
     if broker.options.validate_system_topic_when_update_topic and broker.topics.is_system(topic):
         raise OperationError(Reason.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
-    broker.lites.delete_parent(topic)
+    broker.lite.delete_parent(topic)
     if broker.options.clear_retry_topic_when_delete_topic:
         for group in broker.offsets.groups_of(topic):
             for is_v2 in (False, True):
@@ -118,7 +118,7 @@ def _delete(broker: Broker, topic: str) -> None:
     broker.topics.delete(topic)
     broker.mappings.delete(topic)
     broker.offsets.remove_topic(topic)
-    broker.pops.forget_topic(topic)
+    broker.pop.forget_topic(topic)
     broker.request_modes.remove_topic(topic)
     broker.store.delete_topics([topic])
     broker.transactions.topic_deleted(topic)

@@ -54,7 +54,7 @@ def query_assignment(broker: Broker, query: AssignmentQuery) -> Deferred[Assignm
         own = None if queues is None else _own_queues(broker, query, mode, queues)
         return Assignment(own, mode.mode)
 
-    return broker.topic_queues.of(query.topic).addCallback(assigned)
+    return broker.route_cache.of(query.topic).addCallback(assigned)
 
 
 def set_mode(broker: Broker, topic: str, group: str, mode: str | None, share: int) -> None:

@@ -31,7 +31,7 @@ Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
 """Asks an address something within so many seconds."""
 
 
-class Neighbours:
+class BrokerDirectory:
     """The brokers of the cluster; as many as the name servers know."""
 
     def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask) -> None:

@@ -206,9 +206,9 @@ class Registration:
         chunks = list(_chunks(configs, step))
         version = self.version
         for to_come, chunk in zip(reversed(range(len(chunks))), chunks, strict=True):
-            told = RegisterBrokerBody(
+            reported = RegisterBrokerBody(
                 TopicConfigAndMappingSerializeWrapper(
-                    topic_config_table={config.topic_name: self._as_told(config) for config in chunk},
+                    topic_config_table={config.topic_name: self._as_reported(config) for config in chunk},
                     topic_queue_mapping_info_map={
                         config.topic_name: mapping.info()
                         for config in chunk
@@ -217,7 +217,7 @@ class Registration:
                     data_version=replace(version, timestamp=version.timestamp - to_come).to_json(),
                 )
             )
-            body = told.encode_compressed() if options.compressed_register else told.encode()
+            body = reported.encode_compressed() if options.compressed_register else reported.encode()
             header = RegisterBrokerRequestHeader(
                 broker_name=options.broker_name,
                 broker_addr=self._address,
@@ -231,7 +231,7 @@ class Registration:
             )
             yield RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
 
-    def version_query(self, told: DataVersion | None = None, *, oneway: bool = False) -> RemotingCommand:
+    def version_query(self, reported: DataVersion | None = None, *, oneway: bool = False) -> RemotingCommand:
         """The request that asks whether a name server knows the topics as it was told of them last, or with
         `oneway` only shows it that this broker is alive."""
         options = self.options
@@ -241,7 +241,7 @@ class Registration:
             cluster_name=options.broker_cluster_name,
             broker_id=self._role.state.broker_id,
         )
-        version = told or self._topics.data_version
+        version = reported or self._topics.data_version
         return RemotingCommand.request(
             RequestCode.QUERY_DATA_VERSION, header, version.encode(), oneway=oneway
         )
@@ -310,13 +310,13 @@ class Registration:
             address: self._registrars.get(address) or Registrar(address, self) for address in addresses
         }
 
-    def _as_told(self, config: TopicConfig) -> dict[str, Any]:
+    def _as_reported(self, config: TopicConfig) -> dict[str, Any]:
         """A topic's configuration, with no more permission than the broker has."""
-        told = config.to_json()
+        reported = config.to_json()
         permission = self.options.broker_permission
         if not (permission & PERM_READ and permission & PERM_WRITE):
-            told["perm"] &= permission
-        return told
+            reported["perm"] &= permission
+        return reported
 
 
 class Registrar:
@@ -330,7 +330,7 @@ class Registrar:
         self._everything = False
         self._topics: set[str] = set()
         self._to_ask: Iterator[RemotingCommand] = iter(())
-        self._told: DataVersion | None = None
+        self._reported: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
         self._waiting: list[Deferred[None]] = []
@@ -379,7 +379,7 @@ class Registrar:
         if is_forced or not self._is_reachable:
             self.tell(None)
         elif not self._is_busy:
-            self._converse(iter([registration.version_query(self._told)]), self._take_version)
+            self._converse(iter([registration.version_query(self._reported)]), self._take_version)
 
     def stop(self) -> Deferred[object]:
         """Say good-bye, if the server is there; tells nothing more."""
@@ -404,7 +404,7 @@ class Registrar:
         names = None if self._everything or not self._is_reachable else self._topics
         self._everything, self._topics = False, set()
         self._waiting, self._waiting_for_next = self._waiting_for_next, []
-        self._told = self._registration.version
+        self._reported = self._registration.version
         self._converse(self._registration.registrations(names), self._registration.registered)
 
     def _converse(self, commands: Iterator[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:

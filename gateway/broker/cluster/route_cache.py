@@ -34,7 +34,7 @@ Found = Sequence[MessageQueue] | None
 """The queues, by broker and number; None for a topic that nobody has."""
 
 
-class TopicQueues:
+class RouteCache:
     """What is known of the topics that were asked for lately; with `perm` 2 of queues that are written to."""
 
     def __init__(self, options: BrokerOptions, topics: TopicTable, ask: Ask, perm: int = PERM_READ) -> None:

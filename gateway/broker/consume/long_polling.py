@@ -74,7 +74,7 @@ class _News:
         return any(one is None or wanted(one) for one in self.properties)
 
 
-class PullHolds(ParkedRequests[Queue, HeldPull]):
+class HeldPulls(ParkedRequests[Queue, HeldPull]):
     """The table of parked pulls; `maxHeldPulls` and `maxHeldPullsPerQueue` bound it."""
 
     def __init__(self, options: BrokerOptions) -> None:

@@ -158,7 +158,7 @@ def _pull(
     else:
         status = STATUS_OF.get(result.status, OFFSET_MOVED if request.queue_offset else NOT_FOUND)
     if broker.options.disable_consume_if_consumer_read_slowly and result.status in SHOWS_DISTANCE:
-        broker.laggards.note(request.consumer_group, request.topic, request.queue_id, result.behind)
+        broker.slow_consumers.note(request.consumer_group, request.topic, request.queue_id, result.behind)
     if reader is not None:
         note_broadcast(broker, reader, request, status, result.next_offset)
     return _outcome(broker, request, status, result, topic, group), wanted
@@ -210,7 +210,7 @@ def _park(
     """Park a pull until an offset is passed, or for some time; None when there is no room, and it must be
     answered now.
     """
-    waiting: Deferred[PullOutcome] = Deferred(lambda _: broker.holds.forget(held))
+    waiting: Deferred[PullOutcome] = Deferred(lambda _: broker.held_pulls.forget(held))
 
     def resume() -> None:
         try:
@@ -225,7 +225,7 @@ def _park(
 
     deadline = elapsed_millis(broker.clock) + millis
     held = HeldPull(connection, *_queue(request), offset, wanted, deadline, resume)
-    return waiting if broker.holds.hold(held) else None
+    return waiting if broker.held_pulls.hold(held) else None
 
 
 def _outcome(

@@ -19,11 +19,11 @@ from mqgateway.gateway.broker.receipts import (
 
 def acknowledge_lite(broker: Broker, request: AckRequest) -> None:
     """One message was consumed: move the group on, and let the lite topic be popped where nothing is out."""
-    lites, group, offset = broker.lites, request.consumer_group, request.offset
-    if lites.rules.bound_topic(group) != request.topic:
+    state, group, offset = broker.lite, request.consumer_group, request.offset
+    if state.rules.bound_topic(group) != request.topic:
         raise _invalid("group type or bind topic not match.")
     queue = light_queue(request.topic, request.lite_topic or "")
-    if offset > lites.max_offset(queue):
+    if offset > state.max_offset(queue):
         raise OperationError(Reason.NO_MESSAGE, "ack offset illegal.")
     receipt = parse_receipt(request.extra_info)
     if request.queue_id != QUEUE_ID or receipt.revive_queue_id != ORDER_REVIVE_QUEUE:
@@ -32,23 +32,23 @@ def acknowledge_lite(broker: Broker, request: AckRequest) -> None:
         return
     key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
     try:
-        next_offset = lites.orders.consume(key, offset, receipt.pop_time, now)
+        next_offset = state.orders.consume(key, offset, receipt.pop_time, now)
     except ValueError:
         raise OperationError(Reason.MESSAGE_ILLEGAL, "ack offset illegal.") from None
     if next_offset is not None:
         if not broker.offsets.has_reset(group, queue, QUEUE_ID):
             broker.offsets.commit(group, queue, QUEUE_ID, next_offset)
-        if not lites.orders.is_blocked(key, None, now):
-            lites.offer(group, queue)
+        if not state.orders.is_blocked(key, None, now):
+            state.offer(group, queue)
 
 
 def change_invisible_time_lite(broker: Broker, request: InvisibleTimeRequest) -> Receipt | None:
     """One message is to be visible again at another time, with `suspend` the lite topic as a whole: the
     receipt it has from now on; None where the message is not there.
     """
-    lites, group, offset = broker.lites, request.consumer_group, request.offset
+    state, group, offset = broker.lite, request.consumer_group, request.offset
     queue = light_queue(request.topic, request.lite_topic or "")
-    if offset > lites.max_offset(queue):
+    if offset > state.max_offset(queue):
         return None
     receipt = parse_receipt(request.extra_info)
     if offset < broker.offsets.query(group, queue, QUEUE_ID):
@@ -56,9 +56,9 @@ def change_invisible_time_lite(broker: Broker, request: InvisibleTimeRequest) ->
     key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
     until = now + request.invisible_time
     if request.suspend:
-        lites.orders.suspend(key, receipt.pop_time, until, now)
+        state.orders.suspend(key, receipt.pop_time, until, now)
     else:
-        lites.orders.hide(key, offset, receipt.pop_time, until, now)
+        state.orders.hide(key, offset, receipt.pop_time, until, now)
     return receipt._replace(start_offset=offset, invisible_time=until - receipt.pop_time)
 
 

@@ -106,7 +106,7 @@ def _pop_or_wait(
         return again if is_last or isinstance(again, Deferred) or again.is_found else None
 
     place = OrderKey(request.client_id, request.consumer_group, ANY_QUEUE)
-    waiting = wait(broker, broker.lites.parked, connection, place, None, left, look)
+    waiting = wait(broker, broker.lite.parked, connection, place, None, left, look)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
 
 
@@ -121,7 +121,7 @@ def _check(broker: Broker, request: PopLiteRequest, connection: ClientConnection
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic [{topic}] not exist, apply first please! {FAQ}")
     if not config.perm & PERM_READ:
         raise OperationError(Reason.NO_PERMISSION, f"the topic [{topic}] peeking message is forbidden")
-    if not broker.lites.rules.is_parent(topic):
+    if not broker.lite.rules.is_parent(topic):
         raise _invalid(f"the topic [{topic}] message type not match")
     known = broker.groups.find(group)
     if known is None:
@@ -130,7 +130,7 @@ def _check(broker: Broker, request: PopLiteRequest, connection: ClientConnection
         )
     if not known.consume_enable:
         raise OperationError(Reason.NO_PERMISSION, f"subscription group no permission, {group}")
-    if broker.lites.rules.bound_topic(group) != topic:
+    if broker.lite.rules.bound_topic(group) != topic:
         raise _invalid(f"subscription bind topic not match, {group}")
 
 
@@ -144,11 +144,11 @@ def _pop(broker: Broker, request: PopLiteRequest, *, may_wait: bool) -> PopLiteO
     """
     now, most = broker.store.steady.now(), request.max_msg_num
     finds: list[LiteFind] = []
-    for queue in broker.lites.events.take(request.client_id) if most > 0 else ():
+    for queue in broker.lite.events.take(request.client_id) if most > 0 else ():
         try:
             find = _pop_queue(broker, request, queue, most, now, may_wait)
         except ColdRead:
-            broker.lites.events.give_back(request.client_id, queue)
+            broker.lite.events.give_back(request.client_id, queue)
             if not finds:
                 raise
             break
@@ -165,7 +165,7 @@ def _pop_queue(
     broker: Broker, request: PopLiteRequest, queue: str, most: int, now: int, may_wait: bool
 ) -> LiteFind | None:
     """What one lite topic has, if nothing of it is out."""
-    group, orders = request.consumer_group, broker.lites.orders
+    group, orders = request.consumer_group, broker.lite.orders
     key = OrderKey(queue, group, QUEUE_ID)
     if orders.is_blocked(key, request.attempt_id, now) or not orders.has_room(key):
         return None
@@ -188,11 +188,11 @@ def _start(broker: Broker, group: str, queue: str) -> int:
         at_first = broker.options.init_pop_offset_by_check_msg_in_mem and begins_fresh(
             broker, queue, QUEUE_ID
         )
-        offset = 0 if at_first else max(0, broker.lites.max_offset(queue) - 1)
+        offset = 0 if at_first else max(0, broker.lite.max_offset(queue) - 1)
         broker.offsets.commit(group, queue, QUEUE_ID, offset)
     reset = broker.offsets.take_reset(group, queue, QUEUE_ID)
     if reset is None:
         return offset
-    broker.lites.orders.forget(OrderKey(queue, group, QUEUE_ID))
+    broker.lite.orders.forget(OrderKey(queue, group, QUEUE_ID))
     broker.offsets.commit(group, queue, QUEUE_ID, reset)
     return reset

@@ -24,7 +24,7 @@ from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
-from mqgateway.gateway.broker.cluster.route_cache import Found, TopicQueues
+from mqgateway.gateway.broker.cluster.route_cache import Found, RouteCache
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class LiteClient(Protocol):
 
 
 class LiteState:
-    """`homes` knows the queues of parents on all brokers that are written to."""
+    """`route_cache` knows the queues of parents on all brokers that are written to."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class LiteState:
         offsets: ConsumerOffsets,
         disk: Disk,
         clock: Clock,
-        homes: TopicQueues,
+        route_cache: RouteCache,
     ) -> None:
         self._options = options
         self._store = store
@@ -63,7 +63,7 @@ class LiteState:
         elapsed = elapsed_millis(clock)
         self._next_check = self._next_scan = elapsed
         self._next_end = elapsed + options.min_lite_t_tl
-        self.homes = homes
+        self.route_cache = route_cache
         self.rules = Rules(options, topics, groups)
         self.orders = Orders(options, disk, "")
         self.lifetimes = Lifetimes(options, store, self.rules)

@@ -55,7 +55,7 @@ def change_subscriptions(
     """
     changes = [each for each in changes if all(map(str.strip, (*each.subscriber, each.topic)))]
     parents = sorted({change.topic for change in changes if change.adds})
-    asked = gatherResults([broker.lites.homes.of(parent) for parent in parents])
+    asked = gatherResults([broker.lite.route_cache.of(parent) for parent in parents])
     return asked.addCallback(partial(_change_all, broker, client, changes, parents))
 
 
@@ -66,10 +66,10 @@ def _change_all(
     parents: list[str],
     found: list[Found],
 ) -> None:
-    homes = dict(zip(parents, found, strict=True))
+    queues_by_parent = dict(zip(parents, found, strict=True))
     for change in changes:
         try:
-            _change(broker, client, change, homes.get(change.topic))
+            _change(broker, client, change, queues_by_parent.get(change.topic))
         except QuotaExceeded as refusal:
             why = f"org.apache.rocketmq.broker.lite.LiteQuotaException: {refusal}"
             raise OperationError(Reason.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, why) from None
@@ -81,24 +81,24 @@ def _change_all(
 
 
 def _change(broker: Broker, client: LiteClient, change: SubscriptionChange, found: Found) -> None:
-    lites, subscriber, topic = broker.lites, change.subscriber, change.topic
+    state, subscriber, topic = broker.lite, change.subscriber, change.topic
     longest = max(map(len, (*subscriber, topic, *change.lite_topics)))
     if longest > broker.options.max_name_length:
         raise OperationError(Reason.SYSTEM_ERROR, f"a name of {longest} characters is too long")
     now = elapsed_millis(broker.clock)
     queues = sorted(light_queue(topic, name) for name in change.lite_topics if name)
     if change.action is Action.PARTIAL_REMOVE:
-        lites.subscriptions.remove(subscriber, queues, now)
+        state.subscriptions.remove(subscriber, queues, now)
         return
     if change.action is Action.COMPLETE_REMOVE:
-        lites.subscriptions.remove_client(subscriber.client_id)
+        state.subscriptions.remove_client(subscriber.client_id)
         return
     known = broker.groups.find(subscriber.group)
     if known is None or not known.consume_enable:
         raise OperationError(Reason.ILLEGAL_OPERATION, NOT_CONSUMING)
-    queues = [queue for queue in queues if lites.is_home(queue, found) or lites.max_offset(queue) > 0]
+    queues = [queue for queue in queues if state.is_home(queue, found) or state.max_offset(queue) > 0]
     if change.action is Action.PARTIAL_ADD:
-        lites.subscriptions.add(subscriber, topic, queues, change.start, now)
+        state.subscriptions.add(subscriber, topic, queues, change.start, now)
     else:
-        lites.subscriptions.replace(subscriber, topic, queues, now)
-    lites.heard(subscriber.client_id, client)
+        state.subscriptions.replace(subscriber, topic, queues, now)
+    state.heard(subscriber.client_id, client)

@@ -127,7 +127,7 @@ def change_invisible_time(
         return changed  # nothing was popped by such a group, so there is nothing to store
     point = CheckPoint(_point_key(key, changed), changed.invisible_time, (0,), request.suspend)
     ack = Ack(_point_key(key, receipt), (offset,))
-    put = broker.pops.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
+    put = broker.pop.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
     stored = _stored(broker, put)
     return changed if stored is None else stored.addCallback(lambda _: changed)
 
@@ -147,7 +147,7 @@ def _receipt(broker: Broker, text: str) -> Receipt:
 
 def _check_revive_queue(broker: Broker, receipt: Receipt) -> None:
     """Nothing is put where it is never read."""
-    if not broker.pops.log.has_revive_queue(receipt.revive_queue_id):
+    if not broker.pop.log.has_revive_queue(receipt.revive_queue_id):
         raise OperationError(Reason.SYSTEM_ERROR, f"there is no revive queue {receipt.revive_queue_id}")
 
 
@@ -165,7 +165,7 @@ def _acknowledge(
         Ack(point, offsets[start : start + MESSAGES_MAX], is_batch)
         for start in range(0, len(offsets), MESSAGES_MAX)
     ]
-    return _stored(broker, broker.pops.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time))
+    return _stored(broker, broker.pop.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time))
 
 
 def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[None] | None:
@@ -174,9 +174,9 @@ def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[No
         return put.addCallback(lambda result: _stored(broker, result))
     if put.status is not PutStatus.PUT_OK:
         raise OperationError(Reason.SYSTEM_ERROR, put.remark or put.status.name)
-    if not broker.durable.is_awaited:
+    if not broker.durability.is_awaited:
         return None
-    return broker.durable.wait(put).addCallback(lambda _: None)
+    return broker.durability.wait(put).addCallback(lambda _: None)
 
 
 def _consume_in_order(
@@ -187,7 +187,7 @@ def _consume_in_order(
     Standard: `AckMessageProcessor.ackOrderly`.
     """
     topic, group, queue_id = key
-    offsets, orders = broker.offsets, broker.pops.orders
+    offsets, orders = broker.offsets, broker.pop.orders
     old, now = offsets.query(group, topic, queue_id), broker.store.steady.now()
     if offset < old:
         return
@@ -203,8 +203,8 @@ def _consume_in_order(
         if not offsets.has_reset(group, topic, queue_id):
             offsets.commit(group, topic, queue_id, next_offset)
         if not orders.is_blocked(key, None, now):
-            broker.pops.offer(key)
-    broker.pops.log.in_flight.remove((topic, group, queue_id), 1, pop_time)
+            broker.pop.offer(key)
+    broker.pop.log.in_flight.remove((topic, group, queue_id), 1, pop_time)
 
 
 def _change_in_order(
@@ -218,5 +218,5 @@ def _change_in_order(
     if request.offset < broker.offsets.query(group, topic, queue_id):
         return CONSUMED_ALREADY
     until = now + request.invisible_time
-    broker.pops.orders.hide(key, request.offset, receipt.pop_time, until, now)
+    broker.pop.orders.hide(key, request.offset, receipt.pop_time, until, now)
     return receipt._replace(start_offset=request.offset, invisible_time=until - receipt.pop_time)

@@ -135,7 +135,7 @@ def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome
         return outcome
     place = OrderKey(request.topic, request.consumer_group, request.queue_id)
     look = partial(_look, broker, checked)
-    waiting = wait(broker, broker.pops.parked, connection, place, checked.wanted, left, look)
+    waiting = wait(broker, broker.pop.parked, connection, place, checked.wanted, left, look)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
 
 
@@ -148,7 +148,7 @@ def _look(broker: Broker, checked: CheckedPop, is_last: bool) -> PopOutcome | De
 
 def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome | Deferred[PopOutcome]:
     """Read and give out, or have it stored elsewhere that this is given out. Raises `ColdRead`."""
-    request, away = checked.request, broker.pops.away
+    request, away = checked.request, broker.pop.away
     for _ in range(SCAN_ROUNDS):
         queues = list(queues_to_read(broker, request, checked.topic, checked.group))
         if away is not None:
@@ -163,7 +163,7 @@ def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome |
         if outcome.is_found:
             if outcome.rest > 0:
                 queue_id = max(request.queue_id, ANY_QUEUE)
-                broker.pops.parked.wake(OrderKey(request.topic, request.consumer_group, queue_id))
+                broker.pop.parked.wake(OrderKey(request.topic, request.consumer_group, queue_id))
             break
         if not any(_is_partial(one) for one in found):
             break
@@ -178,7 +178,7 @@ def _is_partial(found: Found) -> bool:
 
 def _receipt(broker: Broker, request: PopRequest) -> Receipt:
     """What all messages of a pop that is made now have in common."""
-    queue_id = ORDER_REVIVE_QUEUE if request.order else broker.pops.log.next_revive_queue()
+    queue_id = ORDER_REVIVE_QUEUE if request.order else broker.pop.log.next_revive_queue()
     now = broker.store.steady.now()
     return Receipt(0, now, request.invisible_time, queue_id, "", broker.options.broker_name)
 
@@ -199,7 +199,7 @@ def _give_out_away(
     }
 
     def stored(results: list[PutResult]) -> PopOutcome:
-        if broker.pops.away is not away:
+        if broker.pop.away is not away:
             raise OperationError(Reason.SYSTEM_ERROR, "nothing can be given out: the master is back")
         puts = dict(zip(takings, results, strict=True))
 
@@ -214,7 +214,7 @@ def _give_out_away(
     def released(result: PopOutcome | Failure) -> PopOutcome | Failure:
         for taking in takings.values():
             away.busy.discard(taking.place)
-            broker.pops.offer(taking.place)
+            broker.pop.offer(taking.place)
         return result
 
     asked = away.store(list(takings.values()), receipt.revive_queue_id)
@@ -266,7 +266,7 @@ def _point(request: PopRequest, receipt: Receipt, one: Found) -> CheckPoint:
 def _take(broker: Broker, request: PopRequest, receipt: Receipt, one: Found) -> OperationError | None:
     """Store the check point of what one queue gave; gives why that failed, and nothing may be given out."""
     point = _point(request, receipt, one)
-    return _refusal(broker.pops.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
+    return _refusal(broker.pop.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
 
 
 def _refusal(put: PutResult) -> OperationError | None:
@@ -281,9 +281,9 @@ def _take_in_order(broker: Broker, request: PopRequest, one: Found, now: int) ->
     (topic, queue_id), start, result = one
     key = OrderKey(topic, request.consumer_group, queue_id)
     offsets = tuple(result.queue_offsets)
-    order = broker.pops.orders.take(key, request.attempt_id, now, request.invisible_time, offsets, now)
-    broker.pops.log.in_flight.forget(lambda each: each == key)
-    broker.pops.log.in_flight.add(key, result.count)
+    order = broker.pop.orders.take(key, request.attempt_id, now, request.invisible_time, offsets, now)
+    broker.pop.log.in_flight.forget(lambda each: each == key)
+    broker.pop.log.in_flight.add(key, result.count)
     broker.offsets.commit(request.consumer_group, topic, queue_id, start)
     return order.counts
 

@@ -85,14 +85,14 @@ def peek(
 def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait: bool) -> PeekOutcome:
     """Read the queues, those of messages that come again first or last. Raises `ColdRead`."""
     group, store = request.consumer_group, broker.store
-    chance = broker.pops.chance()
+    chance = broker.pop.chance()
     places = list(_queues(topic, request.queue_id, chance))
     retries = list(_retries(broker, request.topic, group, chance))[:1]
     again = [place for config in retries for place in _queues(config, ANY_QUEUE, chance)]
     bodies: list[bytes] = []
     count = rest = 0
     for name, queue_id in again + places if chance % RETRY_EVERY == 0 else places + again:
-        offset = broker.pops.first_offset(group, name, queue_id)
+        offset = broker.pop.first_offset(group, name, queue_id)
         rest += store.max_offset(name, queue_id) - offset
         most = request.max_msg_nums - count
         if most <= 0:
@@ -124,7 +124,7 @@ def notification(
         return NotificationOutcome(has_message)
     place = OrderKey(request.topic, request.consumer_group, request.queue_id)
     look = partial(_look, broker, request, topic, wanted)
-    waiting = wait(broker, broker.pops.parked_notifications, connection, place, wanted, left, look)
+    waiting = wait(broker, broker.pop.parked_notifications, connection, place, wanted, left, look)
     return NotificationOutcome(False, is_polling_full=True) if waiting is None else waiting
 
 
@@ -136,7 +136,7 @@ def _look(
 
 
 def _has_message(broker: Broker, request: NotificationRequest, topic: TopicConfig, wanted: Wanted) -> bool:
-    chance = broker.pops.chance()
+    chance = broker.pop.chance()
     if any(_has(broker, request, *place, wanted) for place in _queues(topic, request.queue_id, chance)):
         return True
     return any(
@@ -150,9 +150,9 @@ def _has(broker: Broker, request: NotificationRequest, topic: str, queue_id: int
     """Whether one queue has something; of few messages those are left out that nobody wants."""
     group, now = request.consumer_group, broker.store.steady.now()
     key = OrderKey(request.topic, group, queue_id)
-    if request.order and broker.pops.orders.is_blocked(key, request.attempt_id, now):
+    if request.order and broker.pop.orders.is_blocked(key, request.attempt_id, now):
         return False
-    offset = broker.pops.first_offset(group, topic, queue_id)
+    offset = broker.pop.first_offset(group, topic, queue_id)
     rest = broker.store.max_offset(topic, queue_id) - offset
     if rest >= broker.options.max_message_filter_num_for_notification or not isinstance(wanted, frozenset):
         return rest > 0
@@ -165,7 +165,7 @@ def polling_info(broker: Broker, topic: str, group: str, queue_id: int, connecti
     check_readable(broker, "peeking")
     checked_topic(broker, connection, topic, queue_id)
     checked_group(broker, group)
-    return broker.pops.parked.count(OrderKey(topic, group, max(queue_id, ANY_QUEUE)))
+    return broker.pop.parked.count(OrderKey(topic, group, max(queue_id, ANY_QUEUE)))
 
 
 def _queues(topic: TopicConfig, queue_id: int, start: int) -> Iterator[tuple[str, int]]:

@@ -83,7 +83,7 @@ def queues_to_read(
     broker: Broker, request: PopRequest, topic: TopicConfig, group: SubscriptionGroupConfig
 ) -> Iterator[PopQueue]:
     """The queues in the order in which they are looked into: chance decides where to begin."""
-    options, chance = broker.options, broker.pops.chance()
+    options, chance = broker.options, broker.pop.chance()
     by_priority = (
         topic.attributes.get(MESSAGE_TYPE) == PRIORITY
         and not request.order
@@ -127,7 +127,7 @@ def read(
     broker: Broker, request: PopRequest, queues: list[PopQueue], wanted: Wanted, *, may_wait: bool
 ) -> tuple[list[Found], int]:
     """What the queues have, and how many messages they have beyond that. Raises `ColdRead`."""
-    pops, store, group = broker.pops, broker.store, request.consumer_group
+    state, store, group = broker.pop, broker.store, request.consumer_group
     now = broker.store.steady.now()
     found: list[Found] = []
     count = rest = 0
@@ -135,12 +135,12 @@ def read(
         topic, queue_id = queue
         key = OrderKey(topic, group, queue_id)
         if _is_held_back(broker, key):
-            rest += store.max_offset(topic, queue_id) - pops.first_offset(group, topic, queue_id)
+            rest += store.max_offset(topic, queue_id) - state.first_offset(group, topic, queue_id)
             continue
         offset = _start(broker, request, queue)
-        if request.order and pops.orders.is_blocked(key, request.attempt_id, now):
+        if request.order and state.orders.is_blocked(key, request.attempt_id, now):
             continue
-        if count >= request.max_msg_nums or (request.order and not pops.orders.has_room(key, len(found))):
+        if count >= request.max_msg_nums or (request.order and not state.orders.has_room(key, len(found))):
             rest += store.max_offset(topic, queue_id) - offset
             continue
         most = request.max_msg_nums - count
@@ -159,14 +159,14 @@ def _is_held_back(broker: Broker, key: OrderKey) -> bool:
     options = broker.options
     return (
         options.enable_pop_message_threshold
-        and broker.pops.log.in_flight.count(key) > options.pop_inflight_message_threshold
+        and broker.pop.log.in_flight.count(key) > options.pop_inflight_message_threshold
     )
 
 
 def _start(broker: Broker, request: PopRequest, queue: PopQueue) -> int:
     """Where the group goes on, or begins. Standard: `getPopOffset`, `getInitOffset`."""
     group, (topic, queue_id) = request.consumer_group, queue
-    pops, store = broker.pops, broker.store
+    state, store = broker.pop, broker.store
     offset = broker.offsets.query(group, topic, queue_id)
     if offset == UNKNOWN:
         if request.init_mode == MIN_MODE or queue.is_retry:
@@ -180,7 +180,7 @@ def _start(broker: Broker, request: PopRequest, queue: PopQueue) -> int:
             raise OperationError(
                 Reason.SYSTEM_ERROR, f"{most} offsets are kept, no more are allowed (maxOffsets)"
             )
-    reset = pops.take_reset(group, topic, queue_id)
+    reset = state.take_reset(group, topic, queue_id)
     return offset if reset is None else reset
 
 

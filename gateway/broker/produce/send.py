@@ -170,7 +170,7 @@ def send(
         _check_attributes(topic_config, properties)
     if not SPECIAL.isdisjoint(properties):
         outcome = _put_special(broker, topic_config, message, queue_id)
-    elif broker.durable.is_awaited:
+    elif broker.durability.is_awaited:
         outcome = _put_durably(broker, message, queue_id, None, None)
     else:
         outcome = _outcome(broker, message, queue_id, broker.store.put(message), None)
@@ -386,7 +386,7 @@ def _put(
     batch_id: str | None = None,
 ) -> Sent:
     """Store it. `queue_id` is what the producer is told, delayed or not; `batch_id` too."""
-    if broker.durable.is_awaited:
+    if broker.durability.is_awaited:
         return _put_durably(broker, message, queue_id, batch, batch_id)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     return _outcome(broker, message, queue_id, result, batch_id)
@@ -406,20 +406,20 @@ def _put_durably(
     batch_id: str | None,
 ) -> Sent:
     """Store it and wait until that is safe."""
-    durable = broker.durable
-    if durable.is_full:
+    durability = broker.durability
+    if durability.is_full:
         raise broker.flow_control.refusal(WAITING_FOR_FLUSH, OVERLOAD, message.topic)
-    if durable.lacks_replicas(message.properties):
+    if durability.lacks_replicas(message.properties):
         raise _failure(broker, PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
-    if result.status is not _PUT_OK or not durable.awaits(message.properties):
+    if result.status is not _PUT_OK or not durability.awaits(message.properties):
         return _outcome(broker, message, queue_id, result, batch_id)
 
     def waited(status: PutStatus) -> SendOutcome:
         result.status = status
         return _outcome(broker, message, queue_id, result, batch_id)
 
-    return durable.wait(result).addCallback(waited)
+    return durability.wait(result).addCallback(waited)
 
 
 def _outcome(

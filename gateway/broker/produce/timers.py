@@ -66,8 +66,8 @@ def recall(
     if result.status is not PutStatus.PUT_OK:
         raise _failed()
     broker.stats.put(message.topic, 1, result.end_offset - result.physical_offset)
-    if broker.durable.is_awaited:
-        return broker.durable.wait(result).addCallback(lambda status: _outcome(broker, handle, status))
+    if broker.durability.is_awaited:
+        return broker.durability.wait(result).addCallback(lambda status: _outcome(broker, handle, status))
     return _outcome(broker, handle, result.status)
 
 

@@ -136,7 +136,7 @@ class Membership:
         if now >= self._next_question and not self._is_asking:
             self._next_question = now + options.sync_broker_member_group_period
             self._is_asking = True
-            self._members().addCallback(self._told).addErrback(_unknown).addBoth(
+            self._members().addCallback(self._take_members).addErrback(_unknown).addBoth(
                 lambda _: setattr(self, "_is_asking", False)
             )
         self._turn()
@@ -154,11 +154,11 @@ class Membership:
 
     # What name servers say.
 
-    def _told(self, members: dict[int, str]) -> None:
+    def _take_members(self, members: dict[int, str]) -> None:
         """A name server says who is there."""
-        change = self.group.told(members)
+        change = self.group.update(members)
         if members:
-            self._broker.durable.replicas.alive = self.group.alive
+            self._broker.durability.replicas.alive = self.group.alive
         self._changed(change)
 
     def noticed(self, min_id: int, address: str, ha_address: str) -> None:
@@ -262,7 +262,7 @@ class Membership:
     def _ask_master(self, address: str) -> Deferred[None]:
         """Ask the master where its log is, and follow it."""
 
-        def told(answer: RemotingCommand) -> None:
+        def take(answer: RemotingCommand) -> None:
             header = ExchangeHAInfoResponseHeader.decode(_checked(answer).ext_fields)
             if header.master_ha_address:
                 self._follow(header.master_address or address, header.master_ha_address)
@@ -270,7 +270,7 @@ class Membership:
         header = ExchangeHAInfoRequestHeader()
         return self._ask(
             address, RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, header)
-        ).addCallback(told)
+        ).addCallback(take)
 
     def _take_back(self, address: str) -> Deferred[None]:
         """Take over what a slave knows better, as it acted for us; in this order, as groups go on behind
@@ -295,13 +295,13 @@ class Membership:
 
     def _take_offsets(self, body: bytes) -> None:
         broker = self._broker
-        told = places(lenient_json.loads(body))
-        changes = list(taken_back(told, broker.store.max_offset, broker.offsets.query))
+        reported = places(lenient_json.loads(body))
+        changes = list(taken_back(reported, broker.store.max_offset, broker.offsets.query))
         for (group, topic, queue_id), offset in changes:
             broker.offsets.commit(group, topic, queue_id, offset)
         if changes:
             broker.transactions.load()
-            broker.pops.load()
+            broker.pop.load()
 
     def _register(self) -> Deferred[None]:
         if self._is_stopped:

@@ -39,7 +39,7 @@ class Replication:
         self._ask = ask
         self._address = address
         self.server = SlaveServer(
-            broker.store_options, broker.store, broker.durable.replicas, broker.clock, reactor
+            broker.store_options, broker.store, broker.durability.replicas, broker.clock, reactor
         )
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
@@ -66,8 +66,8 @@ class Replication:
         elif not is_slave and self.client is not None:
             self._follow_no_more()
         self.release_readers()
-        self._broker.pops.wait_no_longer(FOREVER)
-        self._broker.lites.parked.due(FOREVER)
+        self._broker.pop.wait_no_longer(FOREVER)
+        self._broker.lite.parked.due(FOREVER)
 
     def _follow_no_more(self) -> None:
         client, tables, self.client, self.tables = self.client, self.tables, None, None
@@ -89,7 +89,7 @@ class Replication:
 
     def follow(self, main_address: str, ha_address: str) -> None:
         """A member of the group says that it is the master."""
-        self.told(main_address, ha_address)
+        self.on_master(main_address, ha_address)
         if self.client is not None:
             self.client.try_soon()
 
@@ -97,13 +97,13 @@ class Replication:
     def after_read(self) -> Callable[[], None]:
         """What follows the requests of one read: where sends wait for slaves, these are told at once of what
         wakes nobody else, such as half messages. Brokers that never wait for slaves do not know of it."""
-        store, server, durable = self._broker.store, self.server, self._broker.durable
+        store, server, durability = self._broker.store, self.server, self._broker.durability
         if self._broker.store_options.broker_role is BrokerRole.ASYNC_MASTER:
             return store.dispatch
 
         def dispatch_and_send() -> None:
             store.dispatch()
-            if durable.is_for_slaves:
+            if durability.is_for_slaves:
                 server.pump()
 
         return dispatch_and_send
@@ -144,10 +144,10 @@ class Replication:
         if self.tables is not None and not (membership is not None and membership.group.acts):
             self.tables.tick()
 
-    def told(self, main_address: str | None, ha_address: str | None) -> None:
+    def on_master(self, main_address: str | None, ha_address: str | None) -> None:
         """A name server has said who the master is. Standard: `handleRegisterBrokerResult`."""
         if self.client is not None and self.tables is not None:
-            self.client.told(main_address, ha_address)
+            self.client.on_master(main_address, ha_address)
             if main_address:
                 self.tables.master_address = main_address
 
@@ -155,7 +155,7 @@ class Replication:
         """Who waits here is answered, and asks again where it belongs: the master is there again, or the
         role of this broker is another one. Standard: `notifyMasterOnline`."""
         broker = self._broker
-        resume_all(broker.holds.due(FOREVER, broker.store.max_offset))
+        resume_all(broker.held_pulls.due(FOREVER, broker.store.max_offset))
 
     def runtime_info(self) -> HARuntimeInfo:
         """What 907 is answered with. Standard: `DefaultHAService.getRuntimeInfo`."""

@@ -104,7 +104,7 @@ class MasterClient:
         """Ms of a clock that never goes back."""
         return elapsed_millis(self._clock)
 
-    def told(self, main_address: str | None, ha_address: str | None) -> None:
+    def on_master(self, main_address: str | None, ha_address: str | None) -> None:
         """A name server has said where the master is; what is configured counts more."""
         if main_address:
             self.main_address = main_address

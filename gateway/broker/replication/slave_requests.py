@@ -33,7 +33,7 @@ def refuse_send_back(broker: Broker) -> NoReturn:
 
 def only_acting(broker: Broker) -> None:
     """Refuse what would write, unless this slave acts for its master."""
-    if broker.pops.away is None:
+    if broker.pop.away is None:
         raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
 
 

@@ -43,10 +43,10 @@ def _of_json(adopt: Callable[[Mapping[str, Any]], None]) -> Adopt:
     return lambda body: adopt(lenient_json.loads(body))
 
 
-def places(told: Mapping[str, Any]) -> dict[Place, int]:
+def places(reported: Mapping[str, Any]) -> dict[Place, int]:
     """The offsets in an answer to 43. Raises `ConfigError`, `ValueError`, `TypeError`, `AttributeError`."""
     table: dict[Place, int] = {}
-    for key, queues in json_members.read(told, "offsetTable", dict[str, Any]()).items():
+    for key, queues in json_members.read(reported, "offsetTable", dict[str, Any]()).items():
         topic, separator, group = key.partition(SEPARATOR)
         if separator:
             table |= {(group, topic, int(queue_id)): int(offset) for queue_id, offset in queues.items()}
@@ -68,7 +68,7 @@ class SlaveTables:
         self._problem = ""
         self.timers: TimerProgress | None = None
         """How far the master's timers were when it was last asked."""
-        self.told_at = 0
+        self.reported_at = 0
         """Where a record begins that our log had when it was last asked how far delayed messages are."""
         self._asked_at = 0
         self._adopt: dict[RequestCode, Adopt] = {
@@ -82,7 +82,7 @@ class SlaveTables:
         if broker.options.enable_slave_acting_master:
             self._often[RequestCode.GET_ALL_DELAY_OFFSET] = _of_json(self._adopt_delays)
             if broker.timers.is_enabled:
-                self._often[RequestCode.GET_TIMER_CHECK_POINT] = self.told_timers
+                self._often[RequestCode.GET_TIMER_CHECK_POINT] = self.take_timers
         self._adopt |= self._often
 
     def stop(self) -> None:
@@ -137,27 +137,27 @@ class SlaveTables:
             log.info("the tables of the master at %s are taken over again", self.master_address)
         self._problem = problem
 
-    def _adopt_topics(self, told: Mapping[str, Any]) -> None:
-        self._broker.mappings.adopt(told)
-        if self._broker.topics.adopt(told):
+    def _adopt_topics(self, reported: Mapping[str, Any]) -> None:
+        self._broker.mappings.adopt(reported)
+        if self._broker.topics.adopt(reported):
             self._broker.register_soon()
 
-    def _adopt_delays(self, told: Mapping[str, Any]) -> None:
-        self._broker.delays.adopt(told, self._asked_at)
-        self.told_at = self._asked_at
+    def _adopt_delays(self, reported: Mapping[str, Any]) -> None:
+        self._broker.delays.adopt(reported, self._asked_at)
+        self.reported_at = self._asked_at
 
-    def told_timers(self, data: bytes) -> None:
+    def take_timers(self, data: bytes) -> None:
         """Note how far timers are, by the master or by this slave when it acted. Raises `ConfigError`."""
-        told = TimerProgress.decode(data)
-        if self.timers is None or told.read_time > self.timers.read_time:
-            self.timers = told
+        reported = TimerProgress.decode(data)
+        if self.timers is None or reported.read_time > self.timers.read_time:
+            self.timers = reported
 
-    def _adopt_groups(self, told: Mapping[str, Any]) -> None:
-        self._broker.groups.adopt(told)
+    def _adopt_groups(self, reported: Mapping[str, Any]) -> None:
+        self._broker.groups.adopt(reported)
 
-    def _adopt_offsets(self, told: Mapping[str, Any]) -> None:
+    def _adopt_offsets(self, reported: Mapping[str, Any]) -> None:
         broker = self._broker
-        changes = self._offsets.changes(places(told), broker.store.max_offset, broker.offsets.query)
+        changes = self._offsets.changes(places(reported), broker.store.max_offset, broker.offsets.query)
         for (group, topic, queue_id), offset in list(changes):
             broker.offsets.commit(group, topic, queue_id, offset)
-        broker.offsets.data_version = DataVersion.from_json(told.get("dataVersion"))
+        broker.offsets.data_version = DataVersion.from_json(reported.get("dataVersion"))

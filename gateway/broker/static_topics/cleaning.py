@@ -68,7 +68,7 @@ def _forget_empty(
     }
     ends = {}
     for name in sorted({pieces[0].broker_name for pieces in moved.values()} - {mapping.broker_name}):
-        ends[name] = yield outgoing_requests.queue_ends(broker.neighbours, mapping.topic, name)
+        ends[name] = yield outgoing_requests.queue_ends(broker.broker_directory, mapping.topic, name)
     left = {}
     for number, pieces in moved.items():
         first = pieces[0]
@@ -96,10 +96,10 @@ def _forget_moved(
     }
     if not given:
         return {}
-    leaders = yield outgoing_requests.leaders(broker.neighbours, mapping.topic)
+    leaders = yield outgoing_requests.leaders(broker.broker_directory, mapping.topic)
     known: dict[str, TopicMapping] = {}
     for name in sorted({leaders[number] for number in given if number in leaders} - {mapping.broker_name}):
-        known[name] = yield outgoing_requests.mapping_of(broker.neighbours, mapping.topic, name)
+        known[name] = yield outgoing_requests.mapping_of(broker.broker_directory, mapping.topic, name)
     return {
         number: []
         for number, name in given.items()

@@ -73,7 +73,7 @@ def _pull_piece(
     if queue.is_here(piece):
         return then(of_this_broker.pull(broker, inner, connection, is_lite=is_lite), as_logical)
     inner = changed(inner, sys_flag=flags & ~FLAG_COMMIT_OFFSET & ~FLAG_SUSPEND)
-    return outgoing_requests.pull(broker.neighbours, piece, inner).addCallback(as_logical)
+    return outgoing_requests.pull(broker.broker_directory, piece, inner).addCallback(as_logical)
 
 
 def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:

@@ -37,7 +37,7 @@ def max_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]
     last = queue.at(END_OF_ALL)
     if queue.is_here(last):
         return last.logical(query.max_offset(broker, topic, last.queue_id))
-    return outgoing_requests.max_offset(broker.neighbours, topic, last).addCallback(last.logical)
+    return outgoing_requests.max_offset(broker.broker_directory, topic, last).addCallback(last.logical)
 
 
 def min_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
@@ -48,7 +48,9 @@ def min_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]
     first = queue.at(0)
     if queue.is_here(first):
         return first.logical_inside(query.min_offset(broker, topic, first.queue_id))
-    return outgoing_requests.min_offset(broker.neighbours, topic, first).addCallback(first.logical_inside)
+    return outgoing_requests.min_offset(broker.broker_directory, topic, first).addCallback(
+        first.logical_inside
+    )
 
 
 def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
@@ -59,7 +61,7 @@ def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Defe
     first = queue.at(0)
     if queue.is_here(first):
         return query.earliest_store_time(broker, topic, first.queue_id)
-    return outgoing_requests.earliest_store_time(broker.neighbours, topic, first)
+    return outgoing_requests.earliest_store_time(broker.broker_directory, topic, first)
 
 
 def search_offset(
@@ -89,7 +91,7 @@ def _search(
                 found = yield found
         else:
             found = yield outgoing_requests.search_offset(
-                broker.neighbours, topic, piece, timestamp, is_upper
+                broker.broker_directory, topic, piece, timestamp, is_upper
             )
         offset = piece.logical_inside(max(0, found))
         if is_upper:
@@ -107,7 +109,7 @@ def _end(broker: Broker, queue: LogicalQueue, piece: Piece) -> Deferred[int]:
         return succeed(piece.end_offset)
     if queue.is_here(piece):
         return succeed(query.max_offset(broker, queue.topic, piece.queue_id))
-    return outgoing_requests.max_offset(broker.neighbours, queue.topic, piece)
+    return outgoing_requests.max_offset(broker.broker_directory, queue.topic, piece)
 
 
 def query_offset(
@@ -132,7 +134,7 @@ def _last_committed(broker: Broker, group: str, queue: LogicalQueue) -> Generato
                     broker, group, topic, piece.queue_id, set_zero_if_not_found=False
                 )
             else:
-                offset = yield outgoing_requests.query_offset(broker.neighbours, group, topic, piece)
+                offset = yield outgoing_requests.query_offset(broker.broker_directory, group, topic, piece)
         except OperationError as error:
             if error.reason is not Reason.QUERY_NOT_FOUND:
                 raise
@@ -151,4 +153,6 @@ def update_offset(
     piece = queue.at(offset)
     if queue.is_here(piece):
         return offsets.update_offset(broker, group, topic, piece.queue_id, piece.physical(offset))
-    return outgoing_requests.update_offset(broker.neighbours, group, topic, piece, piece.physical(offset))
+    return outgoing_requests.update_offset(
+        broker.broker_directory, group, topic, piece, piece.physical(offset)
+    )

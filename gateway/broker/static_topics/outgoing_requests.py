@@ -16,7 +16,7 @@ from mqgateway.engine import json_members, lenient_json
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
-from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullRequest, PullStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.refusals import CODES
@@ -61,7 +61,7 @@ GET_STATUSES = {status.name: status for status in GetStatus}
 WAS_RESET = "Offset has been previously reset"
 
 
-def pull(neighbours: Neighbours, piece: Piece, request: PullRequest) -> Deferred[PullOutcome]:
+def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Deferred[PullOutcome]:
     """Records of a piece."""
     header = PullMessageRequestHeader(
         lo=False,
@@ -100,38 +100,38 @@ def pull(neighbours: Neighbours, piece: Piece, request: PullRequest) -> Deferred
             fields.group_sys_flag or 0,
         )
 
-    return _ask(neighbours, piece, RequestCode.PULL_MESSAGE, header, read)
+    return _ask(directory, piece, RequestCode.PULL_MESSAGE, header, read)
 
 
-def max_offset(neighbours: Neighbours, topic: str, piece: Piece) -> Deferred[int]:
+def max_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
     """Where the piece's queue ends."""
     header = GetMaxOffsetRequestHeader(
         topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
     )
     read = _reader(piece, GetMaxOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(neighbours, piece, RequestCode.GET_MAX_OFFSET, header, read)
+    return _ask(directory, piece, RequestCode.GET_MAX_OFFSET, header, read)
 
 
-def min_offset(neighbours: Neighbours, topic: str, piece: Piece) -> Deferred[int]:
+def min_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
     """The offset of the oldest message of the piece's queue."""
     header = GetMinOffsetRequestHeader(
         topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
     )
     read = _reader(piece, GetMinOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(neighbours, piece, RequestCode.GET_MIN_OFFSET, header, read)
+    return _ask(directory, piece, RequestCode.GET_MIN_OFFSET, header, read)
 
 
-def earliest_store_time(neighbours: Neighbours, topic: str, piece: Piece) -> Deferred[int]:
+def earliest_store_time(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
     """When the oldest message of the piece's queue was stored (ms)."""
     header = GetEarliestMsgStoretimeRequestHeader(
         topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
     )
     read = _reader(piece, GetEarliestMsgStoretimeResponseHeader, lambda answer: answer.timestamp)
-    return _ask(neighbours, piece, RequestCode.GET_EARLIEST_MSG_STORETIME, header, read)
+    return _ask(directory, piece, RequestCode.GET_EARLIEST_MSG_STORETIME, header, read)
 
 
 def search_offset(
-    neighbours: Neighbours, topic: str, piece: Piece, timestamp: int, is_upper: bool
+    directory: BrokerDirectory, topic: str, piece: Piece, timestamp: int, is_upper: bool
 ) -> Deferred[int]:
     """The offset in the piece's queue that a store time (ms) stands for."""
     header = SearchOffsetRequestHeader(
@@ -143,10 +143,10 @@ def search_offset(
         bname=piece.broker_name,
     )
     read = _reader(piece, SearchOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(neighbours, piece, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, read)
+    return _ask(directory, piece, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, read)
 
 
-def query_offset(neighbours: Neighbours, group: str, topic: str, piece: Piece) -> Deferred[int]:
+def query_offset(directory: BrokerDirectory, group: str, topic: str, piece: Piece) -> Deferred[int]:
     """What a group committed of the piece's queue; fails with QUERY_NOT_FOUND if nothing."""
     header = QueryConsumerOffsetRequestHeader(
         consumer_group=group,
@@ -163,11 +163,11 @@ def query_offset(neighbours: Neighbours, group: str, topic: str, piece: Piece) -
         return read_success(answer)
 
     read_success = _reader(piece, QueryConsumerOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(neighbours, piece, RequestCode.QUERY_CONSUMER_OFFSET, header, read)
+    return _ask(directory, piece, RequestCode.QUERY_CONSUMER_OFFSET, header, read)
 
 
 def update_offset(
-    neighbours: Neighbours, group: str, topic: str, piece: Piece, offset: int
+    directory: BrokerDirectory, group: str, topic: str, piece: Piece, offset: int
 ) -> Deferred[bool]:
     """Commit an offset of the piece's queue; false where a reset waits for the group's next pull."""
     header = UpdateConsumerOffsetRequestHeader(
@@ -184,20 +184,22 @@ def update_offset(
             raise OperationError(REASONS.get(answer.code, Reason.SYSTEM_ERROR), answer.remark or "")
         return answer.remark != WAS_RESET
 
-    return _ask(neighbours, piece, RequestCode.UPDATE_CONSUMER_OFFSET, header, read)
+    return _ask(directory, piece, RequestCode.UPDATE_CONSUMER_OFFSET, header, read)
 
 
-def queue_ends(neighbours: Neighbours, topic: str, name: str) -> Deferred[dict[MessageQueue, TopicOffset]]:
+def queue_ends(
+    directory: BrokerDirectory, topic: str, name: str
+) -> Deferred[dict[MessageQueue, TopicOffset]]:
     """Both ends of each queue that a broker has of a topic."""
     header = GetTopicStatsInfoRequestHeader(topic=topic, lo=False, bname=name)
-    asked = neighbours.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_STATS_INFO, header))
+    asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_STATS_INFO, header))
     return _read_body(asked, lambda body: TopicStatsTable.decode(body).offset_table)
 
 
-def mapping_of(neighbours: Neighbours, topic: str, name: str) -> Deferred[TopicMapping]:
+def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[TopicMapping]:
     """What a broker knows of a topic."""
     header = GetTopicConfigRequestHeader(topic=topic, lo=True, bname=name)
-    asked = neighbours.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
+    asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
 
     def read(body: bytes) -> TopicMapping:
         return TopicMapping.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
@@ -205,7 +207,7 @@ def mapping_of(neighbours: Neighbours, topic: str, name: str) -> Deferred[TopicM
     return _read_body(asked, read)
 
 
-def leaders(neighbours: Neighbours, topic: str) -> Deferred[dict[int, str]]:
+def leaders(directory: BrokerDirectory, topic: str) -> Deferred[dict[int, str]]:
     """Who leads the queues of a topic, as the name servers know it."""
     header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
     command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
@@ -222,7 +224,7 @@ def leaders(neighbours: Neighbours, topic: str) -> Deferred[dict[int, str]]:
                 found[number] = max(found.get(number, says), says)
         return {number: name for number, (_, name) in found.items()}
 
-    return _read_body(neighbours.ask_name_server(command), read)
+    return _read_body(directory.ask_name_server(command), read)
 
 
 def _read_body(asked: Deferred[RemotingCommand], read: Callable[[bytes], T]) -> Deferred[T]:
@@ -246,13 +248,13 @@ def _reader(piece: Piece, kind: type[H], value: Callable[[H], T]) -> Callable[[R
 
 
 def _ask(
-    neighbours: Neighbours,
+    directory: BrokerDirectory,
     piece: Piece,
     code: RequestCode,
     header: Header,
     read: Callable[[RemotingCommand], T],
 ) -> Deferred[T]:
-    asked = neighbours.ask(piece.broker_name, RemotingCommand.request(code, header))
+    asked = directory.ask(piece.broker_name, RemotingCommand.request(code, header))
     return asked.addCallback(read).addErrback(_explained)
 
 

@@ -61,6 +61,6 @@ def test_an_offset_that_went_back_here_is_put_right() -> None:
 def test_a_master_that_comes_back_goes_on_where_groups_went_meanwhile() -> None:
     """Never back, and never beyond what it has."""
     own = {("g", "t", 0): 10, ("g", "t", 1): 20}
-    told = {("g", "t", 0): 15, ("g", "t", 1): 5, ("g", "t", 2): 70, ("h", "u", 0): 0}
-    changes = dict(taken_back(told, lambda _topic, _queue: 50, lambda *place: own.get(place, -1)))
+    reported = {("g", "t", 0): 15, ("g", "t", 1): 5, ("g", "t", 2): 70, ("h", "u", 0): 0}
+    changes = dict(taken_back(reported, lambda _topic, _queue: 50, lambda *place: own.get(place, -1)))
     assert changes == {("g", "t", 0): 15, ("g", "t", 2): 50, ("h", "u", 0): 0}

@@ -34,7 +34,7 @@ def test_a_client_waits_by_its_own_clock_but_no_longer_than_it_said(born: int, p
 def waiting(broker: PopBroker, outcomes: list[str | None]) -> Deferred[str]:
     made = broker.broker
     place = OrderKey("T", "G", -7)
-    found = wait(made, made.pops.parked, broker.consumer, place, None, 1000, lambda is_last: outcomes.pop(0))
+    found = wait(made, made.pop.parked, broker.consumer, place, None, 1000, lambda is_last: outcomes.pop(0))
     assert found is not None
     return found
 
@@ -44,7 +44,7 @@ def test_who_waits_is_answered_once_there_is_an_answer() -> None:
     answers: list[str] = []
     waiting(broker, [None, "found"]).addCallback(answers.append)
     for _ in range(3):
-        broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
+        broker.broker.pop.parked.wake(OrderKey("T", "G", -1))
     assert answers == ["found"]
 
 
@@ -54,7 +54,7 @@ def test_who_went_away_is_not_answered() -> None:
     found = waiting(broker, [])
     found.addErrback(lambda failure: failures.append(failure.type))
     found.cancel()
-    broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
+    broker.broker.pop.parked.wake(OrderKey("T", "G", -1))
     assert failures == [CancelledError]
 
 
@@ -62,7 +62,7 @@ def test_a_failure_reaches_who_waits() -> None:
     broker = PopBroker()
     failures: list[object] = []
     waiting(broker, []).addErrback(lambda failure: failures.append(failure.type))
-    broker.broker.pops.parked.wake(OrderKey("T", "G", -1))
+    broker.broker.pop.parked.wake(OrderKey("T", "G", -1))
     assert failures == [IndexError]
 
 

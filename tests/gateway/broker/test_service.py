@@ -358,7 +358,7 @@ def test_a_group_far_behind_is_shut_out_and_cold_reads_are_counted_anew(world: W
     broker = world.service.broker
     broker.groups.find("g")
     world.options.disable_consume_if_consumer_read_slowly = True
-    broker.laggards.note("g", "T", 0, 1 << 40)
+    broker.slow_consumers.note("g", "T", 0, 1 << 40)
     broker.cold_reads.read("g", 5)
     world.net.settle(6)
     assert broker.cold_reads.to_json()["globalAcc"] == 0

@@ -88,7 +88,7 @@ def test_who_takes_over_gives_way_to_others_meanwhile(monkeypatch: pytest.Monkey
     tables, services, role = service.replication.tables, service.services, service.broker.role
     assert tables is not None
     role.become(RoleKind.SLAVE)
-    tables.timers, tables.told_at = None, 0
+    tables.timers, tables.reported_at = None, 0
     monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
     role.become(RoleKind.ACTING)
     services.tick(scene.group.clock.millis(), 0)

@@ -7,7 +7,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -27,7 +27,7 @@ class World:
         self.clock = ManualClock()
         self.waiting: list[tuple[str, int, Deferred[RemotingCommand]]] = []
         options = BrokerOptions(namesrv_addr=servers, forward_timeout=1500)
-        self.neighbours = Neighbours(options, self.clock, self._ask)
+        self.broker_directory = BrokerDirectory(options, self.clock, self._ask)
         self.timeouts: list[float] = []
         self.found: list[RemotingCommand] = []
         self.failed: list[str] = []
@@ -44,7 +44,7 @@ class World:
             self.failed.append(failure.value.remark)
 
         command = RemotingCommand.request(QUESTION)
-        self.neighbours.ask(name, command).addCallbacks(self.found.append, failed)
+        self.broker_directory.ask(name, command).addCallbacks(self.found.append, failed)
 
     def answer(self, *expected: tuple[str, int], code: int = 0) -> None:
         """Answer what was asked; it must have been this."""
@@ -74,7 +74,7 @@ def test_the_master_of_a_broker_is_looked_up_once_for_all_who_ask() -> None:
     world.ask("b")
     world.answer(ASK)
     assert len(world.found) == 4
-    assert len(world.neighbours) == 1
+    assert len(world.broker_directory) == 1
     assert set(world.timeouts) == {3.0, 1.5}
 
 

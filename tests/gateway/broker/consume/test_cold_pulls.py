@@ -107,13 +107,13 @@ def test_a_slow_group_is_shut_out(memory: MemoryBroker) -> None:
     """Unless it has caught up by the time that is looked at."""
     memory.options.disable_consume_if_consumer_read_slowly = True
     memory.options.consumer_fallbehind_threshold = 1000
-    laggards, groups = memory.broker.laggards, memory.broker.groups
+    slow_consumers, groups = memory.broker.slow_consumers, memory.broker.groups
     memory.pull(max_msg_nums=1)
     memory.pull(offset=30)
-    laggards.shut_out(groups)
+    slow_consumers.shut_out(groups)
     assert memory.pull(offset=29).code == 0
     memory.pull(max_msg_nums=1)
-    laggards.shut_out(groups)
+    slow_consumers.shut_out(groups)
     answer = memory.pull(offset=29)
     assert (answer.code, answer.remark) == (
         ResponseCode.NO_PERMISSION,

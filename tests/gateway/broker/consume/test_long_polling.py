@@ -12,7 +12,7 @@ from mqgateway.engine.store.message_store import Arrival
 from mqgateway.gateway.broker.consume.long_polling import (
     CHECK_INTERVAL_MILLIS,
     HeldPull,
-    PullHolds,
+    HeldPulls,
     Wanted,
     resume_all,
 )
@@ -57,97 +57,97 @@ def arrival(topic: str = "T", queue_id: int = 0, next_offset: int = 6, tags_code
 def test_an_arrival_wakes_whom_it_concerns(
     pull: dict[str, object], message: dict[str, object], woken: bool
 ) -> None:
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     one = held(**pull)  # type: ignore[arg-type]
-    assert holds.hold(one)
-    assert holds.arrived([arrival(**message)]) == ([one] if woken else [])  # type: ignore[arg-type]
-    assert len(holds) == (0 if woken else 1)
+    assert held_pulls.hold(one)
+    assert held_pulls.arrived([arrival(**message)]) == ([one] if woken else [])  # type: ignore[arg-type]
+    assert len(held_pulls) == (0 if woken else 1)
 
 
 def test_an_expression_is_asked_of_what_arrived() -> None:
     """Of each message by itself; one whose properties are not known may be wanted."""
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     one = held(wanted=compile_expression("a > 5 AND b > 5").matches)
-    holds.hold(one)
+    held_pulls.hold(one)
     half, other = Arrival("T", 0, 6, 0, NOW, {"a": "6"}), Arrival("T", 0, 7, 0, NOW, {"b": "6"})
-    assert holds.arrived([half, other]) == []
-    assert holds.arrived([half, Arrival("T", 0, 8, 0, NOW, {"a": "6", "b": "6"})]) == [one]
-    holds.hold(one)
-    assert holds.arrived([arrival()]) == [one]
+    assert held_pulls.arrived([half, other]) == []
+    assert held_pulls.arrived([half, Arrival("T", 0, 8, 0, NOW, {"a": "6", "b": "6"})]) == [one]
+    held_pulls.hold(one)
+    assert held_pulls.arrived([arrival()]) == [one]
 
 
 def test_one_of_many_arrivals_is_enough() -> None:
     """Messages that arrive together are looked at together, each by its own tag."""
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     wants_7, wants_9 = held(wanted=frozenset({7})), held(wanted=frozenset({9}))
-    holds.hold(wants_7)
-    holds.hold(wants_9)
-    assert holds.arrived([arrival(tags_code=6), arrival(next_offset=7, tags_code=7)]) == [wants_7]
-    assert len(holds) == 1
+    held_pulls.hold(wants_7)
+    held_pulls.hold(wants_9)
+    assert held_pulls.arrived([arrival(tags_code=6), arrival(next_offset=7, tags_code=7)]) == [wants_7]
+    assert len(held_pulls) == 1
 
 
 def test_a_pull_is_woken_once() -> None:
-    holds = PullHolds(BrokerOptions())
-    holds.hold(held())
-    assert len(holds.arrived([arrival()])) == 1
-    assert holds.arrived([arrival()]) == []
-    assert holds.due(NOW + 60_000, nothing_new) == []
+    held_pulls = HeldPulls(BrokerOptions())
+    held_pulls.hold(held())
+    assert len(held_pulls.arrived([arrival()])) == 1
+    assert held_pulls.arrived([arrival()]) == []
+    assert held_pulls.due(NOW + 60_000, nothing_new) == []
 
 
 def test_time_is_up_at_the_deadline_and_not_before() -> None:
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     one = held(deadline=NOW + 1234)
-    holds.hold(one)
-    assert holds.due(NOW + 1233, nothing_new) == []
-    assert holds.due(NOW + 1234, nothing_new) == [one]
-    assert len(holds) == 0
+    held_pulls.hold(one)
+    assert held_pulls.due(NOW + 1233, nothing_new) == []
+    assert held_pulls.due(NOW + 1234, nothing_new) == [one]
+    assert len(held_pulls) == 0
 
 
 def test_a_queue_that_grew_unseen_is_found_by_the_check() -> None:
     """Every 5 seconds the offsets are compared, whatever the tags."""
-    holds = PullHolds(BrokerOptions())
-    assert holds.due(NOW, nothing_new) == []
+    held_pulls = HeldPulls(BrokerOptions())
+    assert held_pulls.due(NOW, nothing_new) == []
     one = held(wanted=frozenset({7}))
-    holds.hold(one)
-    assert holds.due(NOW + CHECK_INTERVAL_MILLIS - 1, lambda topic, queue_id: 6) == []
-    assert holds.due(NOW + CHECK_INTERVAL_MILLIS, lambda topic, queue_id: 5) == []
-    assert holds.due(NOW + 2 * CHECK_INTERVAL_MILLIS, lambda topic, queue_id: 6) == [one]
+    held_pulls.hold(one)
+    assert held_pulls.due(NOW + CHECK_INTERVAL_MILLIS - 1, lambda topic, queue_id: 6) == []
+    assert held_pulls.due(NOW + CHECK_INTERVAL_MILLIS, lambda topic, queue_id: 5) == []
+    assert held_pulls.due(NOW + 2 * CHECK_INTERVAL_MILLIS, lambda topic, queue_id: 6) == [one]
 
 
 def test_a_lost_peer_is_forgotten() -> None:
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     gone, stays = FakePeer(), FakePeer()
     kept = held(stays)
     for pull in (held(gone), held(gone, queue_id=3), kept):
-        holds.hold(pull)
+        held_pulls.hold(pull)
     gone.lose()
-    assert len(holds) == 1
-    assert holds.arrived([arrival(), arrival(queue_id=3)]) == [kept]
+    assert len(held_pulls) == 1
+    assert held_pulls.arrived([arrival(), arrival(queue_id=3)]) == [kept]
 
 
 def test_a_peer_that_is_gone_already_is_not_waited_for() -> None:
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     gone = FakePeer()
     gone.lose()
-    assert holds.hold(held(gone))
-    assert len(holds) == 0
-    assert holds.arrived([arrival()]) == []
+    assert held_pulls.hold(held(gone))
+    assert len(held_pulls) == 0
+    assert held_pulls.arrived([arrival()]) == []
 
 
 def test_the_table_has_a_limit() -> None:
-    holds = PullHolds(BrokerOptions(max_held_pulls=2))
-    assert holds.hold(held(queue_id=0))
-    assert holds.hold(held(queue_id=1))
-    assert not holds.hold(held(queue_id=2))
-    holds.arrived([arrival()])
-    assert holds.hold(held(queue_id=2))
+    held_pulls = HeldPulls(BrokerOptions(max_held_pulls=2))
+    assert held_pulls.hold(held(queue_id=0))
+    assert held_pulls.hold(held(queue_id=1))
+    assert not held_pulls.hold(held(queue_id=2))
+    held_pulls.arrived([arrival()])
+    assert held_pulls.hold(held(queue_id=2))
 
 
 def test_a_queue_has_a_limit() -> None:
-    holds = PullHolds(BrokerOptions(max_held_pulls_per_queue=1))
-    assert holds.hold(held())
-    assert not holds.hold(held())
-    assert holds.hold(held(queue_id=1))
+    held_pulls = HeldPulls(BrokerOptions(max_held_pulls_per_queue=1))
+    assert held_pulls.hold(held())
+    assert not held_pulls.hold(held())
+    assert held_pulls.hold(held(queue_id=1))
 
 
 def test_one_that_fails_does_not_keep_the_others_waiting() -> None:
@@ -174,7 +174,7 @@ moves = st.lists(
 @given(moves)
 def test_every_pull_leaves_the_table_once(steps: list[tuple[str, int, int, int]]) -> None:
     """Whatever happens: each pull is woken once or dropped with its peer, and no table keeps a rest."""
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     peers = [FakePeer() for _ in range(4)]
     waiting: set[HeldPull] = set()
     now = NOW
@@ -182,13 +182,13 @@ def test_every_pull_leaves_the_table_once(steps: list[tuple[str, int, int, int]]
         woken: list[HeldPull] = []
         if move == "hold":
             one = held(peers[b], queue_id=a, offset=b, deadline=now + c)
-            assert holds.hold(one)
+            assert held_pulls.hold(one)
             waiting.add(one)
         elif move == "arrive":
-            woken = holds.arrived([arrival(queue_id=a, next_offset=b)])
+            woken = held_pulls.arrived([arrival(queue_id=a, next_offset=b)])
         elif move == "wait":
             now += a
-            woken = holds.due(now, nothing_new)
+            woken = held_pulls.due(now, nothing_new)
             assert not any(one.deadline <= now for one in waiting - set(woken))
         else:
             peers[a].lose()
@@ -197,16 +197,16 @@ def test_every_pull_leaves_the_table_once(steps: list[tuple[str, int, int, int]]
         assert set(woken) <= waiting
         assert len(set(woken)) == len(woken)
         waiting -= set(woken)
-        assert len(holds) == len(waiting)
-    holds.due(now + 60_000, nothing_new)
-    assert (len(holds), holds._places, holds._slots) == (0, {}, {})
+        assert len(held_pulls) == len(waiting)
+    held_pulls.due(now + 60_000, nothing_new)
+    assert (len(held_pulls), held_pulls._places, held_pulls._slots) == (0, {}, {})
 
 
 def test_a_pull_that_nobody_waits_for_is_forgotten() -> None:
-    holds = PullHolds(BrokerOptions())
+    held_pulls = HeldPulls(BrokerOptions())
     one, other = held(), held()
-    assert holds.hold(one) and holds.hold(other)
-    holds.forget(one)
-    holds.forget(one)
-    assert len(holds) == 1
-    assert holds.arrived([arrival()]) == [other]
+    assert held_pulls.hold(one) and held_pulls.hold(other)
+    held_pulls.forget(one)
+    held_pulls.forget(one)
+    assert len(held_pulls) == 1
+    assert held_pulls.arrived([arrival()]) == [other]

@@ -483,7 +483,7 @@ def test_a_held_pull_is_answered_by_the_next_message(memory: MemoryBroker) -> No
     memory.send(body=b"news")
     assert (pull.code, [message.body for message in pull.messages]) == (0, [b"news"])
     assert pull.arrived.opaque == 7
-    assert len(memory.broker.holds) == 0
+    assert len(memory.broker.held_pulls) == 0
 
 
 def test_a_message_for_another_queue_is_not_for_it(memory: MemoryBroker) -> None:
@@ -567,7 +567,7 @@ def test_nobody_is_answered_when_the_peer_is_gone(memory: MemoryBroker) -> None:
     memory.send()
     memory.wait(20_000)
     assert pull.waits
-    assert len(memory.broker.holds) == 0
+    assert len(memory.broker.held_pulls) == 0
 
 
 def test_one_message_wakes_all_who_wait(memory: MemoryBroker) -> None:

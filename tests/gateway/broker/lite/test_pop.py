@@ -47,7 +47,7 @@ def test_an_attempt_that_is_made_again_gets_the_same() -> None:
     broker = subscribed("a")
     broker.post("a", b"1")
     assert broker.pop(attempt_id="x") == [b"1"]
-    broker.broker.lites.events.offer(queue("a"))
+    broker.broker.lite.events.offer(queue("a"))
     assert broker.pop(attempt_id="x") == [b"1"]
 
 
@@ -114,7 +114,7 @@ def test_an_offset_that_is_not_there_is_put_right() -> None:
     broker.post("a", b"1")
     broker.broker.offsets.commit("G", queue("a"), 0, 99)
     broker.control("PARTIAL_ADD", "a")
-    broker.broker.lites.events.offer(queue("a"))
+    broker.broker.lite.events.offer(queue("a"))
     assert broker.pop() == []
     assert broker.broker.offsets.query("G", queue("a"), 0) == 1
 

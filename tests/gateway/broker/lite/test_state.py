@@ -23,8 +23,8 @@ def is_known(broker: LiteBroker) -> list[bool]:
     return [
         queue("a") in parts.store.queues(),
         parts.offsets.query("G", queue("a"), 0) >= 0,
-        parts.lites.orders.is_blocked(OrderKey(queue("a"), "G", 0), None, 0),
-        bool(parts.lites.subscriptions.readers(queue("a"))),
+        parts.lite.orders.is_blocked(OrderKey(queue("a"), "G", 0), None, 0),
+        bool(parts.lite.subscriptions.readers(queue("a"))),
     ]
 
 
@@ -56,9 +56,9 @@ def test_the_offsets_of_a_group_of_lite_topics_go_with_it() -> None:
 
 
 def test_a_lite_topic_is_at_home_where_the_hash_says() -> None:
-    lites = LiteBroker().broker.lites
-    own = lites.homes._own("chat")
+    state = LiteBroker().broker.lite
+    own = state.route_cache._own("chat")
     assert own is not None and len(own) == 4
-    assert lites.is_home(queue("a"), own) and lites.is_home(queue("a"), None)
+    assert state.is_home(queue("a"), own) and state.is_home(queue("a"), None)
     others = [replace(one, broker_name="broker-b") for one in own]
-    assert not lites.is_home(queue("a"), others)
+    assert not state.is_home(queue("a"), others)

@@ -11,7 +11,7 @@ from tests.support.gateway.broker.liting import LiteBroker, queue
 
 
 def read_by(broker: LiteBroker, client_id: str) -> set[str]:
-    own = broker.broker.lites.subscriptions.of(client_id)
+    own = broker.broker.lite.subscriptions.of(client_id)
     return set() if own is None else {name.rpartition("$")[2] for name in own.queues}
 
 
@@ -24,7 +24,7 @@ def test_the_four_actions() -> None:
     broker.control("COMPLETE_ADD", "c")
     assert read_by(broker, "c1") == {"c"}
     broker.control("COMPLETE_REMOVE")
-    assert broker.broker.lites.subscriptions.of("c1") is None
+    assert broker.broker.lite.subscriptions.of("c1") is None
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_the_quota_and_names_that_are_too_long() -> None:
 
 def test_lite_topics_of_other_brokers_are_passed_over_unless_they_are_here() -> None:
     broker = LiteBroker()
-    homes = broker.broker.lites.homes
+    route_cache = broker.broker.lite.route_cache
     broker.post("far", b"1")
-    other = [replace(one, broker_name="broker-b") for one in homes._own("chat") or ()]
-    homes._known["chat"] = other
+    other = [replace(one, broker_name="broker-b") for one in route_cache._own("chat") or ()]
+    route_cache._known["chat"] = other
     broker.control("PARTIAL_ADD", "far", "near")
     assert read_by(broker, "c1") == {"far"}
 
@@ -91,4 +91,4 @@ def test_who_loses_a_lite_topic_to_another_client_is_told() -> None:
     (command,) = first.sent
     assert command.code == RequestCode.NOTIFY_UNSUBSCRIBE_LITE and command.is_oneway
     assert command.ext_fields == {"liteTopic": "a", "consumerGroup": "E", "clientId": "c1"}
-    assert broker.broker.lites.subscriptions.readers(queue("a")).keys() == {"E"}
+    assert broker.broker.lite.subscriptions.readers(queue("a")).keys() == {"E"}

@@ -195,7 +195,7 @@ class Poppers:
     def check(self) -> None:
         lost = [body for body, known in self.sent.items() if not known.was_acknowledged]
         assert not lost
-        log = self.broker.broker.pops.log
+        log = self.broker.broker.pop.log
         assert not log.is_waiting
         assert not log.is_behind
         for queue_id, queue in enumerate(log._queues):

@@ -11,22 +11,22 @@ def send(broker: PopBroker, *bodies: bytes) -> None:
 
 def test_a_group_goes_on_where_it_popped_or_committed() -> None:
     broker = PopBroker()
-    pops, offsets = broker.broker.pops, broker.broker.offsets
+    state, offsets = broker.broker.pop, broker.broker.offsets
     send(broker, b"a", b"b")
     assert offsets.query("G", "T", 0) == UNKNOWN
-    assert pops.first_offset("G", "T", 0) == 0
+    assert state.first_offset("G", "T", 0) == 0
     broker.pop()
-    assert offsets.query("G", "T", 0) == pops.first_offset("G", "T", 0) == 2
+    assert offsets.query("G", "T", 0) == state.first_offset("G", "T", 0) == 2
 
 
 def test_a_reset_ends_what_was_out() -> None:
     broker = PopBroker()
-    pops = broker.broker.pops
+    state = broker.broker.pop
     send(broker, b"a", b"b")
     broker.pop()
-    assert pops.take_reset("G", "T", 0) is None
+    assert state.take_reset("G", "T", 0) is None
     broker.broker.offsets.assign_reset("G", "T", 0, 1)
-    assert pops.take_reset("G", "T", 0) == 1
+    assert state.take_reset("G", "T", 0) == 1
     broker.pass_time(1000)
     assert broker.broker.offsets.query("G", "T", 0) == 1
 
@@ -88,22 +88,22 @@ def test_ordered_queues_of_topics_that_are_gone_are_forgotten() -> None:
     send(broker, b"a")
     broker.pop(order=True)
     broker.pass_time(60_000, step=1000)
-    assert len(broker.broker.pops.orders) == 1
+    assert len(broker.broker.pop.orders) == 1
     broker.broker.topics.delete("T")
     broker.pass_time(61_000, step=1000)
-    assert len(broker.broker.pops.orders) == 0
+    assert len(broker.broker.pop.orders) == 0
 
 
 def test_who_waits_for_an_ordered_queue_keeps_the_beat_quick() -> None:
     broker = PopBroker()
-    assert not broker.broker.pops.is_busy
+    assert not broker.broker.pop.is_busy
     send(broker, b"a")
     broker.pop(order=True)
-    assert not broker.broker.pops.is_busy
+    assert not broker.broker.pop.is_busy
     broker.ask_pop(order=True, poll_time=60_000)
-    assert broker.broker.pops.is_busy
+    assert broker.broker.pop.is_busy
     broker.pass_time(INVISIBLE)
-    assert not broker.broker.pops.is_behind
+    assert not broker.broker.pop.is_behind
 
 
 def test_messages_of_a_group_that_is_gone_do_not_come_again() -> None:
@@ -121,20 +121,20 @@ def test_who_waits_is_told_of_a_reset() -> None:
     broker.ack(broker.pop()[0])
     waiting = broker.ask_pop(poll_time=60_000)
     broker.broker.offsets.assign_reset("G", "T", 0, 0)
-    broker.broker.pops.sent_elsewhere("G", "T", 0)
+    broker.broker.pop.sent_elsewhere("G", "T", 0)
     assert [message.body for message in popped(waiting)] == [b"a"]
 
 
 def test_counts_go_with_their_topic_or_group() -> None:
     broker = PopBroker()
-    counts = broker.broker.pops.log.in_flight
+    counts = broker.broker.pop.log.in_flight
     send(broker, b"a")
     broker.pop()
     broker.pop(consumer_group="H")
     assert len(counts) == 2
-    broker.broker.pops.forget_group("H")
+    broker.broker.pop.forget_group("H")
     assert len(counts) == 1
-    broker.broker.pops.forget_topic("T")
+    broker.broker.pop.forget_topic("T")
     assert len(counts) == 0
 
 

@@ -115,14 +115,14 @@ def test_what_waits_for_slaves_is_answered_as_soon_as_the_broker_is_fenced() -> 
     assert answer.waits
     memory.broker.role.become(RoleKind.FENCED)
     assert answer.code == 14
-    assert memory.broker.durable.replicas.waiting == 0
+    assert memory.broker.durability.replicas.waiting == 0
 
 
 def test_a_broker_that_started_as_a_slave_waits_for_slaves_once_it_is_the_master() -> None:
     memory = MemoryBroker(options={"broker_id": 1}, store_options={"broker_role": BrokerRole.SLAVE})
-    durable, role = memory.broker.durable, memory.broker.role
-    assert not durable.is_awaited
+    durability, role = memory.broker.durability, memory.broker.role
+    assert not durability.is_awaited
     role.become(RoleKind.MASTER)
-    assert durable.is_awaited
+    assert durability.is_awaited
     role.become(RoleKind.SLAVE, broker_id=1)
-    assert not durable.is_awaited
+    assert not durability.is_awaited

@@ -122,7 +122,7 @@ def test_a_store_that_takes_no_writes() -> None:
 
 def test_a_recall_waits_for_the_disk_where_sends_do() -> None:
     memory = broker(flush_disk_type="SYNC_FLUSH")
-    memory.broker.durable.is_awaited = True
+    memory.broker.durability.is_awaited = True
     now = memory.clock.millis()
     handle = RecallHandle("T", "broker-a", str(now + 4001), "K1").encode()
     answer = recall(memory, handle)

@@ -194,7 +194,7 @@ def test_members_are_asked_for_in_the_words_of_either_version(compatible: bool) 
     assert brokers(scene)["b1"].keys() == {0, 1}, "heartbeats keep them there"
     group = scene.slave.service.membership.group
     assert (group.alive, group.min_address) == (2, "10.0.0.1:10911")
-    replicas = scene.master.service.broker.durable.replicas
+    replicas = scene.master.service.broker.durability.replicas
     assert replicas.alive == 2
     scene.slave.kill()
     scene.group.wait(25)

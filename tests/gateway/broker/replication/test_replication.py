@@ -260,10 +260,10 @@ def test_a_port_that_is_taken_matters_where_somebody_named_it() -> None:
 def test_a_new_master_address_is_followed() -> None:
     group, _, slave = pair()
     group.wait(1)
-    slave.service.replication.told("10.0.0.1:12911", "10.0.0.1:12912")
+    slave.service.replication.on_master("10.0.0.1:12911", "10.0.0.1:12912")
     group.wait(1)
     assert not slave.service.replication.follows
-    slave.service.replication.told("10.0.0.1:10911", "10.0.0.1:10912")
+    slave.service.replication.on_master("10.0.0.1:10911", "10.0.0.1:10912")
     group.wait(1)
     assert slave.service.replication.follows
 

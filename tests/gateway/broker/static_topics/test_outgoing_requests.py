@@ -13,7 +13,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
-from mqgateway.gateway.broker.cluster.broker_directory import Neighbours
+from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.static_topics import outgoing_requests
@@ -33,7 +33,7 @@ class World:
     def __init__(self) -> None:
         self.asked: list[RemotingCommand] = []
         self.answer: RemotingCommand | Exception = RemotingCommand.response(0)
-        self.neighbours = Neighbours(BrokerOptions(namesrv_addr="names"), ManualClock(), self._ask)
+        self.directory = BrokerDirectory(BrokerOptions(namesrv_addr="names"), ManualClock(), self._ask)
 
     def _ask(self, address: str, command: RemotingCommand, _: float) -> Deferred[RemotingCommand]:
         if address == "names":
@@ -45,7 +45,7 @@ class World:
     def outcome(self, ask: Callable[..., Deferred[Any]], *args: object) -> Any:
         """What comes of a question: the outcome, or the error."""
         seen: list[Any] = []
-        ask(self.neighbours, *args).addBoth(seen.append)
+        ask(self.directory, *args).addBoth(seen.append)
         (outcome,) = seen
         return outcome.value if isinstance(outcome, Failure) else outcome
 

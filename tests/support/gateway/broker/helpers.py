@@ -306,9 +306,9 @@ class MemoryBroker:
         self.broker.store.tick()
         self.broker.delays.tick(self.broker.store.steady.now())
         self.broker.timers.tick(self.broker.store.steady.now())
-        self.broker.pops.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
-        self.broker.lites.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
-        due = self.broker.holds.due(elapsed_millis(self.clock), self.broker.store.max_offset)
+        self.broker.pop.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
+        self.broker.lite.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
+        due = self.broker.held_pulls.due(elapsed_millis(self.clock), self.broker.store.max_offset)
         resume_all(due)
 
     def stored(self, topic: str, queue_id: int = 0, offset: int = 0, count: int = 32) -> list[StoredMessage]:

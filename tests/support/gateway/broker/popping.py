@@ -46,12 +46,12 @@ class PopBroker(MemoryBroker):
         super().__init__(requests=POP_REQUESTS, **given)
         self.given = given
         self.chance = 50
-        self.broker.pops.chance = lambda: self.chance
+        self.broker.pop.chance = lambda: self.chance
         self.broker.topics.load()
         self.broker.groups.load()
         self.broker.offsets.load()
         self.broker.timers.load()
-        self.broker.pops.load()
+        self.broker.pop.load()
         if self.broker.topics.get("T") is None:
             self.add_topic("T")
 
@@ -163,13 +163,13 @@ class PopBroker(MemoryBroker):
 
     def persist(self) -> None:
         """What the service does every five seconds."""
-        self.broker.pops.persist()
+        self.broker.pop.persist()
         self.broker.store.tick()
 
     def restart(self) -> PopBroker:
         """Stop cleanly and start again."""
         self.broker.offsets.persist()
-        self.broker.pops.orders.persist()
+        self.broker.pop.orders.persist()
         self.broker.store.stop()
         self.broker.timers.close()
         return self._again(self.disk)
