@@ -14,7 +14,14 @@ from typing import NamedTuple
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import OptionSet, Setting, format_properties_text, format_value, load_properties
+from mqgateway.engine.options import (
+    OptionSet,
+    Setting,
+    Value,
+    format_properties_text,
+    format_value,
+    load_properties,
+)
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import write_table
 
@@ -94,9 +101,9 @@ class Configuration:
         """The text of a property's value. Raises `KeyError`."""
         return format_value(self._settings.get(name))
 
-    def as_properties(self) -> str:
-        """All properties as text; secrets are hidden."""
-        return self._settings.as_properties()
+    def as_properties(self, now: Mapping[str, Value] | None = None) -> str:
+        """All properties as text, what is `now` something else than was set so; secrets are hidden."""
+        return self._settings.as_properties(now)
 
     @property
     def black_list(self) -> frozenset[str]:

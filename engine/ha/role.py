@@ -71,6 +71,13 @@ class Role:
         self.is_slave = kind in (RoleKind.SLAVE, RoleKind.ACTING)
         self.is_fenced = kind is RoleKind.FENCED
 
+    def as_broker_role(self, configured: BrokerRole) -> BrokerRole:
+        """The role in the words of `brokerRole`: one that was configured as a slave is a SYNC_MASTER now, if
+        it is master; one that is fenced is what its id says."""
+        if self.is_slave or (self.is_fenced and self.state.broker_id != MASTER_ID):
+            return BrokerRole.SLAVE
+        return BrokerRole.SYNC_MASTER if configured is BrokerRole.SLAVE else configured
+
     def on_change(self, callback: Changed) -> None:
         """Tell `callback` of every change from now on, after those that asked before."""
         self._subscribers.append(callback)

@@ -4,7 +4,7 @@ A property that several objects declare (`listenPort`, `writeBufferHighWaterMark
 them, as the standard does.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -158,14 +158,20 @@ class OptionSet:
             for name, place in self._places.items()
         ]
 
-    def as_properties(self, *, hide_secrets: bool = True, ours: bool = True) -> str:
-        """Properties text of all values, sorted by name; without `ours` it is what Apache's server knows."""
+    def as_properties(
+        self, now: Mapping[str, Value] | None = None, *, hide_secrets: bool = True, ours: bool = True
+    ) -> str:
+        """Properties text of all values, sorted by name; without `ours` it is what Apache's server knows.
+
+        What is `now` something else than was set is shown so.
+        """
         return format_properties_text(
             {
                 name: self._shown(place.option, hide=hide_secrets)
                 for name, place in sorted(self._places.items())
                 if ours or not place.option.ours
             }
+            | {name: format_value(value) for name, value in (now or {}).items()}
         )
 
     def _shown(self, option: Option, hide: bool) -> str:

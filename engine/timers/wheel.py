@@ -130,7 +130,7 @@ class Wheel:
         """Of slots that lie side by side, unless all are zero: number among them, step, last, all bytes."""
         assert self.file is not None
         data = self.file.read(number * SLOT_SIZE, count * SLOT_SIZE)
-        if data.count(0) < len(data):
+        if data != bytes(len(data)):
             for at, (found, last) in enumerate(zip(_column(data, 0), _column(data, 2), strict=True)):
                 yield at, found, last, data
 

@@ -1,6 +1,7 @@
 """What the broker answers, code by code: `REQUESTS`; and what it does not and why: `UNSUPPORTED`.
 
-`OF_MASTERS` is what a master does; the one table of all roles is made of that.
+`OF_ROOMS` are the tables of the rooms together, with what each request needs of the role; the one table of
+all roles is made of that.
 
 Standard: `BrokerController.registerProcessor`.
 """
@@ -11,6 +12,7 @@ from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import requests as consume_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.produce import requests as produce_requests
 from mqgateway.gateway.broker.replication import requests as ha_requests
@@ -19,11 +21,10 @@ from mqgateway.gateway.broker.static_topics import requests as static_requests
 from mqgateway.gateway.broker.static_topics.operations import OF_ANY_TOPIC
 from mqgateway.gateway.broker.transactions import requests as transaction_requests
 from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
-SEND = static_requests.sending(produce_requests.send_message)
+SEND = Request(static_requests.sending(produce_requests.send_message), Needs.MASTER)
 
-OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
+OF_ROOMS: dict[int, Request] = {
     # Messages
     **produce_requests.REQUESTS,
     RequestCode.SEND_MESSAGE: SEND,
@@ -42,7 +43,7 @@ OF_MASTERS: dict[int, RequestFunction | LongRequestFunction] = {
     **ha_requests.REQUESTS,
 }
 
-REQUESTS = of_all_roles(OF_MASTERS)
+REQUESTS = of_all_roles(OF_ROOMS)
 
 NOT_ON_FAST_PORT = frozenset(
     {

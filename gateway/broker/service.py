@@ -8,6 +8,7 @@ counts, write offsets. Standard: `BrokerController`.
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,8 @@ from twisted.internet.task import LoopingCall
 from mqgateway.engine import cold_reads, slow_consumers
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
+from mqgateway.engine.ha.epochs import FILE_NAME as EPOCHS_FILE
+from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.message import SCHEDULE_TOPIC
 from mqgateway.engine.options import (
@@ -187,7 +190,8 @@ class BrokerService:
             )
             escape = Escape(sender.send, self._options.max_escapes_under_way)
             escape.on_ended = lambda: self.beat_within(0)
-        services = SpecialServices(broker, lambda: replication.tables, escape, send_check)
+        epochs = Epochs(self._disk, os.path.join(broker.store_options.store_path_root_dir, EPOCHS_FILE))
+        services = SpecialServices(broker, lambda: replication.tables, escape, send_check, epochs)
         broker.membership = membership = Membership(
             broker,
             services,

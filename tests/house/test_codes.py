@@ -1,8 +1,12 @@
 """Every request code of the version we claim is served, or refused with a reason, in plain sight."""
 
+from importlib import import_module
+
 from mqgateway.gateway.broker import requests as broker
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.namesrv import service as namesrv
+from tests.house.source import source_files
 
 
 def test_every_code_has_its_place_in_the_broker() -> None:
@@ -15,6 +19,15 @@ def test_every_code_has_its_place_in_the_name_server() -> None:
     served, refused = set(namesrv.REQUESTS), set(namesrv.UNSUPPORTED)
     assert not served & refused
     assert served | refused == set(RequestCode)
+
+
+def test_every_request_of_a_broker_says_what_it_needs_of_the_role() -> None:
+    for path in source_files():
+        if path.parts[:2] == ("gateway", "broker") and path.stem.endswith("requests") and len(path.parts) > 3:
+            module = import_module("mqgateway." + ".".join(path.with_suffix("").parts))
+            entries = getattr(module, "REQUESTS", {}).values()
+            assert all(isinstance(entry, Request) for entry in entries), path
+    assert all(isinstance(entry.needs, Needs) for entry in broker.OF_ROOMS.values())
 
 
 def test_a_refusal_has_a_reason() -> None:

@@ -15,6 +15,7 @@ from functools import partial
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
+from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.engine.message import PROPERTY_REAL_TOPIC
@@ -39,8 +40,8 @@ ACTIVE = (RoleKind.MASTER, RoleKind.ACTING)
 
 class SpecialServices:
     """`load` at the start, `tick` with every beat; `tables` are what a slave heard of its master, `escape` is
-    for slaves that may act, `send_check` asks a producer about a transaction. What runs follows the broker's
-    role."""
+    for slaves that may act, `send_check` asks a producer about a transaction, `epochs` are those of the log.
+    What runs follows the broker's role."""
 
     def __init__(
         self,
@@ -48,8 +49,10 @@ class SpecialServices:
         tables: Callable[[], SlaveTables | None],
         escape: Escape | None,
         send_check: SendCheck,
+        epochs: Epochs,
     ) -> None:
         self._broker = broker
+        self._epochs = epochs
         self._tables = tables
         self._escape = escape
         self._send_check = send_check
@@ -77,6 +80,9 @@ class SpecialServices:
     def load(self) -> None:
         """Go on where a master was before; a slave stands by. Raises `OSError` and `EngineError`."""
         broker = self._broker
+        self._epochs.load(broker.store.max_physical_offset)
+        state = broker.role.state
+        broker.role.become(state.kind, epoch=max(state.epoch, self._epochs.last))
         if self._begun is None:
             broker.timers.stand_by()
             return
@@ -88,7 +94,7 @@ class SpecialServices:
 
     def _changed(self, before: RoleState, after: RoleState) -> None:
         wanted = _wanted(after)
-        if wanted is not None and wanted is self._wanted:
+        if wanted is not None and wanted is self._wanted and self._goes_on_in(after):
             return
         self._wanted = wanted
         self._broker.store.gate = closed_gate(after.kind)
@@ -98,6 +104,21 @@ class SpecialServices:
         begun, self._begun = self._begun, None
         if begun is not None:
             self._rest(begun)
+
+    def _goes_on_in(self, state: RoleState) -> bool:
+        """Whether what was begun goes on in another epoch. A master's log takes nothing more before it is
+        written down where that begins."""
+        if state.kind is RoleKind.MASTER and self._is_ready:
+            try:
+                self._begin_epoch()
+            except OSError:
+                log.exception("this broker cannot go on as master in epoch %d", state.epoch)
+                return False
+        return True
+
+    def _begin_epoch(self) -> None:
+        """Raises `OSError`."""
+        self._epochs.begin(self._broker.role.state.epoch, self._broker.store.max_physical_offset)
 
     def _rest(self, begun: RoleKind) -> None:
         """Leave everything as it is, ready or not: another broker goes on with it."""
@@ -144,6 +165,7 @@ class SpecialServices:
         broker.transactions.load()
         yield from broker.timers.loading()
         yield from broker.pop.loading()
+        self._begin_epoch()
         store.gate = None
 
     def _act(self) -> Steps[None]:

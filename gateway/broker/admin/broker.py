@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SCHEDULE_TOPIC, is_lmq
-from mqgateway.engine.options import Setting
+from mqgateway.engine.options import Setting, Value
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -48,8 +48,13 @@ def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> No
 
 
 def settings(broker: Broker) -> BrokerSettings:
-    """All settings."""
-    return BrokerSettings(broker.configuration.version, broker.configuration.as_properties())
+    """All settings, the broker's role as it is now. Standard: `ReplicasManager.changeToMaster`."""
+    role, configured = broker.role, broker.store_options.broker_role
+    now: dict[str, Value] = {
+        "brokerRole": role.as_broker_role(configured),
+        "brokerId": role.state.broker_id,
+    }
+    return BrokerSettings(broker.configuration.version, broker.configuration.as_properties(now))
 
 
 def runtime_info(broker: Broker) -> dict[str, str]:

@@ -11,6 +11,7 @@ from mqgateway.gateway.broker.admin import consumers
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
 from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.bodies import (
     Connection,
     ConsumerConnection,
@@ -32,7 +33,6 @@ from mqgateway.gateway.codec.headers import (
     QueryTopicsByConsumerRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 
 def consumer_connections(broker: Broker, call: Call) -> Reply:
@@ -138,13 +138,13 @@ def _producer(client: Client) -> ProducerInfo:
     )
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: consumer_connections,
-    RequestCode.GET_PRODUCER_CONNECTION_LIST: producer_connections,
-    RequestCode.GET_ALL_PRODUCER_INFO: all_producers,
-    RequestCode.QUERY_TOPICS_BY_CONSUMER: topics_of_consumer,
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: subscription_of_consumer,
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: consumer_status,
-    RequestCode.GET_CONSUMER_RUNNING_INFO: running_info,
-    RequestCode.CONSUME_MESSAGE_DIRECTLY: consume_directly,
+REQUESTS: dict[int, Request] = {
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: Request(consumer_connections, Needs.NOTHING),
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: Request(producer_connections, Needs.NOTHING),
+    RequestCode.GET_ALL_PRODUCER_INFO: Request(all_producers, Needs.NOTHING),
+    RequestCode.QUERY_TOPICS_BY_CONSUMER: Request(topics_of_consumer, Needs.NOTHING),
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: Request(subscription_of_consumer, Needs.NOTHING),
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: Request(consumer_status, Needs.NOTHING),
+    RequestCode.GET_CONSUMER_RUNNING_INFO: Request(running_info, Needs.NOTHING),
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: Request(consume_directly, Needs.NOTHING),
 }

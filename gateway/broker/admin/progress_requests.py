@@ -5,6 +5,7 @@ Standard: `AdminBrokerProcessor`.
 
 from mqgateway.gateway.broker.admin import progress
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.bodies import QueryCorrectionOffsetBody, ResetOffsetBody
 from mqgateway.gateway.codec.codes import LanguageCode, RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -14,7 +15,6 @@ from mqgateway.gateway.codec.headers import (
     ResetOffsetRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 
 def consume_stats(broker: Broker, call: Call) -> Reply:
@@ -58,9 +58,9 @@ def reset_offset(broker: Broker, call: Call) -> Reply:
     return Reply(body=ResetOffsetBody(offset_table=progress.reset_offset(broker, restart)).encode())
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.GET_CONSUME_STATS: consume_stats,
-    RequestCode.GET_BROKER_CONSUME_STATS: all_consume_stats,
-    RequestCode.QUERY_CORRECTION_OFFSET: correction_offset,
-    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: reset_offset,
+REQUESTS: dict[int, Request] = {
+    RequestCode.GET_CONSUME_STATS: Request(consume_stats, Needs.NOTHING),
+    RequestCode.GET_BROKER_CONSUME_STATS: Request(all_consume_stats, Needs.NOTHING),
+    RequestCode.QUERY_CORRECTION_OFFSET: Request(correction_offset, Needs.NOTHING),
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: Request(reset_offset, Needs.NOT_FENCED),
 }

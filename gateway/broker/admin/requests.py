@@ -10,9 +10,9 @@ from mqgateway.gateway.broker.admin import (
     table_requests,
     topic_requests,
 )
-from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
+from mqgateway.gateway.broker.needs import Request
 
-REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
+REQUESTS: dict[int, Request] = {
     **topic_requests.REQUESTS,
     **group_requests.REQUESTS,
     **table_requests.REQUESTS,

@@ -8,6 +8,7 @@ from mqgateway.engine import lenient_json
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.admin import tables
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -17,7 +18,6 @@ from mqgateway.gateway.codec.headers import (
     GetAllTopicConfigResponseHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 
 def all_topics(broker: Broker, call: Call) -> Reply:
@@ -65,8 +65,8 @@ def _version(text: str | None) -> DataVersion | None:
         return None
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.GET_ALL_TOPIC_CONFIG: all_topics,
-    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: all_groups,
-    RequestCode.GET_ALL_DELAY_OFFSET: delay_offsets,
+REQUESTS: dict[int, Request] = {
+    RequestCode.GET_ALL_TOPIC_CONFIG: Request(all_topics, Needs.NOTHING),
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: Request(all_groups, Needs.NOTHING),
+    RequestCode.GET_ALL_DELAY_OFFSET: Request(delay_offsets, Needs.NOTHING),
 }

@@ -13,6 +13,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients import assignment, heartbeats, locking
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     GetConsumerListByGroupResponseBody,
@@ -28,7 +29,6 @@ from mqgateway.gateway.codec.bodies import (
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
-from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
 
 def heart_beat(broker: Broker, call: Call) -> Steps[Reply]:
@@ -120,14 +120,14 @@ def _assigned(found: assignment.Assignment) -> Reply:
     return Reply(body=QueryAssignmentResponseBody(message_queue_assignments=assignments).encode())
 
 
-REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
-    RequestCode.HEART_BEAT: heart_beat,
-    RequestCode.UNREGISTER_CLIENT: unregister_client,
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: consumer_ids,
-    RequestCode.CHECK_CLIENT_CONFIG: check_client_config,
-    RequestCode.LOCK_BATCH_MQ: lock_queues,
-    RequestCode.UNLOCK_BATCH_MQ: unlock_queues,
-    RequestCode.QUERY_ASSIGNMENT: query_assignment,
-    RequestCode.SET_MESSAGE_REQUEST_MODE: set_mode,
-    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: all_modes,
+REQUESTS: dict[int, Request] = {
+    RequestCode.HEART_BEAT: Request(heart_beat, Needs.NOTHING),
+    RequestCode.UNREGISTER_CLIENT: Request(unregister_client, Needs.NOTHING),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: Request(consumer_ids, Needs.NOTHING),
+    RequestCode.CHECK_CLIENT_CONFIG: Request(check_client_config, Needs.NOTHING),
+    RequestCode.LOCK_BATCH_MQ: Request(lock_queues, Needs.NOT_FENCED),
+    RequestCode.UNLOCK_BATCH_MQ: Request(unlock_queues, Needs.NOTHING),
+    RequestCode.QUERY_ASSIGNMENT: Request(query_assignment, Needs.NOTHING),
+    RequestCode.SET_MESSAGE_REQUEST_MODE: Request(set_mode, Needs.NOT_FENCED),
+    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: Request(all_modes, Needs.NOTHING),
 }

@@ -18,6 +18,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import offsets, query
 from mqgateway.gateway.broker.consume.operations import OF_THIS_BROKER, QueueOperations
 from mqgateway.gateway.broker.consume.pull_request import PullForbidden, PullOutcome, PullStatus
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.refusals import CODES
 from mqgateway.gateway.codec.bodies.consuming import QueryConsumeQueueResponseBody
@@ -43,7 +44,6 @@ from mqgateway.gateway.codec.headers import (
     ViewMessageRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 """The field by which a client older than 5.5 says that it asks for a unique key."""
@@ -65,15 +65,15 @@ class QueueRequests:
     def __init__(self, operations: QueueOperations) -> None:
         self._operations = operations
         self._pull = operations.pull
-        self.table: dict[int, RequestFunction] = {
-            RequestCode.PULL_MESSAGE: self.pull_message,
-            RequestCode.LITE_PULL_MESSAGE: self.pull_message,
-            RequestCode.QUERY_CONSUMER_OFFSET: self.query_offset,
-            RequestCode.UPDATE_CONSUMER_OFFSET: self.update_offset,
-            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: self.search_offset,
-            RequestCode.GET_MAX_OFFSET: self.max_offset,
-            RequestCode.GET_MIN_OFFSET: self.min_offset,
-            RequestCode.GET_EARLIEST_MSG_STORETIME: self.earliest_store_time,
+        self.table: dict[int, Request] = {
+            RequestCode.PULL_MESSAGE: Request(self.pull_message, Needs.NO_TRACE),
+            RequestCode.LITE_PULL_MESSAGE: Request(self.pull_message, Needs.NO_TRACE),
+            RequestCode.QUERY_CONSUMER_OFFSET: Request(self.query_offset, Needs.NOTHING),
+            RequestCode.UPDATE_CONSUMER_OFFSET: Request(self.update_offset, Needs.NOT_FENCED),
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: Request(self.search_offset, Needs.NOTHING),
+            RequestCode.GET_MAX_OFFSET: Request(self.max_offset, Needs.NOTHING),
+            RequestCode.GET_MIN_OFFSET: Request(self.min_offset, Needs.NOTHING),
+            RequestCode.GET_EARLIEST_MSG_STORETIME: Request(self.earliest_store_time, Needs.NOTHING),
         }
 
     def _of(self, lo: bool | None) -> QueueOperations:
@@ -245,12 +245,12 @@ def query_consume_queue(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     return then(found, reply)
 
 
-def requests(operations: QueueOperations = OF_THIS_BROKER) -> dict[int, RequestFunction]:
+def requests(operations: QueueOperations = OF_THIS_BROKER) -> dict[int, Request]:
     """The functions by code, with these operations behind those about one queue."""
     return QueueRequests(operations).table | {
-        RequestCode.CLONE_GROUP_OFFSET: clone_offset,
-        RequestCode.GET_ALL_CONSUMER_OFFSET: all_offsets,
-        RequestCode.QUERY_MESSAGE: query_message,
-        RequestCode.VIEW_MESSAGE_BY_ID: view_message,
-        RequestCode.QUERY_CONSUME_QUEUE: query_consume_queue,
+        RequestCode.CLONE_GROUP_OFFSET: Request(clone_offset, Needs.NOT_FENCED),
+        RequestCode.GET_ALL_CONSUMER_OFFSET: Request(all_offsets, Needs.NOTHING),
+        RequestCode.QUERY_MESSAGE: Request(query_message, Needs.NOTHING),
+        RequestCode.VIEW_MESSAGE_BY_ID: Request(view_message, Needs.NOTHING),
+        RequestCode.QUERY_CONSUME_QUEUE: Request(query_consume_queue, Needs.NOTHING),
     }

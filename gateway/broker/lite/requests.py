@@ -13,6 +13,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, pop_lite
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
 from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.refusals import CODES
 from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -23,7 +24,6 @@ from mqgateway.gateway.codec.headers import (
     PopLiteMessageResponseHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 NOTHING_POPPED = PopLiteMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0)
 """Goes with every refusal."""
@@ -99,8 +99,8 @@ class RemotingLiteClient:
         )
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.POP_LITE_MESSAGE: pop_lite_message,
-    RequestCode.LITE_SUBSCRIPTION_CTL: control,
+REQUESTS: dict[int, Request] = {
+    RequestCode.POP_LITE_MESSAGE: Request(pop_lite_message, Needs.NOT_FENCED),
+    RequestCode.LITE_SUBSCRIPTION_CTL: Request(control, Needs.NOTHING),
 }
 """What is answered here."""

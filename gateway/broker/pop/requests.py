@@ -20,6 +20,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.pop import acks, pop, questions
 from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
@@ -37,7 +38,6 @@ from mqgateway.gateway.codec.headers import (
     PopMessageResponseHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
 BITS_MAX = 16384
 """Characters of the bits that stand for the messages of one pop."""
@@ -186,14 +186,14 @@ def pop_rollback(broker: Broker, call: Call) -> Reply:
     return Reply()
 
 
-REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
-    RequestCode.POP_MESSAGE: pop_message,
-    RequestCode.ACK_MESSAGE: ack_message,
-    RequestCode.BATCH_ACK_MESSAGE: batch_ack_message,
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: change_invisible_time,
-    RequestCode.PEEK_MESSAGE: peek_message,
-    RequestCode.NOTIFICATION: notification,
-    RequestCode.POLLING_INFO: polling_info,
-    RequestCode.POP_ROLLBACK: pop_rollback,
+REQUESTS: dict[int, Request] = {
+    RequestCode.POP_MESSAGE: Request(pop_message, Needs.MASTER_OR_ACTING),
+    RequestCode.ACK_MESSAGE: Request(ack_message, Needs.MASTER_OR_ACTING),
+    RequestCode.BATCH_ACK_MESSAGE: Request(batch_ack_message, Needs.MASTER_OR_ACTING),
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: Request(change_invisible_time, Needs.MASTER_OR_ACTING),
+    RequestCode.PEEK_MESSAGE: Request(peek_message, Needs.NOTHING),
+    RequestCode.NOTIFICATION: Request(notification, Needs.NOTHING),
+    RequestCode.POLLING_INFO: Request(polling_info, Needs.NOTHING),
+    RequestCode.POP_ROLLBACK: Request(pop_rollback, Needs.NOT_FENCED),
 }
 """What is answered here."""

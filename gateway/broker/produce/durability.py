@@ -12,6 +12,7 @@ Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransfer
 """
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.replicas import Replicas
@@ -98,13 +99,18 @@ class Durability:
                     lambda copied: flushed if copied is PutStatus.PUT_OK else copied
                 )
             )
-        return waiting.addCallback(self._done, role)
+        return waiting.addCallbacks(self._done, self._gave_up, callbackArgs=(role,))
 
     def _done(self, status: PutStatus, role: RoleState) -> PutStatus:
         self._waiting -= 1
         if self._role.state is not role:
             raise OperationError(Reason.SERVICE_NOT_AVAILABLE, ROLE_CHANGED)
         return status
+
+    def _gave_up(self, failure: Failure) -> Failure:
+        """Who waited is gone, which cancels what they waited for."""
+        self._waiting -= 1
+        return failure
 
     def _on_disk(self, end: int) -> Deferred[PutStatus]:
         waiting: Deferred[PutStatus] = Deferred()

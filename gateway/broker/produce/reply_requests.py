@@ -14,13 +14,13 @@ from mqgateway.engine.message import (
 )
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.produce import reply
 from mqgateway.gateway.broker.produce.reply import PushedReply, ReplyNotTaken, ReplyOutcome
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 REQUESTER_ANSWER_SECONDS = 10.0
 
@@ -99,7 +99,7 @@ def _place(outcome: ReplyOutcome) -> dict[str, str]:
     }
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.SEND_REPLY_MESSAGE: send_reply,
-    RequestCode.SEND_REPLY_MESSAGE_V2: send_reply,
+REQUESTS: dict[int, Request] = {
+    RequestCode.SEND_REPLY_MESSAGE: Request(send_reply, Needs.NOT_FENCED),
+    RequestCode.SEND_REPLY_MESSAGE_V2: Request(send_reply, Needs.NOT_FENCED),
 }

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.message import PROPERTY_MSG_REGION, PROPERTY_TRACE_SWITCH
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.outcomes import then_in_steps
 from mqgateway.gateway.broker.produce import reply_requests, timers
 from mqgateway.gateway.broker.produce.send import SendOutcome, send
@@ -23,7 +24,7 @@ from mqgateway.gateway.codec.headers import (
     SendMessageRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction, Served
+from mqgateway.gateway.remoting.dispatch import Served
 
 _PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
 LESS_SAFE: dict[PutStatus, int] = {
@@ -109,14 +110,14 @@ def switch_engine(broker: Broker, call: Call) -> Reply:
     return Reply(remark="switch timer engine success")
 
 
-REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
-    RequestCode.SEND_MESSAGE: send_message,
-    RequestCode.SEND_MESSAGE_V2: send_message,
-    RequestCode.SEND_BATCH_MESSAGE: send_message,
-    RequestCode.CONSUMER_SEND_MSG_BACK: send_back,
-    RequestCode.RECALL_MESSAGE: recall_message,
-    RequestCode.GET_TIMER_CHECK_POINT: check_point,
-    RequestCode.GET_TIMER_METRICS: metrics,
-    RequestCode.SWITCH_TIMER_ENGINE: switch_engine,
+REQUESTS: dict[int, Request] = {
+    RequestCode.SEND_MESSAGE: Request(send_message, Needs.MASTER),
+    RequestCode.SEND_MESSAGE_V2: Request(send_message, Needs.MASTER),
+    RequestCode.SEND_BATCH_MESSAGE: Request(send_message, Needs.MASTER),
+    RequestCode.CONSUMER_SEND_MSG_BACK: Request(send_back, Needs.MASTER_OR_OTHER),
+    RequestCode.RECALL_MESSAGE: Request(recall_message, Needs.NOT_FENCED),
+    RequestCode.GET_TIMER_CHECK_POINT: Request(check_point, Needs.NOTHING),
+    RequestCode.GET_TIMER_METRICS: Request(metrics, Needs.NOTHING),
+    RequestCode.SWITCH_TIMER_ENGINE: Request(switch_engine, Needs.NOTHING),
     **reply_requests.REQUESTS,
 }

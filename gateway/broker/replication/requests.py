@@ -5,11 +5,11 @@ Standard: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, 
 """
 
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.replication import status
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 
 def min_id_changed(broker: Broker, call: Call) -> Reply:
@@ -45,9 +45,9 @@ def ha_status(broker: Broker, call: Call) -> Reply:
     return Reply(body=status.ha_status(broker).encode())
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: min_id_changed,
-    RequestCode.EXCHANGE_BROKER_HA_INFO: exchange_ha_info,
-    RequestCode.RESET_MASTER_FLUSH_OFFSET: reset_master_flush_offset,
-    RequestCode.GET_BROKER_HA_STATUS: ha_status,
+REQUESTS: dict[int, Request] = {
+    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: Request(min_id_changed, Needs.NOTHING),
+    RequestCode.EXCHANGE_BROKER_HA_INFO: Request(exchange_ha_info, Needs.NOTHING),
+    RequestCode.RESET_MASTER_FLUSH_OFFSET: Request(reset_master_flush_offset, Needs.NOTHING),
+    RequestCode.GET_BROKER_HA_STATUS: Request(ha_status, Needs.NOTHING),
 }

@@ -11,8 +11,8 @@ from typing import NoReturn
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.pull import REJECTED
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.needs import Needs
 from mqgateway.gateway.broker.replication.write_gate import REFUSAL
-from mqgateway.gateway.codec.codes import RequestCode
 
 
 def refuse_send(broker: Broker) -> NoReturn:
@@ -37,14 +37,9 @@ def only_acting(broker: Broker) -> None:
         raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
 
 
-SLAVE_CHECKS: dict[int, Callable[[Broker], None]] = {
-    RequestCode.SEND_MESSAGE: refuse_send,
-    RequestCode.SEND_MESSAGE_V2: refuse_send,
-    RequestCode.SEND_BATCH_MESSAGE: refuse_send,
-    RequestCode.CONSUMER_SEND_MSG_BACK: refuse_send_back,
-    RequestCode.POP_MESSAGE: only_acting,
-    RequestCode.ACK_MESSAGE: only_acting,
-    RequestCode.BATCH_ACK_MESSAGE: only_acting,
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: only_acting,
+SLAVE_CHECKS: dict[Needs, Callable[[Broker], None]] = {
+    Needs.MASTER: refuse_send,
+    Needs.MASTER_OR_OTHER: refuse_send_back,
+    Needs.MASTER_OR_ACTING: only_acting,
 }
-"""What has to pass before a slave serves a request as a master does, by code."""
+"""What has to pass before a slave serves a request as a master does, by what the request needs."""

@@ -7,6 +7,7 @@ from mqgateway.engine.message import TRANS_HALF_TOPIC, SysFlag
 from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.transactions import checks, ends
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
 from mqgateway.gateway.codec.codes import RequestCode
@@ -17,7 +18,6 @@ from mqgateway.gateway.codec.headers import (
     ResumeCheckHalfMessageRequestHeader,
 )
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 RESOLUTIONS: dict[int, Resolution] = {
     SysFlag.TRANSACTION_NOT_TYPE: Resolution.UNKNOWN,
@@ -67,7 +67,7 @@ def send_check(broker: Broker, client: Client, check: CheckBack) -> None:
     )
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.END_TRANSACTION: end_transaction,
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: resume_check,
+REQUESTS: dict[int, Request] = {
+    RequestCode.END_TRANSACTION: Request(end_transaction, Needs.NOT_FENCED),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: Request(resume_check, Needs.NOT_FENCED),
 }

@@ -98,6 +98,23 @@ def test_one_that_fails_does_not_keep_the_others_from_being_told(caplog: pytest.
     assert "fails" in caplog.text
 
 
+@pytest.mark.parametrize("configured", BrokerRole)
+def test_the_role_is_shown_as_it_is_and_not_as_it_was_configured(configured: BrokerRole) -> None:
+    is_slave = configured is BrokerRole.SLAVE
+    role = Role.initial(configured, 1 if is_slave else 0)
+    assert role.as_broker_role(configured) is configured
+    role.become(FENCED)
+    assert role.as_broker_role(configured) is configured
+    role.become(MASTER)
+    as_master = BrokerRole.SYNC_MASTER if is_slave else configured
+    assert role.as_broker_role(configured) is as_master
+    role.become(FENCED)
+    assert role.as_broker_role(configured) is as_master
+    for kind in (SLAVE, ACTING, FENCED):
+        role.become(kind, broker_id=2)
+        assert role.as_broker_role(configured) is BrokerRole.SLAVE
+
+
 @given(
     st.lists(
         st.tuples(

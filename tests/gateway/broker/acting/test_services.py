@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.epochs import parse_epochs
+from mqgateway.engine.ha.role import RoleError, RoleKind
+from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.acting import services as ha_services
+from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.acting import Scene
-from tests.support.gateway.broker.group import Group
+from tests.support.gateway.broker.group import Group, Member
+from tests.support.gateway.broker.helpers import send_header
 
 pytestmark = pytest.mark.usefixtures("short_wheel")
 
@@ -158,3 +163,103 @@ def test_a_new_master_that_cannot_go_on_yet_tries_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(broker.store.raw, "drop_partial", inner)
     scene.group.wait(2)
     assert (scene.acts, broker.store.is_writable) == (True, True)
+
+
+def epochs_of(member: Member) -> list[tuple[int, int]]:
+    """The epochs in the member's file."""
+    path = "/store/epochFileCheckpoint"
+    return list(parse_epochs(member.disk.read_bytes(path))) if member.disk.exists(path) else []
+
+
+def test_a_broker_that_nobody_gives_an_epoch_writes_none() -> None:
+    scene = Scene()
+    scene.send(b"a")
+    scene.lose_master()
+    scene.return_master()
+    scene.master.service.broker.role.become(RoleKind.FENCED)
+    scene.master.service.broker.role.become(RoleKind.MASTER)
+    scene.group.wait(1)
+    assert not any(
+        "epoch" in path for one in (scene.master, scene.slave) for path in one.disk.files("/store")
+    )
+
+
+def test_an_epoch_begins_where_the_log_ends_before_the_first_record_of_it() -> None:
+    group = Group()
+    master = group.master()
+    master.send(2)
+    end = master.store.max_physical_offset
+    role = master.service.broker.role
+    role.become(RoleKind.FENCED)
+    role.become(RoleKind.MASTER, epoch=3)
+    group.wait(1)
+    assert epochs_of(master) == [(3, end)]
+    master.send()
+    later = master.store.max_physical_offset
+    role.become(RoleKind.MASTER, epoch=4)
+    assert master.service.services.is_on, "what runs goes on"
+    assert epochs_of(master) == [(3, end), (4, later)]
+    role.become(RoleKind.MASTER, epoch=5)
+    master.send()
+    assert epochs_of(master) == [(3, end), (4, later)]
+
+
+@pytest.mark.parametrize("kind", [RoleKind.FENCED, RoleKind.MASTER])
+def test_nothing_is_taken_before_the_beginning_of_the_epoch_is_on_disk(kind: RoleKind) -> None:
+    """Neither by a new master nor by one that goes on in another epoch."""
+    group = Group()
+    master = group.master()
+    master.send()
+    end = master.store.max_physical_offset
+    master.disk.fail_next("any", "epochFileCheckpoint", times=10**6)
+    role = master.service.broker.role
+    role.become(kind)
+    role.become(RoleKind.MASTER, epoch=2)
+    group.wait(3)
+    assert master.code(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x") == 14
+    master.disk.heal()
+    group.wait(3)
+    master.send()
+    assert epochs_of(master) == [(2, end)]
+    assert len(master.bodies()) == 2
+
+
+def test_an_epoch_outlives_a_restart_and_an_older_one_is_refused() -> None:
+    group = Group()
+    master = group.master()
+    master.service.broker.role.become(RoleKind.MASTER, epoch=7)
+    master.send()
+    master.stop().begin(BrokerRole.ASYNC_MASTER, 0)
+    role = master.service.broker.role
+    assert role.state == (RoleKind.MASTER, 0, 7)
+    with pytest.raises(RoleError, match="epoch 6 is over"):
+        role.become(RoleKind.FENCED, epoch=6)
+
+
+def test_an_epoch_whose_beginning_the_log_lost_is_not_known_after_a_restart() -> None:
+    group = Group()
+    master = group.master()
+    master.send()
+    role = master.service.broker.role
+    role.become(RoleKind.MASTER, epoch=1)
+    end = master.store.max_physical_offset
+    master.send(3)
+    role.become(RoleKind.MASTER, epoch=2)
+    master.kill()
+    log = next(path for path in master.disk.files("/store/commitlog"))
+    file = master.disk.open(log)
+    file.write(end, bytes(file.size() - end))
+    master.begin(BrokerRole.ASYNC_MASTER, 0)
+    assert master.store.max_physical_offset == end
+    assert master.service.broker.role.state.epoch == 1
+    assert epochs_of(master) == [(1, end)]
+
+
+def test_epochs_that_cannot_be_understood_are_not_passed_over() -> None:
+    group = Group()
+    master = group.master()
+    master.service.broker.role.become(RoleKind.MASTER, epoch=7)
+    master.stop()
+    master.disk.flip("/store/epochFileCheckpoint", 3)
+    with pytest.raises(ConfigError, match="where epochs begin is not known"):
+        master.service.services.load()

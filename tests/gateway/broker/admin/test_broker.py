@@ -2,6 +2,7 @@
 
 import pytest
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import Setting
 from mqgateway.gateway.broker.admin import broker as operations
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -35,6 +36,22 @@ def test_figures_are_texts(memory: AdminBroker) -> None:
     memory.fill("T", 3)
     figures = operations.runtime_info(memory.broker)
     assert (figures["msgPutTotalTodayNow"], figures["brokerActive"]) == ("3", "true")
+
+
+def test_the_role_is_shown_as_it_is_now(memory: AdminBroker) -> None:
+    for kind, broker_id, shown in (
+        (RoleKind.MASTER, 0, ("ASYNC_MASTER", "0")),
+        (RoleKind.SLAVE, 3, ("SLAVE", "3")),
+        (RoleKind.ACTING, 3, ("SLAVE", "3")),
+        (RoleKind.FENCED, 3, ("SLAVE", "3")),
+        (RoleKind.MASTER, 0, ("ASYNC_MASTER", "0")),
+    ):
+        memory.broker.role.become(kind, broker_id=broker_id)
+        lines = operations.settings(memory.broker).properties.splitlines()
+        assert [line for line in lines if line.startswith(("brokerRole=", "brokerId="))] == [
+            f"brokerId={shown[1]}",
+            f"brokerRole={shown[0]}",
+        ]
 
 
 def test_a_count(memory: AdminBroker) -> None:

@@ -19,6 +19,8 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullStatus,
 )
 from mqgateway.gateway.broker.consume.requests import requests
+from mqgateway.gateway.broker.replication.role_requests import of_all_roles
+from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     GetEarliestMsgStoretimeRequestHeader,
@@ -28,7 +30,7 @@ from mqgateway.gateway.codec.headers import (
     SearchOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from tests.support.gateway.broker.helpers import REQUESTS, MemoryBroker, pull_header
+from tests.support.gateway.broker.helpers import MemoryBroker, pull_header
 
 OF_T: dict[str, Any] = {"topic": "T", "queue_id": 1}
 OF_G = OF_T | {"consumer_group": "G"}
@@ -42,7 +44,7 @@ class Elsewhere:
         self.outcome: Any = None
         named: list[Any] = [self._named(name) for name in QueueOperations._fields[1:]]
         self.operations = QueueOperations(self._pull, *named)
-        self.memory = MemoryBroker(requests=REQUESTS | requests(self.operations))
+        self.memory = MemoryBroker(requests=REQUESTS | of_all_roles(requests(self.operations)))
 
     def _pull(
         self, _: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False

@@ -1,20 +1,24 @@
 """What an acknowledgement waits for."""
 
 import pytest
+from twisted.internet.defer import CancelledError
 
 from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.message import Message
 from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.engine.worker import MemoryWorker
-from tests.support.gateway.broker.helpers import MemoryBroker, batch_body
+from tests.support.gateway.broker.helpers import STORE_HOST, MemoryBroker, batch_body
 
 
 class Flushing:
     """A broker with SYNC_FLUSH whose syncs happen when a test says so."""
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, *, store: dict[str, object] | None = None, **options: object) -> None:
         self.worker = MemoryWorker()
         self.memory = MemoryBroker(
-            worker=self.worker, options=options, store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH}
+            worker=self.worker,
+            options=options,
+            store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH} if store is None else store,
         )
         self.worker.perform_all()
         self.memory.add_topic("T")
@@ -92,6 +96,36 @@ def test_so_many_may_wait_only() -> None:
     flushing.worker.perform_all()
     assert first.code == 0
     assert flushing.memory.send().waits
+
+
+@pytest.mark.parametrize(("for_disk", "for_slaves"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("is_flushed", [True, False])
+def test_who_is_gone_waits_no_more(*, for_disk: bool, for_slaves: bool, is_flushed: bool) -> None:
+    """A producer that breaks off leaves its place to others, whatever it waited for."""
+    waits = for_slaves or (for_disk and not is_flushed)
+    flushing = Flushing(
+        store={
+            "flush_disk_type": FlushDiskType.SYNC_FLUSH if for_disk else FlushDiskType.ASYNC_FLUSH,
+            "broker_role": BrokerRole.SYNC_MASTER if for_slaves else BrokerRole.ASYNC_MASTER,
+            "in_sync_replicas": 2,
+        },
+        max_sends_waiting_for_flush=1,
+    )
+    store, durability = flushing.memory.broker.store, flushing.memory.broker.durability
+    result = store.put(Message("T", 0, b"x", {}, flushing.memory.clock.millis(), STORE_HOST, STORE_HOST))
+    waiting = durability.wait(result)
+    gone: list[object] = []
+    waiting.addErrback(lambda failure: gone.append(failure.type))
+    store.dispatch()
+    if is_flushed:
+        flushing.worker.perform_all()
+    assert durability.is_full is waits
+    waiting.cancel()
+    assert not durability.is_full
+    assert gone == [CancelledError] * waits
+    flushing.worker.perform_all()
+    flushing.memory.wait(20_000)
+    assert not durability.is_full
 
 
 def test_what_waits_for_the_disk_is_not_acknowledged_by_a_broker_that_was_fenced(flushing: Flushing) -> None:

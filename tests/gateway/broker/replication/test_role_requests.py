@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from mqgateway.engine.ha.role import RoleKind
-from mqgateway.gateway.broker.replication.role_requests import REFUSED_WHILE_FENCED, of_all_roles
-from mqgateway.gateway.broker.replication.slave_requests import SLAVE_CHECKS
-from mqgateway.gateway.broker.requests import OF_MASTERS, REQUESTS
+from mqgateway.engine.ha.role import Role, RoleKind
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.replication.role_requests import of_all_roles
+from mqgateway.gateway.broker.replication.write_gate import closed_gate
+from mqgateway.gateway.broker.requests import OF_ROOMS, REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
     EndTransactionRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
+from mqgateway.gateway.remoting.call import Call
 from tests.support.gateway.broker.group import Group, Member
-from tests.support.gateway.broker.helpers import send_header
+from tests.support.gateway.broker.helpers import FakePeer, pull_header, send_header
 from tests.support.topics import topic_header
 
 COMMITS, SUBSCRIBES, SUSPENDS = 1, 4, 2
@@ -30,13 +37,66 @@ def member() -> Member:
     return member
 
 
+class Scripted:
+    """A broker of which only the role is known, and who may write; notes which function is reached."""
+
+    refusal = "not now"
+
+    def __init__(self, kind: RoleKind, *, is_ready: bool = True) -> None:
+        self.role = Role(kind, 0 if kind is RoleKind.MASTER else 1)
+        self.store = self
+        self.gate = None if self.role.is_master and is_ready else closed_gate(kind)
+        self.options = BrokerOptions()
+        self.pop = self
+        self.away = self if kind is RoleKind.ACTING else None
+        self.header = pull_header(sys_flag=COMMITS | SUBSCRIBES)
+
+    def ask(self, needs: Needs) -> Reason | Any:
+        """The reason of the refusal, or what the function was given of the broker's."""
+        (serve,) = of_all_roles({1: Request(lambda broker, call: call.header, needs)}).values()
+        call = Call(RemotingCommand.request(1), self.header, b"", FakePeer(), 0)
+        try:
+            return serve(self, call)
+        except OperationError as error:
+            return error.reason
+
+
 def test_all_roles_have_one_table() -> None:
-    assert REQUESTS.keys() == OF_MASTERS.keys() == of_all_roles(OF_MASTERS).keys()
-    # What a slave answers otherwise is never asked of a fenced broker as of a master.
-    assert SLAVE_CHECKS.keys() <= REFUSED_WHILE_FENCED | {
-        RequestCode.PULL_MESSAGE,
-        RequestCode.LITE_PULL_MESSAGE,
-    }
+    assert REQUESTS.keys() == OF_ROOMS.keys()
+
+
+@pytest.mark.parametrize("needs", Needs)
+def test_a_master_answers_everything_by_itself(needs: Needs) -> None:
+    master = Scripted(RoleKind.MASTER)
+    assert master.ask(needs) is master.header
+    assert master.header.sys_flag == COMMITS | SUBSCRIBES
+
+
+@pytest.mark.parametrize("needs", Needs)
+@pytest.mark.parametrize("kind", [RoleKind.FENCED, RoleKind.MASTER])
+def test_who_may_not_write_yet_or_any_more_answers_what_leaves_nothing(kind: RoleKind, needs: Needs) -> None:
+    broker = Scripted(kind, is_ready=False)
+    if needs in (Needs.NOTHING, Needs.NO_TRACE):
+        assert broker.ask(needs) is broker.header
+        traces = COMMITS if needs is Needs.NOTHING else 0
+        assert broker.header.sys_flag == SUBSCRIBES | traces
+    else:
+        assert broker.ask(needs) is Reason.SERVICE_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize("needs", Needs)
+@pytest.mark.parametrize("kind", [RoleKind.SLAVE, RoleKind.ACTING])
+def test_a_slave_refuses_what_needs_a_master_or_who_acts(kind: RoleKind, needs: Needs) -> None:
+    broker = Scripted(kind)
+    refused = {Needs.MASTER, Needs.MASTER_OR_OTHER}
+    if kind is RoleKind.SLAVE:
+        refused.add(Needs.MASTER_OR_ACTING)
+    assert broker.ask(needs) is (Reason.SYSTEM_BUSY if needs in refused else broker.header)
+
+
+@pytest.mark.parametrize("code", [code for code, one in OF_ROOMS.items() if one.needs is Needs.NOTHING])
+def test_what_needs_nothing_of_the_role_costs_nothing(code: int) -> None:
+    assert REQUESTS[code] is OF_ROOMS[code].function
 
 
 def test_a_fenced_broker_takes_no_messages(member: Member) -> None:

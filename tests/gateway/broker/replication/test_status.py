@@ -3,7 +3,6 @@
 import pytest
 
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.replication.requests import REQUESTS
 from mqgateway.gateway.broker.replication.status import ha_status
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.group import Group
@@ -13,7 +12,7 @@ NONE = "Can not get HARuntimeInfo, may be duplicationEnable is true"
 
 
 def test_a_broker_without_replication_says_so() -> None:
-    memory = MemoryBroker(requests=REQUESTS)
+    memory = MemoryBroker()
     with pytest.raises(OperationError) as refused:
         ha_status(memory.broker)
     assert (refused.value.reason, refused.value.message) == (Reason.SYSTEM_ERROR, NONE)

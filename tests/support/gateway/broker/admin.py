@@ -7,7 +7,6 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.lenient_json import loads
-from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -32,7 +31,7 @@ class AdminBroker(MemoryBroker):
     """A broker that answers everything a real one answers."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(requests=REQUESTS, **settings)
+        super().__init__(**settings)
 
     def json(self, code: int, header: Header | None = None, body: bytes = b"") -> Any:
         """The body of a request that succeeds, read as the standard's JSON."""

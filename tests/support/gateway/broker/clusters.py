@@ -11,7 +11,6 @@ from twisted.internet.defer import Deferred, fail, succeed
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
-from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
@@ -33,7 +32,6 @@ class Member(MemoryBroker):
         super().__init__(
             clock=cluster.clock,
             options={"broker_name": name, "namesrv_addr": NAMESRV} | options,
-            requests=REQUESTS,
         )
 
     def ask_outside(

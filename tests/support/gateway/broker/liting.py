@@ -7,10 +7,6 @@ from typing import Any
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.broker.admin import group_requests as admin_groups
-from mqgateway.gateway.broker.admin import lite_requests as admin_lite
-from mqgateway.gateway.broker.admin import topic_requests as admin_topics
-from mqgateway.gateway.broker.lite import requests as lite_requests
 from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody, OffsetOption
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -19,22 +15,7 @@ from mqgateway.gateway.codec.headers import (
     PopLiteMessageRequestHeader,
 )
 from tests.support.gateway.broker.helpers import Answer, FakePeer, MemoryBroker, split_records
-from tests.support.gateway.broker.popping import POP_REQUESTS
 
-REQUESTS = (
-    POP_REQUESTS
-    | lite_requests.REQUESTS
-    | {
-        RequestCode.GET_BROKER_LITE_INFO: admin_lite.broker_info,
-        RequestCode.GET_PARENT_TOPIC_INFO: admin_lite.parent_info,
-        RequestCode.GET_LITE_TOPIC_INFO: admin_lite.topic_info,
-        RequestCode.GET_LITE_CLIENT_INFO: admin_lite.client_info,
-        RequestCode.GET_LITE_GROUP_INFO: admin_lite.group_info,
-        RequestCode.TRIGGER_LITE_DISPATCH: admin_lite.trigger_dispatch,
-        RequestCode.DELETE_TOPIC_IN_BROKER: admin_topics.delete_topic,
-        RequestCode.DELETE_SUBSCRIPTIONGROUP: admin_groups.delete_group,
-    }
-)
 PARENT = "chat"
 INVISIBLE = 10_000
 
@@ -49,7 +30,7 @@ class LiteBroker(MemoryBroker):
 
     def __init__(self, *, store_options: dict[str, Any] | None = None, **given: Any) -> None:
         light = {"enable_lmq": True, "enable_multi_dispatch": True}
-        super().__init__(requests=REQUESTS, store_options=light | (store_options or {}), **given)
+        super().__init__(store_options=light | (store_options or {}), **given)
         self.add_topic(PARENT, attributes={"message.type": "LITE", "lite.topic.expiration": "20"})
         self.bind("G")
 

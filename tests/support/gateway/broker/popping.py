@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mqgateway.engine.message import StoredMessage
-from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -16,9 +15,8 @@ from mqgateway.gateway.codec.headers import (
     PollingInfoRequestHeader,
     PopMessageRequestHeader,
 )
-from tests.support.gateway.broker.helpers import REQUESTS, Answer, FakePeer, MemoryBroker
+from tests.support.gateway.broker.helpers import Answer, FakePeer, MemoryBroker
 
-POP_REQUESTS = REQUESTS | pop_requests.REQUESTS
 INVISIBLE = 10_000
 GRACE = 4_000
 """Within so many ms after its time a message is visible again."""
@@ -43,7 +41,7 @@ class PopBroker(MemoryBroker):
 
     def __init__(self, **given: Any) -> None:
         given["store_options"] = {"message_index_enable": False} | given.get("store_options", {})
-        super().__init__(requests=POP_REQUESTS, **given)
+        super().__init__(**given)
         self.given = given
         self.chance = 50
         self.broker.pop.chance = lambda: self.chance

@@ -1,0 +1,128 @@
+"""Where each epoch of a log begins: the file that a log of changing masters keeps beside it.
+
+A master that begins an epoch writes down where its log ends, before the first record of that epoch. Logs are
+compared by that later: they are one up to where they have the same epochs. The file is written where epochs
+are used, and only there: a broker that nobody gives an epoch has none.
+
+It is text: how many epochs there are, the CRC-32 of their lines (without its highest bit; 0 is not checked),
+and a line `epoch-start` for each; what it held before is `.bak`, and counts where the file is damaged.
+Standard: `EpochFileCache`, `CheckpointFile`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import zlib
+from itertools import pairwise
+from typing import NamedTuple
+
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.tables.jsonfile import write_table
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "epochFileCheckpoint"
+CRC_MASK = 0x7FFFFFFF
+
+
+class Epoch(NamedTuple):
+    """An epoch, and the log offset at which it begins; it ends where the next one begins."""
+
+    number: int
+    start: int
+
+
+class Epochs:
+    """The epochs of one log, `entries`, in order; both numbers and starts grow."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self._path = path
+        self.entries: list[Epoch] = []
+
+    @property
+    def last(self) -> int:
+        """The newest epoch, 0 as long as there was none."""
+        return self.entries[-1].number if self.entries else 0
+
+    def load(self, end: int) -> None:
+        """Read what there is, of a log that ends at `end`: it may have lost its end in a crash.
+
+        Raises `ConfigError` where neither the file nor its backup can be understood, and `OSError`.
+        """
+        self.entries = self._read()
+        self.cut(end)
+
+    def begin(self, number: int, start: int) -> None:
+        """An epoch begins at `start`, which is where the log ends. Once this returns it is on disk.
+
+        One that is known is not begun again. An epoch in which nothing was written before the next begins
+        stays the one of that place, as the standard's brokers have it: members would disagree otherwise.
+        Raises `OSError`, and then has begun nothing.
+        """
+        if number <= self.last:
+            return
+        kept = [entry for entry in self.entries if entry.start <= start]
+        if not kept or kept[-1].start < start:
+            kept.append(Epoch(number, start))
+        self._keep(kept)
+
+    def cut(self, end: int) -> None:
+        """The log ends at `end` now: what began behind that has never been. Raises `OSError`."""
+        self._keep([entry for entry in self.entries if entry.start <= end])
+
+    def _keep(self, entries: list[Epoch]) -> None:
+        if entries == self.entries:
+            return
+        if entries:
+            write_table(self._disk, self._path, format_epochs(entries))
+        else:
+            # An empty list would send the standard's broker to the backup.
+            self._remove()
+        self.entries = entries
+
+    def _remove(self) -> None:
+        """The backup goes first: it may not count once more because the file is gone."""
+        for path in (f"{self._path}.bak", self._path):
+            if self._disk.exists(path):
+                self._disk.unlink(path)
+                self._disk.sync_dir(os.path.dirname(path))
+
+    def _read(self) -> list[Epoch]:
+        problems = []
+        for path in (self._path, f"{self._path}.bak"):
+            try:
+                return parse_epochs(self._disk.read_bytes(path))
+            except FileNotFoundError:
+                continue
+            except ConfigError as error:
+                log.error("%s holds no epochs: %s", path, error)
+                problems.append(f"{path}: {error}")
+        if problems:
+            raise ConfigError(f"where epochs begin is not known: {'; '.join(problems)}")
+        return []
+
+
+def format_epochs(entries: list[Epoch]) -> bytes:
+    """The text of the file."""
+    lines = "".join(f"{entry.number}-{entry.start}\n" for entry in entries).encode()
+    return b"%d\n%d\n" % (len(entries), zlib.crc32(lines) & CRC_MASK) + lines
+
+
+def parse_epochs(text: bytes) -> list[Epoch]:
+    """The epochs of a file's text. Raises `ConfigError`."""
+    lines = text.split()
+    try:
+        count, crc = int(lines[0]), int(lines[1])
+        entries = [Epoch(*map(int, line.split(b"-"))) for line in lines[2:]]
+    except (IndexError, TypeError, ValueError):
+        raise ConfigError("it is no list of epochs") from None
+    if len(entries) != count:
+        raise ConfigError(f"{count} epochs are announced, {len(entries)} are there")
+    if crc and crc != zlib.crc32(b"".join(line + b"\n" for line in lines[2:])) & CRC_MASK:
+        raise ConfigError("its checksum is wrong")
+    if any(a.number >= b.number or a.start >= b.start for a, b in pairwise(entries)):
+        raise ConfigError("its epochs are not in order")
+    return entries

@@ -1,0 +1,166 @@
+"""The file of epochs: its bytes, what it survives, and what a log that was cut leaves of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgateway.engine.disk import make_directories
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.epochs import Epoch, Epochs, format_epochs, parse_epochs
+from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+
+PATH = "/store/epochFileCheckpoint"
+
+
+def epochs(disk: CrashDisk, end: int = 1 << 40) -> Epochs:
+    """As a broker reads them when it starts."""
+    found = Epochs(disk, PATH)
+    found.load(end)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        (b"1\n1725254278\n1-0\n", [Epoch(1, 0)]),
+        (b"2\n1767234045\n1-0\n2-82193\n", [Epoch(1, 0), Epoch(2, 82193)]),
+    ],
+)
+def test_the_bytes_are_those_of_the_standard(text: bytes, entries: list[Epoch]) -> None:
+    """Taken from brokers of 5.5.0."""
+    assert format_epochs(entries) == text
+    assert parse_epochs(text) == entries
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"", "no list"),
+        (b"1\n", "no list"),
+        (b"1\nx\n1-0\n", "no list"),
+        (b"1\n0\n1-0-5\n", "no list"),
+        (b"1\n0\n1\n", "no list"),
+        (b"2\n0\n1-0\n", "announced"),
+        (b"2\n1767234045\n1-0\n2-8219", "checksum"),
+        (b"2\n0\n2-0\n1-5\n", "order"),
+        (b"2\n0\n1-5\n2-5\n", "order"),
+        (b"{}\n\xff\xfe\n", "no list"),
+    ],
+)
+def test_what_is_damaged_is_not_believed(text: bytes, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        parse_epochs(text)
+
+
+def test_a_checksum_of_0_is_not_looked_at() -> None:
+    assert parse_epochs(b"1\n0\n3-7\n") == [Epoch(3, 7)]
+
+
+def test_without_epochs_there_is_no_file() -> None:
+    disk = CrashDisk()
+    found = epochs(disk)
+    found.begin(0, 100)
+    found.cut(0)
+    assert found.last == 0
+    assert not disk.exists(PATH)
+
+
+def test_epochs_are_read_again() -> None:
+    disk = CrashDisk()
+    found = epochs(disk)
+    for number, start in ((1, 0), (4, 500), (5, 900)):
+        found.begin(number, start)
+    assert epochs(disk).entries == [Epoch(1, 0), Epoch(4, 500), Epoch(5, 900)]
+    assert disk.read_bytes(f"{PATH}.bak") == format_epochs(found.entries[:2])
+
+
+def test_an_epoch_that_is_known_keeps_its_place() -> None:
+    found = epochs(CrashDisk())
+    found.begin(3, 100)
+    found.begin(3, 200)
+    found.begin(2, 300)
+    assert found.entries == [Epoch(3, 100)]
+
+
+def test_an_epoch_in_which_nothing_was_written_stays_the_one_of_its_place() -> None:
+    found = epochs(CrashDisk())
+    found.begin(2, 100)
+    found.begin(3, 100)
+    assert found.entries == [Epoch(2, 100)]
+    found.begin(4, 101)
+    assert found.entries == [Epoch(2, 100), Epoch(4, 101)]
+
+
+def test_what_begins_behind_the_end_of_the_log_goes() -> None:
+    disk = CrashDisk()
+    found = epochs(disk)
+    for number, start in ((1, 0), (2, 500), (3, 900)):
+        found.begin(number, start)
+    assert epochs(disk, 900).last == 3
+    assert epochs(disk, 899).last == 2
+    assert epochs(disk).entries == [Epoch(1, 0), Epoch(2, 500)]
+    shorter = epochs(disk)
+    shorter.begin(7, 400)
+    assert shorter.entries == epochs(disk).entries == [Epoch(1, 0), Epoch(7, 400)]
+
+
+def test_nothing_is_left_for_the_standards_broker_to_find_once_all_epochs_are_gone() -> None:
+    disk = CrashDisk()
+    found = epochs(disk)
+    found.begin(1, 100)
+    found.begin(2, 200)
+    assert epochs(disk, 50).entries == []
+    assert not disk.exists(PATH)
+    assert not disk.exists(f"{PATH}.bak")
+
+
+@pytest.mark.parametrize("text", [b"", b"2\n17672", b"3\n1\n1-0\n"])
+def test_the_backup_counts_where_the_file_is_damaged(text: bytes) -> None:
+    disk = CrashDisk()
+    found = epochs(disk)
+    found.begin(1, 0)
+    found.begin(2, 500)
+    file = disk.open(PATH)
+    file.truncate(0)
+    file.write(0, text)
+    assert epochs(disk).entries == [Epoch(1, 0)]
+    backup = disk.open(f"{PATH}.bak")
+    backup.truncate(0)
+    with pytest.raises(ConfigError, match="not known"):
+        epochs(disk)
+
+
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.integers(1, 12), st.integers(0, 20)),
+        max_size=8,
+    ),
+    st.integers(0, 60),
+    st.integers(0, 1 << 30),
+)
+def test_whatever_the_power_cuts_off_an_epoch_that_was_begun_is_there(
+    steps: list[tuple[bool, int, int]], operations: int, seed: int
+) -> None:
+    """After a cut at any operation of the disk the file is as before the last step, or as after it."""
+    disk = CrashDisk()
+    make_directories(disk, "/store")
+    found = epochs(disk)
+    before = after = list(found.entries)
+    disk.cut_at = disk.operations + 1 + operations
+    try:
+        for begins, number, start in steps:
+            before = list(found.entries)
+            wanted = Epochs(CrashDisk(), PATH)
+            wanted.entries = before
+            step = wanted.begin if begins else wanted.cut
+            step(*((number, start) if begins else (start,)))
+            after = wanted.entries
+            (found.begin if begins else found.cut)(*((number, start) if begins else (start,)))
+            assert found.entries == after
+    except PowerCut:
+        disk = disk.crash(seed)
+        assert epochs(disk).entries in (before, after)
+    else:
+        assert epochs(disk).entries == after

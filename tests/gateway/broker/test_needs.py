@@ -1,0 +1,27 @@
+"""The needs that the tables state, of the requests that everything depends on."""
+
+import pytest
+
+from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.requests import OF_ROOMS
+from mqgateway.gateway.codec.codes import RequestCode
+
+
+@pytest.mark.parametrize(
+    ("code", "needs"),
+    [
+        (RequestCode.SEND_MESSAGE_V2, Needs.MASTER),
+        (RequestCode.CONSUMER_SEND_MSG_BACK, Needs.MASTER_OR_OTHER),
+        (RequestCode.ACK_MESSAGE, Needs.MASTER_OR_ACTING),
+        (RequestCode.PULL_MESSAGE, Needs.NO_TRACE),
+        (RequestCode.END_TRANSACTION, Needs.NOT_FENCED),
+        (RequestCode.HEART_BEAT, Needs.NOTHING),
+    ],
+)
+def test_the_tables_state_what_a_request_needs(code: RequestCode, needs: Needs) -> None:
+    assert OF_ROOMS[code].needs is needs
+
+
+def test_a_request_cannot_leave_out_what_it_needs() -> None:
+    with pytest.raises(TypeError, match="needs"):
+        Request(lambda broker, call: call)  # type: ignore[call-arg]
