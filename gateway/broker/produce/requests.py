@@ -12,7 +12,7 @@ from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.outcomes import then_in_steps
 from mqgateway.gateway.broker.produce import reply_requests, timers
-from mqgateway.gateway.broker.produce.send import SendOutcome, send
+from mqgateway.gateway.broker.produce.send import Send, SendOutcome, send
 from mqgateway.gateway.broker.produce.send_back import SendBack
 from mqgateway.gateway.broker.produce.send_back import send_back as store_again
 from mqgateway.gateway.codec.codes import V3_4_9, RequestCode, ResponseCode
@@ -36,16 +36,25 @@ LESS_SAFE: dict[PutStatus, int] = {
 ENGINE_FIELD = "E_T"
 
 
-def send_message(broker: Broker, call: Call) -> Served:
-    """10, 310 and 320: answered when the message is as safe as configured."""
-    header = call.header
-    assert isinstance(header, SendMessageRequestHeader)
-    if header.max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
-        header.max_reconsume_times = None
-    outcome = send(broker, header, call.body, call.peer, call.now)
-    if isinstance(outcome, SendOutcome):
-        return sent(outcome)
-    return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
+class SendRequests:
+    """The requests to send. One that says `lo=false` is for a queue as it lies on this broker; any other is
+    served by `operation`.
+    """
+
+    def __init__(self, operation: Send) -> None:
+        self._send = operation
+
+    def send_message(self, broker: Broker, call: Call) -> Served:
+        """10, 310 and 320: answered when the message is as safe as configured."""
+        header = call.header
+        assert isinstance(header, SendMessageRequestHeader)
+        if header.max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
+            header.max_reconsume_times = None
+        operation = self._send if header.lo is not False else send
+        outcome = operation(broker, header, call.body, call.peer, call.now)
+        if isinstance(outcome, SendOutcome):
+            return sent(outcome)
+        return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
 
 
 def sent(outcome: SendOutcome) -> Reply:
@@ -109,14 +118,17 @@ def switch_engine(broker: Broker, call: Call) -> Reply:
     return Reply(remark="switch timer engine success")
 
 
-REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
-    RequestCode.SEND_MESSAGE: send_message,
-    RequestCode.SEND_MESSAGE_V2: send_message,
-    RequestCode.SEND_BATCH_MESSAGE: send_message,
-    RequestCode.CONSUMER_SEND_MSG_BACK: send_back,
-    RequestCode.RECALL_MESSAGE: recall_message,
-    RequestCode.GET_TIMER_CHECK_POINT: check_point,
-    RequestCode.GET_TIMER_METRICS: metrics,
-    RequestCode.SWITCH_TIMER_ENGINE: switch_engine,
-    **reply_requests.REQUESTS,
-}
+def requests(operation: Send = send) -> dict[int, RequestFunction | LongRequestFunction]:
+    """The functions by code, with this operation behind sends."""
+    send_message = SendRequests(operation).send_message
+    return {
+        RequestCode.SEND_MESSAGE: send_message,
+        RequestCode.SEND_MESSAGE_V2: send_message,
+        RequestCode.SEND_BATCH_MESSAGE: send_message,
+        RequestCode.CONSUMER_SEND_MSG_BACK: send_back,
+        RequestCode.RECALL_MESSAGE: recall_message,
+        RequestCode.GET_TIMER_CHECK_POINT: check_point,
+        RequestCode.GET_TIMER_METRICS: metrics,
+        RequestCode.SWITCH_TIMER_ENGINE: switch_engine,
+        **reply_requests.REQUESTS,
+    }
