@@ -480,7 +480,7 @@ def _failure(broker: Broker, status: PutStatus, why: str = "") -> OperationError
 
 
 def _unavailable(broker: Broker, why: str = "") -> OperationError:
-    why, info = why or broker.store.refusal, broker.store.runtime_info()
+    why, info = why or broker.store.refusal, broker.store.admin.runtime_info()
     log_use, queue_use = (
         float(info.get(name, 0)) for name in ("commitLogDiskRatio", "consumeQueueDiskRatio")
     )
