@@ -144,7 +144,7 @@ def removals(folder: Path, aside: bool) -> Stalls:
     sends = Sends(store, loop)
     for _ in range(200):
         sends.turn()
-    store.delete_expired_files()
+    store.admin.delete_expired_files()
     while len(list(files.iterdir())) > 1 and time.perf_counter() - sends.began < WATCH_SECONDS_MAX:
         sends.turn()
     loop.stop()

@@ -88,39 +88,40 @@ class BatchConsumeQueue(UnitQueue):
                 self.cut_units(number)
         self.cut_places_after(physical_offset, self._number(base_offset))
 
-    def units(self, offset: int, count: int) -> Iterator[BatchUnit]:
-        """Up to `count` units from the one with the message at `offset`, or the next that is there."""
-        data = self.read(self._number(offset), count)
+    def units(self, offset: int, count: int, may_wait: bool = True) -> Iterator[BatchUnit]:
+        """Up to `count` units from the one with the message at `offset`, or the next that is there. See
+        `read` for `may_wait`."""
+        data = self.read(self._number(offset, may_wait), count, may_wait)
         for fields in BATCH_UNIT.iter_unpack(data[: len(data) // BATCH_UNIT_SIZE * BATCH_UNIT_SIZE]):
             yield BatchUnit(*fields)
 
-    def unit(self, offset: int) -> tuple[int, int, int] | None:
+    def unit(self, offset: int, may_wait: bool = True) -> tuple[int, int, int] | None:
         """Physical offset, size and tags code of the record with the message at `offset`, or None."""
-        found = next(self.units(offset, 1), None)
+        found = next(self.units(offset, 1, may_wait), None)
         return found[:3] if found is not None and found.base_offset <= offset else None
 
-    def offset_of(self, number: int) -> int:
+    def offset_of(self, number: int, may_wait: bool = True) -> int:
         """The queue offset of the first message that a unit stands for."""
-        unit = self._unit(number)
+        unit = self._unit(number, may_wait)
         return -1 if unit is None else unit.base_offset
 
-    def offset_by_time(self, time: int, upper: bool) -> int:
+    def offset_by_time(self, time: int, upper: bool, may_wait: bool = True) -> int:
         """The first message of the first batch stored at or after a time in ms; with `upper`, of the last
         one stored at or before it. Beyond the ends of the queue, of the nearer batch that is there.
 
         Standard: `BatchConsumeQueue.getOffsetInQueueByTime`.
         """
-        low, high = self._number(self.min_offset), self.end
+        low, high = self._number(self.min_offset, may_wait), self.end
         first = low
         while low < high:
             middle = (low + high) // 2
-            unit = self._unit(middle)
+            unit = self._unit(middle, may_wait)
             if unit is None or unit.store_timestamp > time or (unit.store_timestamp == time and not upper):
                 high = middle
             else:
                 low = middle + 1
         number = low - 1 if upper else low
-        found = self.offset_of(max(first, min(number, self.end - 1)))
+        found = self.offset_of(max(first, min(number, self.end - 1)), may_wait)
         return max(self.min_offset, found)
 
     def correct_min(self, min_physical_offset: int) -> None:
@@ -131,16 +132,16 @@ class BatchConsumeQueue(UnitQueue):
         unit = self._unit(self.first_in_log(min_physical_offset, 0))
         self.min_offset = self.max_offset if unit is None else unit.base_offset
 
-    def _unit(self, number: int) -> BatchUnit | None:
-        data = self.read(number, 1)
+    def _unit(self, number: int, may_wait: bool = True) -> BatchUnit | None:
+        data = self.read(number, 1, may_wait)
         return BatchUnit(*BATCH_UNIT.unpack(data)) if len(data) == BATCH_UNIT_SIZE else None
 
-    def _number(self, offset: int) -> int:
+    def _number(self, offset: int, may_wait: bool = True) -> int:
         """The first unit whose messages do not all lie before `offset`."""
         low, high = self.first, self.end
         while low < high:
             middle = (low + high) // 2
-            unit = self._unit(middle)
+            unit = self._unit(middle, may_wait)
             if unit is None or unit.end_offset > offset:
                 high = middle
             else:

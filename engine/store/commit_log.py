@@ -165,7 +165,7 @@ class CommitLog(Log):
         self.dirty_tail = None
         self._end = self._start + self.file_size
 
-    def read(self, offset: int, size: int) -> bytes | None:
+    def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
         """`size` bytes of one file, or None when they are not (or no longer) in the log."""
         if offset + size > self.end_offset or offset < 0:
             return None
@@ -177,7 +177,7 @@ class CommitLog(Log):
             return None
         else:
             file = self.files.file(start)
-        if self.files.pool.may_wait or offset >= self.end_offset - self.newest:
+        if may_wait or offset >= self.end_offset - self.newest:
             data = file.read(offset - start, size)
             return data if len(data) == size else None
         ready = file.read_ready(offset - start, size)
@@ -185,7 +185,7 @@ class CommitLog(Log):
             raise ColdRead(offset, [(file, offset - start, size)])
         return ready
 
-    def read_each(self, places: Sequence[tuple[int, int, int]]) -> list[bytes | None]:
+    def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
         """`read` for each (anything, offset, size): the way for records that lie apart."""
         found: list[bytes | None] = []
         buffer: Slices | None = None
@@ -199,7 +199,7 @@ class CommitLog(Log):
                 found.append(buffer[offset - begin : offset - begin + size])
                 continue
             try:
-                found.append(self.read(offset, size))
+                found.append(self.read(offset, size, may_wait))
             except ColdRead:
                 raise ColdRead(offset, self.pieces(places[number:])) from None
         return found

@@ -93,13 +93,13 @@ class ConsumeQueue(UnitQueue):
                 self.cut_units(offset)
         self.cut_places_after(physical_offset, offset)
 
-    def units(self, offset: int, count: int) -> bytes | bytearray:
-        """Up to `count` units from `offset`; nothing outside of what is there."""
-        return self.read(offset, count)
+    def units(self, offset: int, count: int, may_wait: bool = True) -> bytes | bytearray:
+        """Up to `count` units from `offset`; nothing outside of what is there. See `read` for `may_wait`."""
+        return self.read(offset, count, may_wait)
 
-    def unit(self, offset: int) -> tuple[int, int, int] | None:
+    def unit(self, offset: int, may_wait: bool = True) -> tuple[int, int, int] | None:
         """Physical offset, size and tags code of one message, or None."""
-        data = self.read(offset, 1)
+        data = self.read(offset, 1, may_wait)
         return UNIT.unpack(data) if len(data) == UNIT_SIZE else None
 
     def offset_of(self, number: int) -> int:

@@ -30,15 +30,14 @@ class FilePool:
     """The most recently used open files; the others are dropped, and close when nobody holds them.
 
     `unsynced` collects directories in which files were made, for whoever makes the names durable; `remove`
-    is given the path of an old file that nobody reads any more. While `may_wait` is false, reading what is
-    not in memory raises `ColdRead`. `windows` are the parts of these files that are seen as memory.
+    is given the path of an old file that nobody reads any more. `windows` are the parts of these files that
+    are seen as memory.
     """
 
     def __init__(self, disk: Disk, limit: int = 512) -> None:
         self.disk = disk
         self.unsynced: set[str] = set()
         self.remove: Callable[[str], None] = disk.unlink
-        self.may_wait = True
         self.windows = ReadWindows()
         self._limit = limit
         self._files: OrderedDict[tuple[str, int], File] = OrderedDict()
@@ -220,25 +219,26 @@ class FileQueue:
         first = self.start_of(begin)
         return [self.file(start) for start in self.starts if first <= start < end]
 
-    def read(self, offset: int, size: int) -> bytes:
-        """`size` bytes from `offset`, over file borders; fewer where there are no files."""
+    def read(self, offset: int, size: int, may_wait: bool = True) -> bytes:
+        """`size` bytes from `offset`, over file borders; fewer where there are no files. Who may not wait for
+        the disk gets `ColdRead` for what is not in memory."""
         if not self.starts or offset < self.starts[0]:
             return b""
         start = self.start_of(offset)
         if offset + size <= start + self.file_size:
-            return self._read(start, offset - start, size) if start <= self.starts[-1] else b""
+            return self._read(start, offset - start, size, may_wait) if start <= self.starts[-1] else b""
         parts = []
         while size > 0 and start <= self.starts[-1]:
-            part = self._read(start, offset - start, min(size, start + self.file_size - offset))
+            part = self._read(start, offset - start, min(size, start + self.file_size - offset), may_wait)
             parts.append(part)
             size -= len(part)
             start += self.file_size
             offset = start
         return b"".join(parts)
 
-    def _read(self, start: int, at: int, size: int) -> bytes:
+    def _read(self, start: int, at: int, size: int, may_wait: bool) -> bytes:
         file = self.file(start)
-        if self.pool.may_wait:
+        if may_wait:
             return file.read(at, size)
         data = file.read_ready(at, size)
         if data is None:

@@ -75,7 +75,7 @@ class KeyQuery:
             if records or not offsets:
                 return records
             # All of these have gone from the log; older ones cannot be there, newer ones may.
-            end = min(end, store_time(self._log, offsets[0]))
+            end = min(end, store_time(self._log, offsets[0], may_wait))
             if end < begin:
                 break
         return []

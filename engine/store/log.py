@@ -67,11 +67,11 @@ class Log(Protocol):
         """Write bytes of another's log, which end in the file they begin in; raises as `write`. Standard:
         `appendData`."""
 
-    def read(self, offset: int, size: int) -> bytes | None:
+    def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
         """`size` bytes of one file, or None when they are not (or no longer) in the log. Raises `OSError`,
         and `ColdRead` for who may not wait for the disk."""
 
-    def read_each(self, places: Sequence[tuple[int, int, int]]) -> list[bytes | None]:
+    def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
         """`read` for each (anything, offset, size): the way for records that lie apart."""
 
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
@@ -109,19 +109,20 @@ def confirm_policy(options: StoreOptions) -> ConfirmPolicy:
     return flushed if options.flush_disk_type is FlushDiskType.SYNC_FLUSH else written
 
 
-def record_at(log: Log, offset: int) -> bytes | None:
-    """The record that starts at an offset, or None. The offset is believed to be a record's."""
-    start = log.read(offset, START.size)
+def record_at(log: Log, offset: int, may_wait: bool = True) -> bytes | None:
+    """The record that starts at an offset, or None. The offset is believed to be a record's. See `Log.read`
+    for `may_wait`."""
+    start = log.read(offset, START.size, may_wait)
     if start is None:
         return None
     size, _magic = START.unpack(start)
-    record = log.read(offset, size) if size > BLANK_SIZE else None
+    record = log.read(offset, size, may_wait) if size > BLANK_SIZE else None
     if record is None or int.from_bytes(record[28:36], "big") != offset:
         return None
     return record
 
 
-def store_time(log: Log, offset: int) -> int:
-    """Store time in ms of the record at an offset; -1 when there is none."""
-    head = log.read(offset, STORE_TIME_HEAD_SIZE)
+def store_time(log: Log, offset: int, may_wait: bool = True) -> int:
+    """Store time in ms of the record at an offset; -1 when there is none. See `Log.read` for `may_wait`."""
+    head = log.read(offset, STORE_TIME_HEAD_SIZE, may_wait)
     return -1 if head is None else store_timestamp(head)

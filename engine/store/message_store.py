@@ -3,8 +3,8 @@
 The way through: `put` encodes a record (`writer`, `record`) and appends it (`commit_log`); `dispatch`,
 called once after the puts that arrived together, fills queues and index (`dispatch`, `consume_queue`,
 `index_file`) and tells who waits; `get` reads (`reader`); `tick` does what is due by the clock (`flush`,
-`retention`); `start` finds out where the last run ended (`recovery`). One thread calls all of it; only
-syncs leave it, through the worker.
+`retention`); `start` finds out where the last run ended (`recovery`); `admin` is for who cares for it
+(`administration`). One thread calls all of it; only syncs leave it, through the worker.
 
 An acknowledged message survives the end of the process, as its record is in the file when `put` returns. It
 survives the end of the machine once `when_flushed` says so. Standard: `DefaultMessageStore`.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
@@ -24,11 +24,12 @@ from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, Sto
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.administration import Administration
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
 from mqgateway.engine.store.commit_log import commit_log_of
 from mqgateway.engine.store.compaction_log import Compacted
-from mqgateway.engine.store.consume_queue import queues_of
+from mqgateway.engine.store.consume_queue import ConsumeQueue, queues_of
 from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import Done, Durability
@@ -57,7 +58,7 @@ from mqgateway.engine.store.results import (
 )
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.scan import Progress, logged
-from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
+from mqgateway.engine.store.statistics import Statistics
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 from mqgateway.engine.worker import Worker
@@ -110,15 +111,16 @@ class MessageStore:
         self._disk = disk
         self._clock = clock
         self.on_arrivals = on_arrivals
-        self._root = options.store_path_root_dir or os.path.expanduser("~/store")
+        self.root = options.store_path_root_dir or os.path.expanduser("~/store")
+        """The folder that it lies in."""
         memory = total_memory() if memory is None else memory
-        self._log = commit_log_of(options, disk, self._root, memory) if commit_log is None else commit_log
-        self._queues = queues_of(options, disk, self._root, is_batch_topic)
+        self._log = commit_log_of(options, disk, self.root, memory) if commit_log is None else commit_log
+        self._queues = queues_of(options, disk, self.root, is_batch_topic)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
-            self._index = Index(disk, f"{self._root}/index", options.max_hash_slot_num, options.max_index_num)
-        self._checkpoint = Checkpoint(disk, f"{self._root}/checkpoint")
-        self._table = QueueTable(disk, f"{self._root}/queuetable", f"{self._root}/lock")
+            self._index = Index(disk, f"{self.root}/index", options.max_hash_slot_num, options.max_index_num)
+        self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
+        self._table = QueueTable(disk, f"{self.root}/queuetable", f"{self.root}/lock")
         levels = parse_delay_levels(options.message_delay_level)
         self._dispatch = Dispatch(self._queues, self._index, levels, has_lmq(options))
         # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
@@ -146,12 +148,17 @@ class MessageStore:
             options, disk, clock, self.steady, self._log, self._queues, self._index, self._removals
         )
         self._inspection = Inspection(self._log, options.check_crc_on_read)
-        self._reader = Reader(options, self._log, self._queues.pool, self._inspection, memory)
+        self._reader = Reader(options, self._log, self._inspection, memory, may_wait=True)
+        self._prompt_reader = Reader(options, self._log, self._inspection, memory, may_wait=False)
         self._key_query = KeyQuery(options, clock, self._index, self._log, self._record_at)
         self.statistics = Statistics(clock.millis(), elapsed_millis(clock))
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
+        self.admin = Administration(
+            self, disk, clock, self._log, self._queues, self._dispatch, self._durability, self._retention
+        )
+        """What administrators ask about the store and have done with it."""
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
         self._is_open = False
@@ -166,13 +173,13 @@ class MessageStore:
         Raises `StoreUnavailable` when another process has the store, `MissingLogFiles` and, for files of a
         wrong length, `CorruptFile` before anything is changed, and `OSError`."""
         began = self._clock.monotonic()
-        for directory in (self._root, self._log.files.directory, self._queues.directory):
+        for directory in (self.root, self._log.files.directory, self._queues.directory):
             make_directories(self._disk, directory)
         try:
-            self._lock = self._disk.lock(f"{self._root}/lock")
+            self._lock = self._disk.lock(f"{self.root}/lock")
         except BlockingIOError:
-            raise StoreUnavailable(f"{self._root} is in use by another broker") from None
-        abort = f"{self._root}/abort"
+            raise StoreUnavailable(f"{self.root} is in use by another broker") from None
+        abort = f"{self.root}/abort"
         clean = not self._disk.exists(abort)
         recovery = self._recovery(progress or logged(self._clock))
         try:
@@ -185,7 +192,7 @@ class MessageStore:
         self._lock.write(0, b"lock")
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
-        self._disk.sync_dir(self._root)
+        self._disk.sync_dir(self.root)
         recovery.run(clean)
         end = self._log.end_offset
         if not clean:
@@ -202,12 +209,12 @@ class MessageStore:
             self._durability.start_round()
         self._retention.measure()
         newest = [f"{self._log.files.directory}/{file_name(start)}" for start in self._log.files.starts[-1:]]
-        warn_if_others_may_read(self._disk, self._root, newest)
+        warn_if_others_may_read(self._disk, self.root, newest)
         seconds = self._clock.monotonic() - began
         report = RecoveryReport(
             clean, end, recovery.scanned_bytes, recovery.dispatched, seconds, recovery.ended_by
         )
-        log.info("store %s is open %s", self._root, report.in_words)
+        log.info("store %s is open %s", self.root, report.in_words)
         return report
 
     def _recovery(self, progress: Progress) -> Recovery:
@@ -261,8 +268,8 @@ class MessageStore:
             with contextlib.suppress(OSError):
                 if self._queues.count >= self._options.queue_table_from:
                     self._table.save(self._log, self._queues, self._dispatch.last_start)
-                self._disk.unlink(f"{self._root}/abort")
-                self._disk.sync_dir(self._root)
+                self._disk.unlink(f"{self.root}/abort")
+                self._disk.sync_dir(self.root)
 
     @property
     def refusal(self) -> str:
@@ -343,6 +350,10 @@ class MessageStore:
         if self._durability.commit.waiting:
             self._durability.flush()
 
+    def dispatch_all(self) -> None:
+        """The same, of everything that may be seen, in one go."""
+        self._dispatch_up_to(self.confirm_offset)
+
     def _apply(self) -> None:
         on_rest = self.on_rest
         if not self._dispatch_up_to(self.confirm_offset, on_rest is not None) and on_rest is not None:
@@ -365,11 +376,11 @@ class MessageStore:
             self._durability.derived_failure = f"consume queues or index cannot be written: {error}"
             log.error("%s", self._durability.derived_failure)
         if arrivals and self.on_arrivals is not None:
-            self._reader.shared = {}
+            self._reader.shared = self._prompt_reader.shared = {}
             try:
                 self.on_arrivals(arrivals)
             finally:
-                self._reader.shared = None
+                self._reader.shared = self._prompt_reader.shared = None
         return is_all
 
     def tick(self) -> None:
@@ -412,13 +423,20 @@ class MessageStore:
         try:
             if self.compaction is not None and self.compaction.covers(topic):
                 return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept)
-            result = self._reader.get(queue, offset, max_count, max_bytes, accept, may_wait)
+            # A unit that is still in memory has a record that was just written.
+            if may_wait or (isinstance(queue, ConsumeQueue) and offset >= queue.tail_start):
+                result = self._reader.get(queue, offset, max_count, max_bytes, accept)
+            else:
+                result = self._prompt_reader.get(queue, offset, max_count, max_bytes, accept)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
             result = GetResult(GetStatus.OFFSET_FOUND_NULL, offset, queue.min_offset, queue.max_offset)
         self.statistics.get(len(result.queue_offsets), self._clock.monotonic() - began)
         return result
+
+    def _reader_that(self, may_wait: bool) -> Reader:
+        return self._reader if may_wait else self._prompt_reader
 
     def bring(self, cold: ColdRead, done: Callable[[], None]) -> None:
         """Have a worker read what was not in memory; `done` is called when it is worth trying again."""
@@ -434,14 +452,10 @@ class MessageStore:
             return None
 
     def _record_at(self, physical_offset: int, may_wait: bool) -> bytes | None:
-        pool = self._log.files.pool
-        pool.may_wait = may_wait
         try:
-            record = record_at(self._log, physical_offset)
+            record = record_at(self._log, physical_offset, may_wait)
         except ColdRead:
             raise ColdRecords(physical_offset, self._log.pieces([(0, physical_offset, 4)])) from None
-        finally:
-            pool.may_wait = True
         if record is not None and self._inspection.is_due(None, 0, physical_offset):
             return record if self._inspection.passes(physical_offset, record) else None
         return record
@@ -476,12 +490,12 @@ class MessageStore:
         """First offset stored at or after a time in ms, or with `upper` the last at or before it; 0 for an
         unknown queue. Standard: `getOffsetInQueueByTime` with BoundaryType LOWER or UPPER."""
         queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader.offset_by_time(queue, ms, upper, may_wait)
+        return 0 if queue is None else self._reader_that(may_wait).offset_by_time(queue, ms, upper)
 
     def store_time(self, topic: str, queue_id: int, offset: int, may_wait: bool = True) -> int:
         """When a message was stored, in ms; -1 when it is not there."""
         queue = self._queues.get(topic, queue_id)
-        return -1 if queue is None else self._reader.store_time(queue, offset, may_wait)
+        return -1 if queue is None else self._reader_that(may_wait).store_time(queue, offset)
 
     def earliest_store_time(self) -> int:
         """When the oldest message in the log was stored, in ms; -1 for an empty log."""
@@ -494,7 +508,7 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         if queue is None or index < queue.min_offset or count <= 0:
             return []
-        return self._reader.units(queue, index, count, may_wait)
+        return self._reader_that(may_wait).units(queue, index, count)
 
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
         """The stored bytes and tags codes of messages of a queue from an offset on, of those there are."""
@@ -502,7 +516,7 @@ class MessageStore:
         found = [(self.record_at(place), code) for place, _size, code in units]
         return [(record, code) for record, code in found if record is not None]
 
-    # The store as a whole.
+    # How far the log goes, and what queues there are.
 
     @property
     def confirm_offset(self) -> int:
@@ -524,77 +538,6 @@ class MessageStore:
         """Up to where the log is known to be on stable storage."""
         return self._durability.commit.flushed
 
-    @property
-    def dispatch_behind_bytes(self) -> int:
-        """Bytes of the log that may be seen and are not dispatched yet."""
-        return max(0, self.confirm_offset - self._dispatch.offset)
-
     def queues(self) -> dict[str, set[int]]:
         """Queue ids by topic of all consume queues."""
         return {topic: set(queues) for topic, queues in self._queues.table.items()}
-
-    def topics_with_messages(self) -> dict[str, int]:
-        """Topics of which the log has messages, but no light ones, with one more than their highest queue."""
-        return self._queues.topics_with_messages()
-
-    def attributes_of(self, topic: str) -> dict[str, str]:
-        """What the files of a topic tell of its attributes."""
-        if self._disk.is_dir(f"{self._root}/compaction/compactionLog/{topic}"):
-            return {"cleanup.policy": "COMPACTION"}
-        return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
-
-    @property
-    def queue_count(self) -> int:
-        """How many queues there are."""
-        return self._queues.count
-
-    @property
-    def lmq_count(self) -> int:
-        """How many light queues there are."""
-        return self._queues.lmq_count
-
-    def delete_topics(self, names: Iterable[str]) -> int:
-        """Forget the consume queues of topics; their records leave with the log. Returns how many there were.
-
-        A checkpoint follows, so that a crash does not bring them back.
-        """
-        self._dispatch_up_to(self.confirm_offset)
-        count = 0
-        for name in names:
-            self._dispatch.forget(name)
-            try:
-                count += self._queues.delete(name)
-                if self.compaction is not None:
-                    self.compaction.delete(name)
-            except OSError as error:
-                log.error("the consume queues of %s cannot be deleted: %s", name, error)
-        if count:
-            self._durability.start_round()
-        return count
-
-    def delete_expired_files(self) -> None:
-        """Delete old files with the next ticks, whatever the hour. Standard: `executeDeleteFilesManually`."""
-        self._retention.delete_now()
-
-    def runtime_info(self) -> dict[str, str]:
-        """Figures about the store, by the standard's keys.
-
-        Standard: `DefaultMessageStore.getRuntimeInfo`, and of `AdminBrokerProcessor` those the store knows.
-        """
-        return {
-            **self.statistics.runtime_info(elapsed_millis(self._clock)),
-            **disk_figures(
-                self._disk,
-                self._options.store_path_root_dir,
-                self._log.files.directory,
-                self._queues.directory,
-            ),
-            "commitLogMinOffset": str(self.min_physical_offset),
-            "commitLogMaxOffset": str(self.max_physical_offset),
-            "dispatchBehindBytes": str(self.dispatch_behind_bytes),
-            "earliestMessageTimeStamp": str(self.earliest_store_time()),
-            "pageCacheLockTimeMills": "0",
-            "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
-            "remainHowManyDataToFlush": in_words(self._log.end_offset - self.flushed_offset),
-            **({"writesRefused": self.sickness} if self.sickness else {}),
-        }

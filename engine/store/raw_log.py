@@ -74,12 +74,7 @@ class RawLog:
     def read(self, offset: int, size: int) -> bytes:
         """Bytes of one file, which must be there. Raises `ColdRead` for what is not in memory, and
         `OSError`."""
-        pool = self._log.files.pool
-        pool.may_wait = False
-        try:
-            data = self._log.read(offset, size)
-        finally:
-            pool.may_wait = True
+        data = self._log.read(offset, size, may_wait=False)
         if data is None:
             raise OSError(f"{size} bytes at {offset} are not in the log")
         return data

@@ -8,22 +8,16 @@ standard's. Readers that are woken together and want the same share one answer. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
-from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.record import properties_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
-
-T = TypeVar("T")
 
 MAX_PULL_BYTES = 128 << 20
 _SLACK = 4096
@@ -42,7 +36,7 @@ RecordSpan = tuple[int, int, int]
 
 class Reader:
     """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
-    on it.
+    on it. One that may not wait for the disk raises `ColdRead` for what is not in memory.
 
     While `shared` is a dictionary, answers are kept in it for others who want the same.
     """
@@ -51,15 +45,15 @@ class Reader:
         self,
         options: StoreOptions,
         commit_log: Log,
-        queue_pool: FilePool,
         inspection: Inspection,
         memory: int,
+        may_wait: bool,
     ) -> None:
         self._options = options
         self._delays = parse_delay_levels(options.message_delay_level)
         self._log = commit_log
         self._inspection = inspection
-        self._pools = commit_log.files.pool, queue_pool
+        self._may_wait = may_wait
         self._fresh = memory * options.access_message_in_memory_max_ratio // 100
         self.shared: dict[object, GetResult] | None = None
 
@@ -70,20 +64,11 @@ class Reader:
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
-        may_wait: bool = True,
     ) -> GetResult:
         """Messages of a queue from `offset`; see `MessageStore.get`."""
         if self.shared is not None and (accept is None or isinstance(accept, frozenset)):
             return self._get_shared(self.shared, queue, offset, max_count, max_bytes, accept)
-        # A unit that is still in memory has a record that was just written.
-        if may_wait or queue is None or offset >= queue.tail_start:
-            return self._get(queue, offset, max_count, max_bytes, accept)
-        log_pool, queue_pool = self._pools
-        log_pool.may_wait = queue_pool.may_wait = False
-        try:
-            return self._get(queue, offset, max_count, max_bytes, accept)
-        finally:
-            log_pool.may_wait = queue_pool.may_wait = True
+        return self._get(queue, offset, max_count, max_bytes, accept)
 
     def _get_shared(
         self,
@@ -123,7 +108,7 @@ class Reader:
             window = min(max_count, options.max_transfer_count_on_message_in_memory)
         else:
             window = max(options.max_filter_message_size // UNIT_SIZE, max_count)
-        data = queue.units(offset, max(window, 1))
+        data = queue.units(offset, max(window, 1), self._may_wait)
         if len(data) < UNIT_SIZE:
             per_file = options.mapped_file_size_consume_queue // UNIT_SIZE
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset + per_file - offset % per_file, low, high)
@@ -210,12 +195,12 @@ class Reader:
         first, total = places[0][1], sum([size for _, _, size in places])
         span = places[-1][1] + places[-1][2] - first
         if total <= span <= 2 * total + _SLACK:
-            data = self._log.read(first, span)
+            data = self._log.read(first, span, self._may_wait)
             if data is not None:
                 if span != total:
                     data = b"".join([data[at - first : at - first + size] for _, at, size in places])
                 return data, [offset for offset, _, _ in places]
-        each = self._log.read_each(places)
+        each = self._log.read_each(places, self._may_wait)
         records = [record for record in each if record is not None]
         offsets = [place[0] for place, record in zip(places, each, strict=True) if record is not None]
         return b"".join(records), offsets
@@ -225,9 +210,10 @@ class Reader:
         passes = self._inspection.passes
         first, total = places[0][1], sum([size for _, _, size in places])
         span = places[-1][1] + places[-1][2] - first
-        data = self._log.read(first, span) if total <= span <= 2 * total + _SLACK else None
+        is_close = total <= span <= 2 * total + _SLACK
+        data = self._log.read(first, span, self._may_wait) if is_close else None
         each: list[bytes] | list[bytes | None] = (
-            self._log.read_each(places)
+            self._log.read_each(places, self._may_wait)
             if data is None
             else [data[at - first : at - first + size] for _, at, size in places]
         )
@@ -288,7 +274,7 @@ class Reader:
         passes, is_due, largest = self._inspection.passes, self._inspection.is_due, self._log.file_size
         # What a broken unit says is not asked for.
         sound = [place if 0 < place[2] <= largest else (place[0], -1, 0) for place in places]
-        found = self._log.read_each(sound)
+        found = self._log.read_each(sound, self._may_wait)
         for at, (number, position, _) in enumerate(sound):
             record = found[at]
             if record is not None and is_due(queue, number, position):
@@ -320,7 +306,7 @@ class Reader:
         offsets: list[int] = []
         next_offset, count, total, removed, last = offset, 0, 0, False, self._log.end_offset
         window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
-        for unit in queue.units(offset, window):
+        for unit in queue.units(offset, window, self._may_wait):
             if records:
                 more_bytes, more_messages = self._limits(unit.physical_offset)
                 if count + unit.messages > max_count or count >= more_messages:
@@ -349,25 +335,13 @@ class Reader:
             GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count=count, behind=behind
         )
 
-    def units(
-        self, queue: AnyQueue, index: int, count: int, may_wait: bool = True
-    ) -> list[tuple[int, int, int]]:
+    def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
         """Physical offset, size and tags code of up to `count` messages from `index` on."""
-        return self._read_by(may_wait, lambda: self._units(queue, index, count))
-
-    def _read_by(self, may_wait: bool, read: Callable[[], T]) -> T:
-        """What a read gives that may wait for the disk or not; it raises `ColdRead` then."""
-        log_pool, queue_pool = self._pools
-        log_pool.may_wait = queue_pool.may_wait = may_wait
-        try:
-            return read()
-        finally:
-            log_pool.may_wait = queue_pool.may_wait = True
-
-    def _units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
         if isinstance(queue, BatchConsumeQueue):
-            return [unit[:3] for unit in queue.units(index, count)]
-        data = queue.units(index, min(count, queue.max_offset - index)) if index < queue.max_offset else b""
+            return [unit[:3] for unit in queue.units(index, count, self._may_wait)]
+        if index >= queue.max_offset:
+            return []
+        data = queue.units(index, min(count, queue.max_offset - index), self._may_wait)
         units = list(UNIT.iter_unpack(data[: len(data) // UNIT_SIZE * UNIT_SIZE]))
         return [
             unit if unit[2] > ADDRESS_MAX else self._own_code(queue, offset, *unit)
@@ -386,30 +360,24 @@ class Reader:
             found = delivery_time(properties, store_timestamp(record), self._delays) or found
         return physical_offset, size, found
 
-    def store_time(self, queue: AnyQueue, offset: int, may_wait: bool) -> int:
+    def store_time(self, queue: AnyQueue, offset: int) -> int:
         """When a message was stored, in ms; -1 when it is not there."""
-        return self._read_by(may_wait, lambda: self._store_time(queue, offset))
+        unit = None if offset < queue.min_offset else queue.unit(offset, self._may_wait)
+        return -1 if unit is None else store_time(self._log, unit[0], self._may_wait)
 
-    def _store_time(self, queue: AnyQueue, offset: int) -> int:
-        unit = None if offset < queue.min_offset else queue.unit(offset)
-        return -1 if unit is None else store_time(self._log, unit[0])
-
-    def offset_by_time(self, queue: AnyQueue, time: int, upper: bool, may_wait: bool) -> int:
+    def offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
         """First offset stored at or after a time in ms; with `upper` the last one stored at or before it.
 
         Beyond the ends of the queue the nearer end is given. Standard: `ConsumeQueue.getOffsetInQueueByTime`.
         """
-        return self._read_by(may_wait, lambda: self._offset_by_time(queue, time, upper))
-
-    def _offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
         if isinstance(queue, BatchConsumeQueue):
-            return queue.offset_by_time(time, upper)
+            return queue.offset_by_time(time, upper, self._may_wait)
         low, high = queue.min_offset, queue.max_offset
         first, end = low, high
         while low < high:
             middle = (low + high) // 2
-            unit = queue.unit(middle)
-            stored = -1 if unit is None else store_time(self._log, unit[0])
+            unit = queue.unit(middle, self._may_wait)
+            stored = -1 if unit is None else store_time(self._log, unit[0], self._may_wait)
             if stored < time or (upper and stored == time):
                 low = middle + 1
             else:

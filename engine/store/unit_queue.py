@@ -108,13 +108,14 @@ class UnitQueue:
         """The number of the first unit there is room for."""
         return self._files.starts[0] // self.unit_size if self._files.starts else self.tail_start
 
-    def read(self, number: int, count: int) -> bytes | bytearray:
-        """Up to `count` units from a number; nothing outside of what is there."""
+    def read(self, number: int, count: int, may_wait: bool = True) -> bytes | bytearray:
+        """Up to `count` units from a number; nothing outside of what is there. Who may not wait for the disk
+        gets `ColdRead` for what is not in memory."""
         unit_size = self.unit_size
         at = number - self.tail_start
         if at >= 0:
             return self.tail[at * unit_size : (at + count) * unit_size]
-        data = self._files.read(number * unit_size, min(count, -at) * unit_size)
+        data = self._files.read(number * unit_size, min(count, -at) * unit_size, may_wait)
         if count > -at and len(data) == -at * unit_size:
             data += self.tail[: (count + at) * unit_size]
         return data

@@ -12,24 +12,19 @@ from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import requests as consume_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Request
 from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.produce import requests as produce_requests
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
-from mqgateway.gateway.broker.static_topics import requests as static_requests
+from mqgateway.gateway.broker.static_topics.messages import send as send_to_any_topic
 from mqgateway.gateway.broker.static_topics.operations import OF_ANY_TOPIC
 from mqgateway.gateway.broker.transactions import requests as transaction_requests
 from mqgateway.gateway.codec.codes import RequestCode
 
-SEND = Request(static_requests.sending(produce_requests.send_message), Needs.MASTER)
-
 OF_ROOMS: dict[int, Request] = {
     # Messages
-    **produce_requests.REQUESTS,
-    RequestCode.SEND_MESSAGE: SEND,
-    RequestCode.SEND_MESSAGE_V2: SEND,
-    RequestCode.SEND_BATCH_MESSAGE: SEND,
+    **produce_requests.requests(send_to_any_topic),
     **transaction_requests.REQUESTS,
     **pop_requests.REQUESTS,
     **lite_requests.REQUESTS,

@@ -211,7 +211,7 @@ class BrokerService:
     def entries(self) -> int:
         """How many topics, groups and queues there are."""
         broker = self.broker
-        return len(broker.topics) + len(broker.groups) + broker.store.queue_count
+        return len(broker.topics) + len(broker.groups) + broker.store.admin.queue_count
 
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
@@ -278,7 +278,7 @@ class BrokerService:
         broker.mappings.load()
         broker.store.start()
         if broker.role.is_master:
-            broker.topics.restore(broker.store.topics_with_messages(), broker.store.attributes_of)
+            broker.topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         for table in (broker.groups, broker.offsets, broker.filters, broker.delays):
             table.load()
         broker.request_modes.load()

@@ -269,6 +269,6 @@ def test_a_store_serves_compacted_topics_from_their_files() -> None:
     store.stop()
     store = started()
     assert bodies(store) == left
-    store.delete_topics([TOPIC])
+    store.admin.delete_topics([TOPIC])
     assert store.get(TOPIC, 0, 0, 32).status is GetStatus.NO_MATCHED_LOGIC_QUEUE
     assert not disk.exists(f"/store/compaction/compactionLog/{TOPIC}")

@@ -160,7 +160,7 @@ class SpecialServices:
         log.warning("this broker becomes the master")
         store.raw.drop_partial()
         store.dispatch()
-        broker.topics.restore(store.topics_with_messages(), store.attributes_of)
+        broker.topics.restore(store.admin.topics_with_messages(), store.admin.attributes_of)
         yield from broker.delays.going_on()
         broker.transactions.load()
         yield from broker.timers.loading()

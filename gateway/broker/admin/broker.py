@@ -60,7 +60,7 @@ def settings(broker: Broker) -> BrokerSettings:
 def runtime_info(broker: Broker) -> dict[str, str]:
     """About sixty figures by name, as dashboards and exporters read them."""
     stats, store = broker.stats, broker.store
-    table = store.runtime_info()
+    table = store.admin.runtime_info()
     table |= {
         "brokerActive": str(broker.is_active).lower(),
         "msgPutTotalYesterdayMorning": str(stats.put_total_yesterday_morning),
@@ -98,11 +98,11 @@ def count(broker: Broker, name: str, key: str) -> Count:
 
 def delete_expired_files(broker: Broker) -> None:
     """Old files of the log and of queues go whatever the hour."""
-    broker.store.delete_expired_files()
+    broker.store.admin.delete_expired_files()
 
 
 def clean_unused_topics(broker: Broker) -> None:
     """Consume queues of topics that no longer exist go."""
     known = broker.topics
     gone = [topic for topic in broker.store.queues() if topic not in known and not is_lmq(topic)]
-    broker.store.delete_topics(gone)
+    broker.store.admin.delete_topics(gone)

@@ -34,7 +34,7 @@ def broker_info(broker: Broker) -> GetBrokerLiteInfoResponseBody:
     return GetBrokerLiteInfoResponseBody(
         store_type=broker.store_options.store_type,
         max_lmq_num=broker.store_options.max_lmq_consume_queue_num,
-        current_lmq_num=broker.store.lmq_count,
+        current_lmq_num=broker.store.admin.lmq_count,
         lite_subscription_count=state.subscriptions.count,
         order_info_count=len(state.orders),
         cq_table_size=len(broker.store.queues()),
@@ -53,7 +53,7 @@ def parent_info(broker: Broker, topic: str | None) -> GetParentTopicInfoResponse
         topic=parent,
         ttl=state.rules.minutes_to_live(parent),
         groups=state.rules.groups_of(parent),
-        lmq_num=broker.store.lmq_count,
+        lmq_num=broker.store.admin.lmq_count,
         lite_topic_count=len(state.lifetimes.queues_of(parent)),
     )
 

@@ -120,7 +120,7 @@ def _delete(broker: Broker, topic: str) -> None:
     broker.offsets.remove_topic(topic)
     broker.pop.forget_topic(topic)
     broker.request_modes.remove_topic(topic)
-    broker.store.delete_topics([topic])
+    broker.store.admin.delete_topics([topic])
     broker.transactions.topic_deleted(topic)
     if broker.options.auto_delete_unused_stats:
         broker.stats.topic_deleted(topic)

@@ -147,7 +147,7 @@ class LiteState:
             self.subscriptions.remove_queue(queue)
         if queues:
             log.info("%d lite topics end", len(queues))
-            self._store.delete_topics(queues)
+            self._store.admin.delete_topics(queues)
 
     def delete_parent(self, topic: str) -> None:
         """End all lite topics of a parent that is deleted. Standard: `cleanByParentTopic`."""

@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.outcomes import then_in_steps
 from mqgateway.gateway.broker.produce import reply_requests, timers
-from mqgateway.gateway.broker.produce.send import SendOutcome, send
+from mqgateway.gateway.broker.produce.send import Send, SendOutcome, send
 from mqgateway.gateway.broker.produce.send_back import SendBack
 from mqgateway.gateway.broker.produce.send_back import send_back as store_again
 from mqgateway.gateway.codec.codes import V3_4_9, RequestCode, ResponseCode
@@ -37,16 +37,25 @@ LESS_SAFE: dict[PutStatus, int] = {
 ENGINE_FIELD = "E_T"
 
 
-def send_message(broker: Broker, call: Call) -> Served:
-    """10, 310 and 320: answered when the message is as safe as configured."""
-    header = call.header
-    assert isinstance(header, SendMessageRequestHeader)
-    if header.max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
-        header.max_reconsume_times = None
-    outcome = send(broker, header, call.body, call.peer, call.now)
-    if isinstance(outcome, SendOutcome):
-        return sent(outcome)
-    return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
+class SendRequests:
+    """The requests to send. One that says `lo=false` is for a queue as it lies on this broker; any other is
+    served by `operation`.
+    """
+
+    def __init__(self, operation: Send) -> None:
+        self._send = operation
+
+    def send_message(self, broker: Broker, call: Call) -> Served:
+        """10, 310 and 320: answered when the message is as safe as configured."""
+        header = call.header
+        assert isinstance(header, SendMessageRequestHeader)
+        if header.max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
+            header.max_reconsume_times = None
+        operation = self._send if header.lo is not False else send
+        outcome = operation(broker, header, call.body, call.peer, call.now)
+        if isinstance(outcome, SendOutcome):
+            return sent(outcome)
+        return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
 
 
 def sent(outcome: SendOutcome) -> Reply:
@@ -110,14 +119,17 @@ def switch_engine(broker: Broker, call: Call) -> Reply:
     return Reply(remark="switch timer engine success")
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.SEND_MESSAGE: Request(send_message, Needs.MASTER),
-    RequestCode.SEND_MESSAGE_V2: Request(send_message, Needs.MASTER),
-    RequestCode.SEND_BATCH_MESSAGE: Request(send_message, Needs.MASTER),
-    RequestCode.CONSUMER_SEND_MSG_BACK: Request(send_back, Needs.MASTER_OR_OTHER),
-    RequestCode.RECALL_MESSAGE: Request(recall_message, Needs.NOT_FENCED),
-    RequestCode.GET_TIMER_CHECK_POINT: Request(check_point, Needs.NOTHING),
-    RequestCode.GET_TIMER_METRICS: Request(metrics, Needs.NOTHING),
-    RequestCode.SWITCH_TIMER_ENGINE: Request(switch_engine, Needs.NOTHING),
-    **reply_requests.REQUESTS,
-}
+def requests(operation: Send = send) -> dict[int, Request]:
+    """The functions by code, with this operation behind sends."""
+    send_message = Request(SendRequests(operation).send_message, Needs.MASTER)
+    return {
+        RequestCode.SEND_MESSAGE: send_message,
+        RequestCode.SEND_MESSAGE_V2: send_message,
+        RequestCode.SEND_BATCH_MESSAGE: send_message,
+        RequestCode.CONSUMER_SEND_MSG_BACK: Request(send_back, Needs.MASTER_OR_OTHER),
+        RequestCode.RECALL_MESSAGE: Request(recall_message, Needs.NOT_FENCED),
+        RequestCode.GET_TIMER_CHECK_POINT: Request(check_point, Needs.NOTHING),
+        RequestCode.GET_TIMER_METRICS: Request(metrics, Needs.NOTHING),
+        RequestCode.SWITCH_TIMER_ENGINE: Request(switch_engine, Needs.NOTHING),
+        **reply_requests.REQUESTS,
+    }

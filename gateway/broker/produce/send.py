@@ -11,7 +11,7 @@ Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 
 import logging
 from random import random
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -124,6 +124,16 @@ class SendOutcome(NamedTuple):
 
 Sent = SendOutcome | Deferred[SendOutcome]
 """The outcome at once, or when it is as safe as configured."""
+
+
+class Send(Protocol):
+    """See `send`; another room may stand before it."""
+
+    def __call__(
+        self, broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+    ) -> Sent | Steps[Sent]:
+        """Store what a producer sends."""
+        ...
 
 
 def send(
@@ -470,7 +480,7 @@ def _failure(broker: Broker, status: PutStatus, why: str = "") -> OperationError
 
 
 def _unavailable(broker: Broker, why: str = "") -> OperationError:
-    why, info = why or broker.store.refusal, broker.store.runtime_info()
+    why, info = why or broker.store.refusal, broker.store.admin.runtime_info()
     log_use, queue_use = (
         float(info.get(name, 0)) for name in ("commitLogDiskRatio", "consumeQueueDiskRatio")
     )

@@ -1,8 +1,10 @@
-"""Pulls from static topics.
+"""Sends to static topics, and pulls from them.
 
-A pull reads the piece its offset lies in, on whatever broker that is; what is answered are offsets of the
-queue, and at a piece's end where the next one begins.
-Standard: `PullMessageProcessor`, its `rewriteRequestForStaticTopic` and `rewriteResponseForStaticTopic`.
+A message goes to the last piece of its queue, which the broker that leads the queue has; its producer is
+told the number and offset of the queue. A pull reads the piece its offset lies in, on whatever broker that
+is; what is answered are offsets of the queue, and at a piece's end where the next one begins.
+Standard: `SendMessageProcessor` and `PullMessageProcessor`, `rewriteRequestForStaticTopic` and
+`rewriteResponseForStaticTopic` of each.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume import pull as of_this_broker
 from mqgateway.gateway.broker.consume.pull_request import (
@@ -23,7 +26,10 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullRequest,
     PullStatus,
 )
-from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.outcomes import then, then_in_steps
+from mqgateway.gateway.broker.produce.message_request import MessageRequest
+from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
+from mqgateway.gateway.broker.produce.send import send as store
 from mqgateway.gateway.broker.static_topics import outgoing_requests
 from mqgateway.gateway.broker.static_topics.state import LogicalQueue, changed, led_queue
 
@@ -32,6 +38,29 @@ if TYPE_CHECKING:
 
 CANNOT_PULL = "cannot find mapping item in request process of current broker {broker}"
 """What is said of pulls from a queue that another broker leads."""
+
+
+def send(
+    broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+) -> Sent | Steps[Sent]:
+    """Store what a producer sends, to a queue of a static topic or of a broker's; see `produce.send.send`."""
+    if broker.mappings.table:
+        queue = led_queue(broker.mappings, request.topic, request.queue_id, chooses=True)
+        if queue is not None:
+            inner = changed(request, queue_id=queue.leader.queue_id)
+            outcome = store(broker, inner, body, connection, now)
+            in_queue = partial(_in_queue, queue)
+            if isinstance(outcome, SendOutcome | Deferred):
+                return then(outcome, in_queue)
+            return then_in_steps(outcome, in_queue)
+    return store(broker, request, body, connection, now)
+
+
+def _in_queue(queue: LogicalQueue, outcome: SendOutcome) -> SendOutcome:
+    """The outcome of a send to a queue's last piece as one of a send to the queue; the offset is -1 as long
+    as nobody has said where the piece begins."""
+    offset = queue.leader.logical_inside(outcome.queue_offset)
+    return outcome._replace(queue_id=queue.queue_id, queue_offset=offset)
 
 
 def pull(

@@ -79,8 +79,8 @@ def led_queue(
 
 
 def changed(request: R, **fields: Any) -> R:
-    """The same request with other values in some of its fields."""
+    """The same request with other values in some of its fields; doors may hand over what is frozen."""
     other = copy(request)
     for name, value in fields.items():
-        setattr(other, name, value)
+        object.__setattr__(other, name, value)
     return other

@@ -204,6 +204,6 @@ def test_deleting_a_topic_deletes_its_batches() -> None:
     bench = batches()
     put_batch(bench, b"a")
     bench.store.tick()
-    assert bench.store.delete_topics(["batched"]) == 1
+    assert bench.store.admin.delete_topics(["batched"]) == 1
     assert bench.disk.listdir("/store/batchconsumequeue") == []
     assert put_batch(bench, b"b", b"c") == (0, 2)

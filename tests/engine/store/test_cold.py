@@ -12,7 +12,7 @@ from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 from mqgateway.engine.testing.crash_disk import CrashDisk, CrashFile
 from mqgateway.engine.worker import MemoryWorker
-from tests.support.engine.store.stores import Bench, message, records
+from tests.support.engine.store.stores import Bench, batch, message, records
 
 T = TypeVar("T")
 
@@ -139,6 +139,45 @@ def test_batches_may_be_cold_too() -> None:
     with pytest.raises(ColdRead):
         bench.store.get("batched", 0, 0, 32, may_wait=False)
     assert bench.store.get("batched", 0, 0, 32).count == 9
+
+
+def test_batches_are_cold_whatever_their_offsets() -> None:
+    """The queue offsets of messages that share records are greater than the numbers of the queue's units."""
+    disk, worker = ColdDisk(), MemoryWorker()
+    bench = Bench(disk, newest_log_bytes=0)
+    for _ in range(4):
+        bench.store.put_inner_batch(message("batched", body=batch(*[b"x" * 60] * 5)))
+        bench.store.dispatch()
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0)
+    time = bench.clock.millis()
+    for read in (
+        lambda: bench.store.get("batched", 0, 15, 32, may_wait=False),
+        lambda: bench.store.consume_queue_units("batched", 0, 15, 1, may_wait=False),
+        lambda: bench.store.offset_by_time("batched", 0, time, may_wait=False),
+        lambda: bench.store.store_time("batched", 0, 15, may_wait=False),
+    ):
+        disk.warm.clear()
+        with pytest.raises(ColdRead):
+            read()
+    assert bench.store.get("batched", 0, 15, 32).queue_offsets == [15]
+
+
+def test_who_is_woken_by_an_arrival_does_not_wait_for_what_is_cold() -> None:
+    bench, disk, _ = cold_bench()
+    raised: list[ColdRead] = []
+
+    def woken(_arrivals: object) -> None:
+        for offset in (0, 20):
+            try:
+                bench.store.get("orders", 0, offset, 1, may_wait=False)
+            except ColdRead as cold:
+                raised.append(cold)
+
+    bench.store.on_arrivals = woken
+    disk.warm.clear()
+    bench.put(message())
+    assert len(raised) == 1, "the message that came is in memory"
 
 
 def test_the_newest_part_is_never_asked_about() -> None:

@@ -79,7 +79,7 @@ def test_tails_of_busy_queues_are_written_out_and_the_index_is_filled_in_groups(
     queue = bench.store._queues.get("orders", 0)
     assert queue is not None and queue.tail_start == 1500
     assert bench.store._index is not None and len(bench.store._index.pending) < 1500
-    assert bench.store.dispatch_behind_bytes == 0
+    assert bench.store.admin.dispatch_behind_bytes == 0
 
 
 def test_what_waits_has_names_and_is_dispatched_once_all_of_it_is_confirmed() -> None:

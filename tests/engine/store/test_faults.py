@@ -256,7 +256,7 @@ def test_a_start_serves_what_is_stored_whatever_cannot_be_written(
         refused = start.store.put(message(body=b"refused"))
         assert refused.status is REFUSED
         assert os.strerror(error) in refused.remark and "/store" in refused.remark
-        assert start.store.runtime_info()["writesRefused"] == refused.remark
+        assert start.store.admin.runtime_info()["writesRefused"] == refused.remark
         for _ in range(5):
             run.bench.clock.advance(700)
             start.store.tick()

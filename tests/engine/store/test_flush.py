@@ -221,7 +221,7 @@ def test_a_topic_may_be_deleted_while_a_round_runs() -> None:
     bench.put(message(), message(topic="other"))
     bench.clock.advance(60_000)
     bench.store.tick()
-    bench.store.delete_topics(["orders"])
+    bench.store.admin.delete_topics(["orders"])
     worker.perform_all()
     bench.clock.advance(100)
     bench.store.tick()
@@ -302,7 +302,7 @@ def test_what_was_made_for_a_topic_that_is_deleted_meanwhile_is_removed(comes_ag
     bench = Bench(aside=aside)
     bench.put(*[message(topic=f"t{number}") for number in range(flush.NEW_QUEUES_MANY)])
     bench.store.tick()
-    bench.store.delete_topics(["t3"])
+    bench.store.admin.delete_topics(["t3"])
     if comes_again:
         bench.put(message(topic="t3", queue_id=1))
     aside.perform_all()

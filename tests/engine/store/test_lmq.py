@@ -88,7 +88,7 @@ def test_more_queues_than_the_quota_are_refused_and_a_deleted_one_makes_room() -
     bench.put(sent(A))
     assert bench.store.put(sent(B)).status is PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED
     bench.put(sent(A))
-    bench.store.delete_topics([A])
+    bench.store.admin.delete_topics([A])
     bench.put(sent(B))
     assert (bench.store.max_offset(B, 0), bench.store.max_offset("orders", 0)) == (1, 3)
 

@@ -26,7 +26,7 @@ def lived(clean: bool, **changes: object) -> Bench:
         bench.put(message("batched", queue_id=i % 2, body=b"b%d" % i, properties={"KEYS": f"b{i}"}))
         if i < 20:
             bench.put(message("letters", body=b"l%d" % i, properties={"KEYS": f"l{i}"}))
-    bench.store.delete_topics(["gone"])
+    bench.store.admin.delete_topics(["gone"])
     for _ in range(3):
         bench.clock.advance(60_000)
         bench.store.tick()

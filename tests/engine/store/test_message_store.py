@@ -27,12 +27,12 @@ def test_a_message_is_read_after_dispatch_and_told_about() -> None:
     bench = Bench()
     bench.store.put(message())
     assert bench.store.max_offset("orders", 0) == 0
-    assert bench.store.dispatch_behind_bytes > 0
+    assert bench.store.admin.dispatch_behind_bytes > 0
     bench.store.dispatch()
     bench.store.dispatch()
     assert bench.store.max_offset("orders", 0) == 1
     assert len(bench.arrivals) == 1
-    assert bench.store.dispatch_behind_bytes == 0
+    assert bench.store.admin.dispatch_behind_bytes == 0
 
 
 def test_a_store_is_used_by_one_process_at_a_time() -> None:
@@ -94,33 +94,6 @@ def test_units_are_given_as_they_are_asked_for() -> None:
     units = bench.store.consume_queue_units("orders", 0, 1, 9)
     assert [(offset, length) for offset, length, _ in units] == [(size, size), (2 * size, size)]
     assert bench.store.consume_queue_units("orders", 0, 5, 9) == []
-
-
-def test_a_deleted_topic_starts_again_at_0_even_after_a_crash() -> None:
-    bench = Bench()
-    bench.put(*[message() for _ in range(30)], message(topic="other"))
-    assert bench.store.queues() == {"orders": {0}, "other": {0}}
-    assert bench.store.delete_topics(["orders", "unknown"]) == 1
-    assert bench.store.get("orders", 0, 0, 1).status.name == "NO_MATCHED_LOGIC_QUEUE"
-    assert bench.put(message(body=b"new")) == [0]
-    again = bench.kill()
-    assert [m.body for m in drain(again.store)] == [b"new"]
-    assert again.store.queues() == {"orders": {0}, "other": {0}}
-
-
-def test_runtime_info_has_what_the_tools_print() -> None:
-    bench = Bench()
-    bench.put(message(), message())
-    info = bench.store.runtime_info()
-    assert info["putMessageTimesTotal"] == "2"
-    assert info["commitLogMaxOffset"] == str(bench.store.max_physical_offset)
-    assert info["commitLogMinOffset"] == "0"
-    assert info["remainHowManyDataToFlush"] == f"{bench.store.max_physical_offset} B"
-    assert info["commitLogDirCapacity"] == "Total : 1.0 TiB, Free : 1024.0 GiB."
-    bench.disk.reserved = 1 << 40
-    assert bench.store.runtime_info()["commitLogDirCapacity"] == "Total : 2.0 TiB, Free : 2.0 TiB."
-    assert info["commitLogDiskRatio"] == info["commitLogDiskRatio_/store/commitlog"] == "0.01"
-    assert all(isinstance(value, str) for value in info.values())
 
 
 def test_reads_are_counted() -> None:
@@ -279,7 +252,7 @@ class Life(RuleBasedStateMachine):
             assert [(m.body, m.properties["KEYS"]) for m in found] == wanted[: len(found)]
             assert [m.queue_offset for m in found] == list(range(len(found)))
             assert len(found) == store.max_offset("orders", queue_id)
-        if not store.dispatch_behind_bytes:
+        if not store.admin.dispatch_behind_bytes:
             assert sum(store.max_offset("orders", q) for q in range(3)) == len(self.log)
 
 

@@ -70,7 +70,7 @@ def test_without_a_clean_stop_it_does_not_count() -> None:
 def test_what_was_deleted_stays_so() -> None:
     bench = Bench(Watched(), queue_table_from=1, file_reserved_time=0)
     bench.put(*[message(body=b"x" * 800) for _ in range(20)])
-    bench.store.delete_expired_files()
+    bench.store.admin.delete_expired_files()
     for _ in range(20):
         bench.clock.advance(100)
         bench.store.tick()

@@ -168,7 +168,7 @@ def test_a_sick_disk_takes_nothing_and_later_goes_on() -> None:
 def test_a_topic_that_came_again_counts_anew() -> None:
     original, replica = master(), slave()
     copy(original.store, replica.store, 999)
-    original.store.delete_topics(["orders"])
+    original.store.admin.delete_topics(["orders"])
     original.put(message(body=b"new"))
     copy(original.store, replica.store, 999)
     assert [one.body for one in drain(replica.store)] == [b"new"]

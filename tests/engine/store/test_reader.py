@@ -89,7 +89,7 @@ def test_behind_an_address_of_the_schedule_is_the_delivery_time() -> None:
 
 def test_addresses_go_with_the_topic() -> None:
     bench = with_addresses()
-    bench.store.delete_topics(["orders"])
+    bench.store.admin.delete_topics(["orders"])
     assert bench.disk.listdir("/store/consumequeue_ext") == []
 
 

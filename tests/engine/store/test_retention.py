@@ -53,7 +53,7 @@ def test_nothing_goes_at_other_hours_unless_ordered() -> None:
     bench = filled(at_hour(10), file_reserved_time=3)
     look(bench)
     assert files(bench) == 5
-    bench.store.delete_expired_files()
+    bench.store.admin.delete_expired_files()
     look(bench, 3)
     assert files(bench) < 5
 
@@ -195,7 +195,7 @@ def test_many_queues_are_swept_in_portions() -> None:
     bench = Bench(clock=at_hour(10), file_reserved_time=0)
     for queue_id in range(450):
         bench.put(message(queue_id=queue_id))
-    bench.store.delete_expired_files()
+    bench.store.admin.delete_expired_files()
     look(bench, 40)
     oldest = bench.store.min_physical_offset
     assert oldest > 0

@@ -54,7 +54,7 @@ def test_what_cannot_be_stored_is_refused_with_the_standards_status(
     assert result.status is status
     assert result.remark
     assert bench.store.max_physical_offset == 0
-    assert bench.store.runtime_info()["putMessageFailedTimes"] == "1"
+    assert bench.store.admin.runtime_info()["putMessageFailedTimes"] == "1"
 
 
 def test_a_batch_has_consecutive_offsets_and_its_own_properties() -> None:

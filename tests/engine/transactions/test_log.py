@@ -500,7 +500,7 @@ def test_a_half_topic_that_was_deleted_begins_again() -> None:
     bench.wait(INTERVAL + 15_000)
     assert bench.progress == (1, 0), "the op message is still needed"
     bench.offsets.remove_topic("RMQ_SYS_TRANS_HALF_TOPIC")
-    bench.store.delete_topics(["RMQ_SYS_TRANS_HALF_TOPIC"])
+    bench.store.admin.delete_topics(["RMQ_SYS_TRANS_HALF_TOPIC"])
     bench.log.topic_deleted("RMQ_SYS_TRANS_HALF_TOPIC")
     for body in (b"c", b"d", b"e"):
         bench.send(body)
@@ -514,7 +514,7 @@ def test_ends_are_told_again_when_their_topic_was_deleted() -> None:
     bench.commit(bench.send(b"a"))
     bench.wait(INTERVAL + 15_000)
     bench.offsets.remove_topic("RMQ_SYS_TRANS_OP_HALF_TOPIC")
-    bench.store.delete_topics(["RMQ_SYS_TRANS_OP_HALF_TOPIC"])
+    bench.store.admin.delete_topics(["RMQ_SYS_TRANS_OP_HALF_TOPIC"])
     bench.log.topic_deleted("RMQ_SYS_TRANS_OP_HALF_TOPIC")
     bench = bench.restart()
     assert bench.ops == [b"1,"]

@@ -192,7 +192,7 @@ def test_it_says_how_far_it_is() -> None:
 def test_a_topic_that_was_deleted_and_came_again() -> None:
     """The log still has the old records; offsets begin anew after them."""
     bench = fill(20)
-    bench.store.delete_topics(["orders"])
+    bench.store.admin.delete_topics(["orders"])
     for number in range(7):
         bench.put(message("orders", number % 2, b"new %d" % number))
     bench.store.stop()
@@ -204,7 +204,7 @@ def test_a_topic_that_was_deleted_and_came_again() -> None:
 def test_a_topic_that_was_deleted() -> None:
     """Its records are no error where the table of topics does not have it, but they are where it does."""
     bench = fill(20)
-    bench.store.delete_topics(["orders"])
+    bench.store.admin.delete_topics(["orders"])
     bench.store.stop()
     disk = bench.disk
     assert findings(disk)

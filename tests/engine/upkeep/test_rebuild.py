@@ -266,7 +266,7 @@ def test_it_says_how_far_it_is(tmp_path: Path) -> None:
 def test_a_topic_that_was_deleted_and_came_again(tmp_path: Path, again: int) -> None:
     """Only its new messages are in the queues, as they were."""
     bench = store(tmp_path)
-    bench.store.delete_topics(["orders"])
+    bench.store.admin.delete_topics(["orders"])
     for number in range(again):
         bench.put(message("orders", 0, b"new %d" % number, {"UNIQ_KEY": f"new{number}"}))
     bench.store.stop()
@@ -281,7 +281,7 @@ def test_a_topic_that_was_deleted_and_came_again(tmp_path: Path, again: int) -> 
 
 def test_a_topic_that_was_deleted_stays_so(tmp_path: Path) -> None:
     bench = store(tmp_path)
-    bench.store.delete_topics(["orders"])
+    bench.store.admin.delete_topics(["orders"])
     bench.store.stop()
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "topics.json").write_text('{"topicConfigTable":{"batched":{}}}')

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
+from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store.large_batch import LARGE
 from mqgateway.gateway.broker.produce.new_topics import LONGEST_WAIT_SECONDS, once_registered
 from mqgateway.gateway.broker.produce.send import send
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from tests.support.gateway.broker.helpers import MemoryBroker, batch_body
-from tests.support.gateway.broker.producing import TypedMessage, later, outcome_of
+from tests.support.gateway.broker.producing import TypedMessage, later, outcome_of, with_properties
 
 
 class Waiting(MemoryBroker):
@@ -61,11 +62,11 @@ def test_a_send_to_a_topic_that_exists_waits_for_nobody() -> None:
 
 
 def test_a_send_that_waits_for_the_disk_waits_for_both() -> None:
-    memory = Waiting(flush_disk_type="SYNC_FLUSH")
-    arrived = later(memory.put(TypedMessage("new")))
-    memory.wait(20)
-    assert arrived == []
+    memory = Waiting(flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    arrived = later(memory.put(with_properties("new", WAIT="true")))
     memory.known.callback(None)
+    assert arrived == [], "the disk is not asked yet"
+    memory.wait(20)
     assert len(arrived) == 1
 
 

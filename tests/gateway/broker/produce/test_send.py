@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.message import PROPERTY_UNIQ_KEY, format_properties
+from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.timers.messages import RecallHandle
@@ -476,7 +477,7 @@ def test_a_batch_that_a_client_made_one_record_of_is_taken_as_it_is() -> None:
 
 
 def test_a_durable_batch_is_named_when_it_is_answered() -> None:
-    memory = MemoryBroker(store_options={"flush_disk_type": "SYNC_FLUSH"})
+    memory = MemoryBroker(store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH})
     memory.add_topic("B", attributes={"queue.type": "BatchCQ"})
     answer = memory.send("B", TWO, properties={"UNIQ_KEY": "M", "WAIT": "true"}, batch=True)
     assert (answer.code, answer.ext["batchUniqId"]) == (0, "M")

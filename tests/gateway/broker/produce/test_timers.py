@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.timers.messages import RecallHandle
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -121,8 +122,7 @@ def test_a_store_that_takes_no_writes() -> None:
 
 
 def test_a_recall_waits_for_the_disk_where_sends_do() -> None:
-    memory = broker(flush_disk_type="SYNC_FLUSH")
-    memory.broker.durability.is_awaited = True
+    memory = broker(flush_disk_type=FlushDiskType.SYNC_FLUSH)
     now = memory.clock.millis()
     handle = RecallHandle("T", "broker-a", str(now + 4001), "K1").encode()
     answer = recall(memory, handle)

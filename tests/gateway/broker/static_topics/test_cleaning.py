@@ -40,20 +40,20 @@ def test_what_went_on_from_the_next_broker_is_forgotten_by_the_first() -> None:
 
 def test_a_first_piece_without_messages_is_forgotten() -> None:
     brokers = moved("a", "b")
-    brokers["a"].broker.store.delete_topics([TOPIC])
+    brokers["a"].broker.store.admin.delete_topics([TOPIC])
     assert clean_all(brokers) == {"a": ["a", "b"], "b": ["b"]}
     assert brokers.read("b", 0) == [(10_000, b"x")]
 
 
 def test_a_first_piece_of_its_own_is_looked_at_here() -> None:
     brokers = moved("a", "b", "a")
-    brokers["a"].broker.store.delete_topics([TOPIC])
+    brokers["a"].broker.store.admin.delete_topics([TOPIC])
     assert clean_all(brokers)["a"] == ["b", "a"]
 
 
 def test_nothing_is_forgotten_of_what_cannot_be_asked() -> None:
     brokers = moved("a", "b", "c")
-    brokers["a"].broker.store.delete_topics([TOPIC])
+    brokers["a"].broker.store.admin.delete_topics([TOPIC])
     brokers.down = {"a", "c"}
     assert clean_all(brokers) == {"a": ["a", "b"], "b": ["a", "b", "c"], "c": ["a", "b", "c"]}
 
@@ -67,7 +67,7 @@ def test_a_leader_of_another_state_is_not_believed() -> None:
 
 def test_what_was_not_moved_is_left_alone() -> None:
     brokers = moved("a")
-    brokers["a"].broker.store.delete_topics([TOPIC])
+    brokers["a"].broker.store.admin.delete_topics([TOPIC])
     assert clean_all(brokers) == {"a": ["a"]}
 
 

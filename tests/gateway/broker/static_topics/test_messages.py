@@ -2,15 +2,79 @@
 
 import pytest
 
+from mqgateway.engine.message import format_properties
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.results import PutStatus
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
+from mqgateway.gateway.broker.static_topics.messages import send
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster
-from tests.support.gateway.broker.helpers import batch_body
+from tests.support.gateway.broker.helpers import batch_body, send_header
+from tests.support.gateway.broker.producing import TypedMessage, later, outcome_of
 
 
 def cluster(*leaders: str) -> Cluster:
     made = Cluster("a", "b", "c")
     made.create(*leaders or ("a",))
     return made
+
+
+def put(brokers: Cluster, name: str, request: TypedMessage, body: bytes = b"x") -> Sent | Steps[Sent]:
+    """The operation, as any door calls it."""
+    member = brokers[name]
+    return send(member.broker, request, body, member.producer, brokers.clock.millis())
+
+
+@pytest.mark.parametrize("queue_id", [1, -1])
+def test_the_outcome_of_a_send_is_about_the_queue(queue_id: int) -> None:
+    brokers = cluster("b", "a")
+    brokers.fill("a", b"0", queue_id=1)
+    brokers.move(1, "b")
+    brokers.move(1, "a")
+    outcome = outcome_of(put(brokers, "a", TypedMessage(TOPIC, queue_id=queue_id)))
+    assert isinstance(outcome, SendOutcome)
+    assert (outcome.status, outcome.transaction_id) == (PutStatus.PUT_OK, "K1")
+    assert (outcome.queue_id, outcome.queue_offset) == (1, 2 * BLOCK)
+    brokers["a"].broker.store.dispatch()
+    assert [message.body for message in brokers["a"].stored(TOPIC, 1)] == [b"x"]
+    with pytest.raises(OperationError) as refusal:
+        put(brokers, "a", TypedMessage(TOPIC, queue_id=0))
+    assert refusal.value.reason is Reason.NOT_LEADER_FOR_QUEUE
+
+
+def test_so_is_one_that_is_waited_for() -> None:
+    brokers = Cluster("a", "b", store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH})
+    brokers.create("b", "a")
+    request = TypedMessage(TOPIC, queue_id=1, properties=format_properties({"WAIT": "true"}))
+    arrived = later(put(brokers, "a", request))
+    assert not arrived
+    brokers["a"].broker.store.dispatch()
+    [outcome] = arrived
+    assert isinstance(outcome, SendOutcome)
+    assert (outcome.status, outcome.queue_id, outcome.queue_offset) == (PutStatus.PUT_OK, 1, 0)
+
+
+@pytest.mark.parametrize("code", [RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE])
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_a_static_topic_is_answered_as_the_brokers_queue_but_for_number_and_offset(
+    code: RequestCode, is_batch: bool
+) -> None:
+    """Queue 2 of the topic is queue 1 of the broker; its second piece is queue 2."""
+    body = batch_body((b"1", {"UNIQ_KEY": "A"}), (b"2", {"UNIQ_KEY": "B"})) if is_batch else b"x"
+    answers = []
+    for fields in ({"queue_id": 2}, {"queue_id": 2, "lo": False}):
+        brokers = cluster("b", "a", "a")
+        brokers.move(2, "b")
+        brokers.move(2, "a")
+        brokers["a"].send(TOPIC, queue_id=2, lo=False)
+        header = send_header(TOPIC, batch=is_batch, **fields)
+        answers.append(brokers["a"].ask(code, header, body, peer=brokers["a"].producer))
+    static, plain = answers
+    assert (static.code, static.remark, plain.code) == (0, None, 0)
+    assert (plain.ext["queueId"], plain.ext["queueOffset"]) == ("2", "1")
+    assert static.ext == plain.ext | {"queueOffset": str(2 * BLOCK + 1)}
 
 
 def test_a_message_is_stored_in_the_brokers_queue_and_told_as_in_the_topics() -> None:

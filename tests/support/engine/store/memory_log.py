@@ -55,12 +55,12 @@ class MemoryLog:
 
     write_raw = write
 
-    def read(self, offset: int, size: int) -> bytes | None:
+    def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
         """A piece, if all of it is there."""
         at = offset - self.min_offset
         return bytes(self._data[at : at + size]) if 0 <= at <= len(self._data) - size else None
 
-    def read_each(self, places: Sequence[tuple[int, int, int]]) -> list[bytes | None]:
+    def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
         """One after the other."""
         return [self.read(offset, size) for _, offset, size in places]
 

@@ -372,10 +372,10 @@ class Storm:
     def delete_topic(self) -> None:
         topic = self.choose.choice(TOPICS)
         self.model.generations[topic] += 1
-        self.store.delete_topics([topic])
+        self.store.admin.delete_topics([topic])
 
     def delete_old_files(self) -> None:
-        self.store.delete_expired_files()
+        self.store.admin.delete_expired_files()
         self.clock.advance(80 * 3_600_000)
         for _ in range(4):
             self.clock.advance(1000)

@@ -27,11 +27,14 @@ BLOCK = 10_000
 class Member(MemoryBroker):
     """One broker; asks the others."""
 
-    def __init__(self, name: str, cluster: Cluster, **options: Any) -> None:
+    def __init__(
+        self, name: str, cluster: Cluster, store_options: dict[str, Any] | None = None, **options: Any
+    ) -> None:
         self._cluster = cluster
         super().__init__(
             clock=cluster.clock,
             options={"broker_name": name, "namesrv_addr": NAMESRV} | options,
+            store_options=store_options,
         )
 
     def ask_outside(

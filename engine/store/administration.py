@@ -1,0 +1,128 @@
+"""Caring for a store that is open: what it has, figures about it, and getting rid of what is not wanted.
+
+Standard: of `DefaultMessageStore` what `AdminBrokerProcessor` asks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.store.compaction_log import Compacted
+from mqgateway.engine.store.consume_queue import ConsumeQueues
+from mqgateway.engine.store.dispatch import Dispatch
+from mqgateway.engine.store.flush import Durability
+from mqgateway.engine.store.log import Log, store_time
+from mqgateway.engine.store.retention import Retention
+from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
+
+log = logging.getLogger(__name__)
+
+
+class Administered(Protocol):
+    """What is asked of the store itself; see `MessageStore`."""
+
+    compaction: Compacted | None
+    root: str
+    statistics: Statistics
+
+    @property
+    def sickness(self) -> str:
+        """What is wrong with the disk; empty when nothing is."""
+
+    def dispatch_all(self) -> None:
+        """Make readable whatever may be seen."""
+
+
+class Administration:
+    """See `MessageStore.admin`."""
+
+    def __init__(
+        self,
+        store: Administered,
+        disk: Disk,
+        clock: Clock,
+        commit_log: Log,
+        queues: ConsumeQueues,
+        dispatch: Dispatch,
+        durability: Durability,
+        retention: Retention,
+    ) -> None:
+        self._store = store
+        self._disk = disk
+        self._clock = clock
+        self._log = commit_log
+        self._queues = queues
+        self._dispatch = dispatch
+        self._durability = durability
+        self._retention = retention
+
+    @property
+    def queue_count(self) -> int:
+        """How many queues there are."""
+        return self._queues.count
+
+    @property
+    def lmq_count(self) -> int:
+        """How many light queues there are."""
+        return self._queues.lmq_count
+
+    @property
+    def dispatch_behind_bytes(self) -> int:
+        """Bytes of the log that may be seen and are not dispatched yet."""
+        return max(0, self._log.confirm_offset - self._dispatch.offset)
+
+    def topics_with_messages(self) -> dict[str, int]:
+        """Topics of which the log has messages, but no light ones, with one more than their highest queue."""
+        return self._queues.topics_with_messages()
+
+    def attributes_of(self, topic: str) -> dict[str, str]:
+        """What the files of a topic tell of its attributes."""
+        if self._disk.is_dir(f"{self._store.root}/compaction/compactionLog/{topic}"):
+            return {"cleanup.policy": "COMPACTION"}
+        return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
+
+    def delete_topics(self, names: Iterable[str]) -> int:
+        """Forget the consume queues of topics; their records leave with the log. Returns how many there were.
+
+        A checkpoint follows, so that a crash does not bring them back.
+        """
+        self._store.dispatch_all()
+        count, compaction = 0, self._store.compaction
+        for name in names:
+            self._dispatch.forget(name)
+            try:
+                count += self._queues.delete(name)
+                if compaction is not None:
+                    compaction.delete(name)
+            except OSError as error:
+                log.error("the consume queues of %s cannot be deleted: %s", name, error)
+        if count:
+            self._durability.start_round()
+        return count
+
+    def delete_expired_files(self) -> None:
+        """Delete old files with the next ticks, whatever the hour. Standard: `executeDeleteFilesManually`."""
+        self._retention.delete_now()
+
+    def runtime_info(self) -> dict[str, str]:
+        """Figures about the store, by the standard's keys.
+
+        Standard: `DefaultMessageStore.getRuntimeInfo`, and of `AdminBrokerProcessor` those the store knows.
+        """
+        commit_log, sickness = self._log, self._store.sickness
+        return {
+            **self._store.statistics.runtime_info(elapsed_millis(self._clock)),
+            **disk_figures(self._disk, self._store.root, commit_log.files.directory, self._queues.directory),
+            "commitLogMinOffset": str(commit_log.min_offset),
+            "commitLogMaxOffset": str(commit_log.end_offset),
+            "dispatchBehindBytes": str(self.dispatch_behind_bytes),
+            "earliestMessageTimeStamp": str(store_time(commit_log, commit_log.min_offset)),
+            "pageCacheLockTimeMills": "0",
+            "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
+            "remainHowManyDataToFlush": in_words(commit_log.end_offset - self._durability.commit.flushed),
+            **({"writesRefused": sickness} if sickness else {}),
+        }

@@ -1,0 +1,44 @@
+"""Figures about a store, and topics that are deleted; retention has the deletion of old files."""
+
+from tests.support.engine.store.stores import Bench, batch, drain, message
+
+
+def test_a_deleted_topic_starts_again_at_0_even_after_a_crash() -> None:
+    bench = Bench()
+    bench.put(*[message() for _ in range(30)], message(topic="other"))
+    assert bench.store.queues() == {"orders": {0}, "other": {0}}
+    assert bench.store.admin.delete_topics(["orders", "unknown"]) == 1
+    assert bench.store.get("orders", 0, 0, 1).status.name == "NO_MATCHED_LOGIC_QUEUE"
+    assert bench.put(message(body=b"new")) == [0]
+    again = bench.kill()
+    assert [m.body for m in drain(again.store)] == [b"new"]
+    assert again.store.queues() == {"orders": {0}, "other": {0}}
+
+
+def test_what_a_store_has_is_told_with_what_its_files_say_of_topics() -> None:
+    bench = Bench(enable_lmq=True, enable_multi_dispatch=True)
+    bench.put(message(queue_id=2), message(), message("%LMQ%x"))
+    bench.store.put_inner_batch(message("batched", body=batch(b"1", b"2")))
+    bench.store.dispatch()
+    admin = bench.store.admin
+    assert (admin.queue_count, admin.lmq_count) == (4, 1)
+    assert admin.topics_with_messages() == {"orders": 3, "batched": 1}
+    assert admin.attributes_of("orders") == {}
+    assert admin.attributes_of("batched") == {"queue.type": "BatchCQ"}
+    bench.disk.makedirs("/store/compaction/compactionLog/orders")
+    assert admin.attributes_of("orders") == {"cleanup.policy": "COMPACTION"}
+
+
+def test_runtime_info_has_what_the_tools_print() -> None:
+    bench = Bench()
+    bench.put(message(), message())
+    info = bench.store.admin.runtime_info()
+    assert info["putMessageTimesTotal"] == "2"
+    assert info["commitLogMaxOffset"] == str(bench.store.max_physical_offset)
+    assert info["commitLogMinOffset"] == "0"
+    assert info["remainHowManyDataToFlush"] == f"{bench.store.max_physical_offset} B"
+    assert info["commitLogDirCapacity"] == "Total : 1.0 TiB, Free : 1024.0 GiB."
+    bench.disk.reserved = 1 << 40
+    assert bench.store.admin.runtime_info()["commitLogDirCapacity"] == "Total : 2.0 TiB, Free : 2.0 TiB."
+    assert info["commitLogDiskRatio"] == info["commitLogDiskRatio_/store/commitlog"] == "0.01"
+    assert all(isinstance(value, str) for value in info.values())
