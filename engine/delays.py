@@ -220,7 +220,7 @@ class DelaySchedule:
         self._store = store
         self._on_delivered = on_delivered
         self._file_size = file_size
-        self._levels = levels
+        self.levels = levels
         self._clock = clock
         self._file = TableFile(disk, path, worker)
         self._max_per_tick = max_per_tick
@@ -475,7 +475,7 @@ class DelaySchedule:
         decides. One that was stored in the future is due at once: the clock was set back while nobody looked.
         Standard: `ScheduleMessageService.correctDeliverTimestamp`.
         """
-        delay = self._levels.delay(queue.number)
+        delay = self.levels.delay(queue.number)
         due = written + self._store.steady.ahead_at(physical_offset, written - delay)
         if due <= now + delay:
             return due

@@ -1,254 +1,141 @@
-"""Makes the parts of a broker out of its options: store, tables, schedule, and the object that holds them.
+"""Makes a broker out of its options: its store, and what each room keeps.
 
 Nothing is read or written yet: the store is started and the tables are loaded by the service.
 Standard: `BrokerController.initialize`.
 """
 
-import os
-import random
-import socket
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mqgateway.engine.clock import Clock
-from mqgateway.engine.cold_reads import ColdReads
 from mqgateway.engine.compaction import Compaction
 from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.delays import DelayLevels, DelaySchedule
-from mqgateway.engine.disk import Disk
-from mqgateway.engine.filters import ConsumerFilters
+from mqgateway.engine.ha.epochs import FILE_NAME as EPOCHS_FILE
+from mqgateway.engine.ha.epochs import Epochs
+from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.ha.role import Role
-from mqgateway.engine.message import UniqueKeys, pack_host
-from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
-from mqgateway.engine.slow_consumers import SlowConsumers
-from mqgateway.engine.static_topics.mappings import Mappings
+from mqgateway.engine.options import OptionSet
+from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.store.message_store import Arrival, MessageStore
-from mqgateway.engine.tables.assignment import RequestModes
-from mqgateway.engine.tables.broadcasts import BroadcastOffsets
-from mqgateway.engine.tables.groups import GroupTable
-from mqgateway.engine.tables.offsets import ConsumerOffsets
-from mqgateway.engine.tables.topics import PERM_WRITE, TopicTable
+from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
 from mqgateway.engine.transactions import TransactionCounts, TransactionLog
-from mqgateway.engine.worker import Worker
-from mqgateway.gateway.broker.broker import Broker, WhenRegistered
-from mqgateway.gateway.broker.clients.locks import QueueLocks
+from mqgateway.gateway.broker.acting.escape import EscapeSender
+from mqgateway.gateway.broker.acting.foreign_messages import ForeignReader
+from mqgateway.gateway.broker.acting.services import SpecialServices
+from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import ClientTable
-from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
-from mqgateway.gateway.broker.cluster.route_cache import Ask, RouteCache
-from mqgateway.gateway.broker.consume.long_polling import HeldPulls, resume_all
+from mqgateway.gateway.broker.cluster.registration import Caller
+from mqgateway.gateway.broker.cluster.state import ClusterState
+from mqgateway.gateway.broker.consume.state import ConsumeState
+from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import LiteState
 from mqgateway.gateway.broker.pop.state import PopState
-from mqgateway.gateway.broker.produce.durability import Durability
+from mqgateway.gateway.broker.produce.state import ProduceState
+from mqgateway.gateway.broker.replication.membership import Membership
+from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
+from mqgateway.gateway.broker.tables import Tables
+from mqgateway.gateway.broker.transactions.requests import send_check
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
 
 def build_broker(
-    options: BrokerOptions,
-    store_options: StoreOptions,
-    settings: OptionSet,
-    *,
-    disk: Disk,
-    clock: Clock,
-    worker: Worker,
-    aside: Worker | None = None,
-    port: int,
-    ask: Ask,
-    register_soon: Callable[[], None],
-    when_registered: WhenRegistered,
+    environment: Environment, settings: OptionSet, *, caller: Caller, clockwork: Clockwork
 ) -> Broker:
-    """A broker that clients reach on `port` and that asks other servers with `ask`.
-
-    Raises `OSError` when the name in `brokerIP1` has no address.
-    """
-    folder = os.path.join(store_options.store_path_root_dir, "config")
-    host = _store_host(options.broker_ip1, port)
-    environment = Environment(options, store_options, disk, clock, worker, folder, host)
-    held_pulls, locks = HeldPulls(options), QueueLocks(options)
-    topics = TopicTable(options, disk, f"{folder}/topics.json", clock, worker)
-    role = Role.initial(store_options.broker_role, options.broker_id)
-    store = _store(environment, role, topics, aside, lambda arrivals: _wake(held_pulls, pop, lite, arrivals))
-    if store_options.enable_compaction:
-        store.compaction = _compaction(environment, topics, store, aside or worker)
-    topics.has_lmq_topics = store_options.enable_lmq
-    filters = ConsumerFilters(options, disk, f"{folder}/consumerFilter.json", clock, worker)
-    stats = BrokerStats(options, clock.millis(), topics.is_system)
-    groups = GroupTable(options, disk, f"{folder}/subscriptionGroup.json", clock, worker)
-    groups.has_lmq_groups = store_options.enable_lmq
-    offsets = _offsets(environment)
-    unique_keys = UniqueKeys(host[:-4], os.getpid(), random.getrandbits(32), clock.millis())
-    levels = DelayLevels(store_options.message_delay_level)
+    """A broker that asks other servers with `caller`. `settings` are all options of the process."""
+    options, clock, tables = environment.options, environment.clock, Tables(environment)
+    role = Role.initial(environment.store_options.broker_role, options.broker_id)
+    store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals))
+    stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
+    cluster = ClusterState(environment, tables, role, caller, clockwork)
+    produce = ProduceState(environment, store, role)
     timers = _timers(environment, store, stats)
-    pop = _pop(environment, store, timers, topics, groups, offsets, stats)
-    writable_routes = RouteCache(options, topics, ask, PERM_WRITE)
-    lite = LiteState(options, store, topics, groups, offsets, disk, clock, writable_routes)
-    return Broker(
-        options=options,
-        store_options=store_options,
-        clock=clock,
+    broker = Broker(
+        environment=environment,
+        configuration=Configuration(settings, environment.disk, clock, options.broker_config_path),
         role=role,
         store=store,
-        topics=topics,
-        groups=groups,
-        offsets=offsets,
-        filters=filters,
-        clients=_clients(options, clock, filters, locks, stats),
-        locks=locks,
-        held_pulls=held_pulls,
-        pop=pop,
-        lite=lite,
-        mappings=Mappings(options, disk, f"{folder}/topicQueueMapping.json", clock, worker),
-        broker_directory=BrokerDirectory(options, clock, ask),
-        delays=_delays(environment, store, levels, stats),
-        delay_levels=levels,
-        timers=timers,
-        transactions=_transactions(environment, store, topics, offsets, unique_keys, stats),
-        durability=Durability(store, options, store_options, clock, role),
+        tables=tables,
         stats=stats,
         flow_control=FlowControl(clock, stats),
-        broadcasts=BroadcastOffsets(options, clock),
-        cold_reads=ColdReads(options, store_options, clock),
-        slow_consumers=SlowConsumers(options),
-        request_modes=RequestModes(options, disk, f"{folder}/messageRequestMode.json", worker),
-        route_cache=RouteCache(options, topics, ask),
-        unique_keys=unique_keys,
-        store_host=host,
-        configuration=Configuration(settings, disk, clock, options.broker_config_path),
-        register_soon=register_soon,
-        when_registered=when_registered,
+        clients=ClientTable(
+            options, clock, on_group_gone=tables.filters.unregister, on_disagreement=stats.inconsistent
+        ),
+        cluster=cluster,
+        produce=produce,
+        consume=ConsumeState(environment),
+        pop=PopState(environment, tables, store, timers, stats),
+        lite=LiteState(environment, tables, store, cluster.writable_routes),
+        delays=_delays(environment, store, stats),
+        timers=timers,
+        transactions=_transactions(environment, tables, store, produce, stats),
     )
+    return broker
 
 
-class Environment(NamedTuple):
-    """What all parts stand on; `folder` is for their tables."""
-
-    options: BrokerOptions
-    store_options: StoreOptions
-    disk: Disk
-    clock: Clock
-    worker: Worker
-    folder: str
-    store_host: bytes
+def _wake(broker: Broker, arrivals: list[Arrival]) -> None:
+    """Let those read who wait for what arrived."""
+    broker.consume.arrived(arrivals)
+    broker.pop.arrived(arrivals)
+    broker.lite.arrived(arrivals)
 
 
 def _store(
     environment: Environment,
     role: Role,
     topics: TopicTable,
-    aside: Worker | None,
     on_arrivals: Callable[[list[Arrival]], None],
 ) -> MessageStore:
+    """The log and its queues. Of topics that want it so, each key's newest message is kept."""
+    options, worker = environment.store_options, environment.worker
     store = MessageStore(
-        environment.store_options,
-        disk=environment.disk,
-        clock=environment.clock,
-        worker=environment.worker,
-        store_host=environment.store_host,
-        on_arrivals=on_arrivals,
-        is_batch_topic=topics.has_batch_queues,
-        aside=aside,
-    )
-    if not role.is_master:
-        store.gate = closed_gate(role.state.kind)
-    return store
-
-
-def _compaction(
-    environment: Environment, topics: TopicTable, store: MessageStore, worker: Worker
-) -> Compaction:
-    """What keeps of each key the newest message, for topics that want it so."""
-    return Compaction(
-        environment.store_options,
+        options,
         disk=environment.disk,
         clock=environment.clock,
         worker=worker,
-        root=environment.store_options.store_path_root_dir,
-        source=store,
-        topics=topics.compacted,
-        is_compacted=topics.is_compacted,
+        store_host=environment.store_host,
+        on_arrivals=on_arrivals,
+        is_batch_topic=topics.has_batch_queues,
+        aside=environment.reader,
     )
-
-
-def _offsets(environment: Environment) -> ConsumerOffsets:
-    """Where groups are; with light queues in a file of its own."""
-    plain = f"{environment.folder}/consumerOffset.json"
-    if not environment.store_options.enable_lmq:
-        return ConsumerOffsets(
-            environment.options, environment.disk, plain, environment.clock, environment.worker
+    if not role.is_master:
+        store.gate = closed_gate(role.state.kind)
+    if options.enable_compaction:
+        store.compaction = Compaction(
+            options,
+            disk=environment.disk,
+            clock=environment.clock,
+            worker=environment.reader or worker,
+            root=options.store_path_root_dir,
+            source=store,
+            topics=topics.compacted,
+            is_compacted=topics.is_compacted,
         )
-    path = f"{environment.folder}/lmqConsumerOffset.json"
-    return ConsumerOffsets(
-        environment.options, environment.disk, path, environment.clock, environment.worker, plain_path=plain
-    )
+    return store
 
 
-def _wake(held_pulls: HeldPulls, pop: PopState, lite: LiteState, arrivals: list[Arrival]) -> None:
-    """Let those read who wait for what arrived."""
-    resume_all(held_pulls.arrived(arrivals))
-    pop.arrived(arrivals)
-    lite.arrived(arrivals)
-
-
-def _clients(
-    options: BrokerOptions, clock: Clock, filters: ConsumerFilters, locks: QueueLocks, stats: BrokerStats
-) -> ClientTable:
-    """Who is connected, and who hears of it when somebody goes or groups disagree."""
-    return ClientTable(
-        options,
-        clock,
-        on_group_gone=filters.unregister,
-        on_member_lost=locks.orphan,
-        on_disagreement=stats.inconsistent,
-    )
-
-
-def _pop(
-    environment: Environment,
-    store: MessageStore,
-    timers: Timers,
-    topics: TopicTable,
-    groups: GroupTable,
-    offsets: ConsumerOffsets,
-    stats: BrokerStats,
-) -> PopState:
-    """What gives messages out one by one."""
-    return PopState(
-        environment.options,
-        store,
-        timers,
-        topics,
-        groups,
-        offsets,
-        environment.disk,
-        f"{environment.folder}/consumerOrderInfo.json",
-        environment.clock,
-        environment.worker,
-        environment.store_host,
-        stats,
-    )
-
-
-def _delays(
-    environment: Environment, store: MessageStore, levels: DelayLevels, stats: BrokerStats
-) -> DelaySchedule:
+def _delays(environment: Environment, store: MessageStore, stats: BrokerStats) -> DelaySchedule:
     """What delivers messages with a delay level."""
+    store_options = environment.store_options
 
     def delivered(topic: str, size: int) -> None:
-        if environment.store_options.enable_schedule_message_stats:
+        if store_options.enable_schedule_message_stats:
             stats.delivered(topic, size)
 
     return DelaySchedule(
         store,
-        levels,
+        DelayLevels(store_options.message_delay_level),
         environment.disk,
-        f"{environment.folder}/delayOffset.json",
+        environment.table_path("delayOffset.json"),
         environment.clock,
         environment.worker,
-        max_per_tick=environment.store_options.max_delayed_per_tick,
+        max_per_tick=store_options.max_delayed_per_tick,
         version_step=environment.options.delay_offset_update_version_step,
-        file_size=environment.store_options.mapped_file_size_commit_log,
+        file_size=store_options.mapped_file_size_commit_log,
         on_delivered=delivered,
     )
 
@@ -266,34 +153,45 @@ def _timers(environment: Environment, store: MessageStore, stats: BrokerStats) -
 
 
 def _transactions(
-    environment: Environment,
-    store: MessageStore,
-    topics: TopicTable,
-    offsets: ConsumerOffsets,
-    unique_keys: UniqueKeys,
-    stats: BrokerStats,
+    environment: Environment, tables: Tables, store: MessageStore, produce: ProduceState, stats: BrokerStats
 ) -> TransactionLog:
     """What keeps half messages until their transactions end."""
-    counts = TransactionCounts(
-        environment.disk, f"{environment.folder}/transactionMetrics", environment.clock, environment.worker
-    )
+    disk, clock, worker = environment.disk, environment.clock, environment.worker
     return TransactionLog(
         store,
-        topics,
-        offsets,
-        counts,
+        tables.topics,
+        tables.offsets,
+        TransactionCounts(disk, environment.table_path("transactionMetrics"), clock, worker),
         environment.options,
         environment.store_options,
-        environment.clock,
-        unique_keys,
+        clock,
+        produce.unique_keys,
         environment.store_host,
         stats,
     )
 
 
-def _store_host(host: str, port: int) -> bytes:
-    """Where messages lie, as records hold it: an address, which a configured name is looked up for."""
-    try:
-        return pack_host(host, port)
-    except OSError:
-        return pack_host(socket.gethostbyname(host), port)
+class Group(NamedTuple):
+    """A broker's part in its group of replicas, and what it does there of its own accord."""
+
+    replication: Replication
+    services: SpecialServices
+    membership: Membership
+    escape: Escape | None
+
+
+def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Group:
+    """What makes a broker one of several: it follows or is followed, and may act for another one."""
+    options, cluster = broker.options, broker.cluster
+    replication = Replication(broker, reactor, client.request)
+    reader = ForeignReader(options, client.request, cluster.broker_directory.ask_name_server)
+    broker.pop.log.foreign = ForeignMessages(reader.read, options.max_escapes_under_way)
+    escape = None
+    if options.enable_slave_acting_master:
+        sender = EscapeSender(options, broker.clock, client.request, cluster.broker_directory.ask_name_server)
+        escape = Escape(sender.send, options.max_escapes_under_way)
+    epochs = Epochs(broker.environment.disk, broker.environment.path(EPOCHS_FILE))
+    services = SpecialServices(broker, lambda: replication.tables, escape, send_check, epochs)
+    membership = Membership(broker, services, replication, client.request, client.send_oneway)
+    broker.replication, broker.membership = replication, membership
+    return Group(replication, services, membership, escape)

@@ -30,7 +30,7 @@ from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 from mqgateway.gateway.container.children import Lines, Message, line_of
 from mqgateway.gateway.container.container import LOGGING, NAME_SERVERS
 from mqgateway.gateway.container.plan import settings_of_broker
-from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
 

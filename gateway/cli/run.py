@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import EngineError
 from mqgateway.gateway.cli.collecting import Collecting
-from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
+from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
 
 
 class Service(Protocol):

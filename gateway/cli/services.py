@@ -10,8 +10,8 @@ from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
 from mqgateway.gateway.namesrv.service import NameServerService
-from mqgateway.gateway.remoting.loop import Reactor
 from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.runtime.loop import Reactor
 
 
 class Both:

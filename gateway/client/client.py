@@ -36,12 +36,12 @@ from mqgateway.gateway.client.options import ClientOptions, name_servers_of
 from mqgateway.gateway.client.rebalance import INTERVAL_SECONDS, INTERVAL_SECONDS_MIN
 from mqgateway.gateway.client.requests import Requests
 from mqgateway.gateway.client.routes import MASTER, Endpoint, Member, RouteTable, as_new_topic
-from mqgateway.gateway.client.schedule import Schedule
 from mqgateway.gateway.codec.bodies import HeartbeatData, MessageQueue, ProducerData, TopicRouteData
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.loop import Reactor
 from mqgateway.gateway.remoting.tls import ClientTls
+from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
 
 log = logging.getLogger(__name__)
 

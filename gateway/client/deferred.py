@@ -22,7 +22,7 @@ from mqgateway.gateway.client.producer import Producer
 from mqgateway.gateway.client.pull import PullConsumer
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
-from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
+from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
 
 __all__ = [
     "Admin",

@@ -25,7 +25,7 @@ from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.engine.disk import Disk, RealDisk
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.remoting.loop import Reactor, use_monotonic_time
+from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from mqgateway.engine.message import PROPERTY_REPLY_TO_CLIENT, StoredMessage, pa
 from mqgateway.gateway.client.compression import decompress
 from mqgateway.gateway.client.errors import ClientError, ReplyTimedOut
 from mqgateway.gateway.client.message import PROPERTY_CORRELATION_ID, PROPERTY_TTL, Message, ReceivedMessage
-from mqgateway.gateway.client.schedule import Schedule
 from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader
+from mqgateway.gateway.runtime.schedule import Schedule
 
 log = logging.getLogger(__name__)
 

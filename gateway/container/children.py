@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Protocol
 
-from mqgateway.gateway.remoting.threads import ThreadedLoop
+from mqgateway.gateway.runtime.threads import ThreadedLoop
 
 log = logging.getLogger(__name__)
 

@@ -21,9 +21,10 @@ from mqgateway.gateway.container.container import Container
 from mqgateway.gateway.container.requests import REQUESTS, UNSUPPORTED
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.limits import body_limits
-from mqgateway.gateway.remoting.loop import Reactor, Timer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Call, Schedule
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +51,8 @@ class ContainerService:
     ) -> None:
         self._options = options
         self._remoting = remoting
-        self._reactor = reactor
-        self._timer: Timer | None = None
+        self._schedule = Schedule(reactor)
+        self._next: Call | None = None
         self.port = 0
         self.container = Container(
             options,
@@ -101,12 +102,11 @@ class ContainerService:
         return self.stop().addCallback(lambda _: cause)
 
     def _close(self) -> Deferred[None]:
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
+        self._schedule.stop()
         return self._server.stop()
 
     def _set_timer(self) -> None:
         wait = self.container.supervision.wait()
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
-        self._timer = None if wait is None else self._reactor.callLater(wait, self.container.tick)
+        if self._next is not None:
+            self._next.cancel()
+        self._next = None if wait is None else self._schedule.later(wait, self.container.tick)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from twisted.internet.defer import Deferred, gatherResults
-from twisted.internet.task import LoopingCall
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
@@ -30,10 +29,11 @@ from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFunction, RequestFunction
 from mqgateway.gateway.remoting.limits import BodyLimit, body_limits
-from mqgateway.gateway.remoting.loop import ListeningPort, Reactor
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.threads import ThreadWorker
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
+from mqgateway.gateway.runtime.threads import ThreadWorker
 
 log = logging.getLogger(__name__)
 
@@ -271,7 +271,7 @@ class NameServerService:
     ) -> None:
         self._options = options
         self._remoting = remoting
-        self._reactor = reactor
+        self._schedule = Schedule(reactor)
         self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
         self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
         self.namesrv = NameServer(
@@ -290,7 +290,6 @@ class NameServerService:
             self.namesrv, served, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits
         )
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
-        self._timers: list[LoopingCall] = []
 
     @property
     def entries(self) -> int:
@@ -307,22 +306,22 @@ class NameServerService:
         listening = self._server.listen(
             self._remoting.bind_address, self._remoting.listen_port if port is None else port
         )
-        scan_interval = self._options.scan_not_active_broker_interval / 1000
-        self._every(scan_interval, self._scan)
-        self._every(KV_SAVE_INTERVAL, self.namesrv.kv.retry)
-        self._every(KV_PRINT_INTERVAL, self.namesrv.kv.log_all)
+        for seconds, work in (
+            (self._options.scan_not_active_broker_interval / 1000, self._scan),
+            (KV_SAVE_INTERVAL, self.namesrv.kv.retry),
+            (KV_PRINT_INTERVAL, self.namesrv.kv.log_all),
+        ):
+            self._schedule.every(seconds, seconds, work)
         log.info("the name server listens on %s", format_address(*host_and_port(listening.getHost())))
         return listening
 
     def stop(self) -> Deferred[None]:
         """Stop orderly: no new connections, requests taken up are answered. Fires when all is closed."""
-        for timer in self._timers:
-            timer.stop()
-        self._timers.clear()
         stopped = gatherResults([self._server.stop(), self._client.close()])
         return stopped.addCallback(self._close)
 
     def _close(self, _: object) -> None:
+        self._schedule.stop()
         if isinstance(self._worker, ThreadWorker):
             self._worker.stop()
         self.namesrv.kv.close()
@@ -341,19 +340,7 @@ class NameServerService:
         return answer
 
     def _soon(self, work: Callable[[], None]) -> None:
-        self._reactor.callLater(0, work)
-
-    def _every(self, seconds: float, work: Callable[[], None]) -> None:
-        def guarded() -> None:  # a LoopingCall ends with the first exception
-            try:
-                work()
-            except Exception:
-                log.exception("what is done every %g s failed", seconds)
-
-        timer = LoopingCall(guarded)
-        timer.clock = self._reactor  # type: ignore[assignment]
-        timer.start(seconds, now=False)
-        self._timers.append(timer)
+        self._schedule.later(0, work)
 
     def _scan(self) -> None:
         for peer in self.namesrv.drop_expired():

@@ -10,6 +10,5 @@ The way of a request, from the socket to the function and back:
     call       what a function receives and gives back
 
 The other way, `client` asks other servers over a `link` to each address; a connection is the same at both
-ends, and either may ask: `exchange` is the pure part that knows who waits for which answer. `threads` does
-what may block elsewhere; `loop` names what is needed of Twisted's reactor.
+ends, and either may ask: `exchange` is the pure part that knows who waits for which answer.
 """

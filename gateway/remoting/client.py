@@ -14,7 +14,6 @@ import logging
 from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, DeferredList, fail
-from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock
@@ -24,9 +23,10 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
 from mqgateway.gateway.remoting.link import Link
-from mqgateway.gateway.remoting.loop import Reactor
 from mqgateway.gateway.remoting.protocol import Connection, client_terms
 from mqgateway.gateway.remoting.tls import ClientTls
+from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Call, Schedule
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +58,8 @@ class RemotingClient:
         self._on_connect = on_connect
         self._terms = client_terms(options, reactor)
         self._links: dict[str, Link] = {}
-        self._sweeper = LoopingCall(self._sweep)
-        self._sweeper.clock = reactor  # type: ignore[assignment]
+        self._schedule = Schedule(reactor)
+        self._sweeper: Call | None = None
         self._is_closed = False
 
     def request(
@@ -103,8 +103,7 @@ class RemotingClient:
     def close(self) -> Deferred[None]:
         """End all connections; requests in flight fail with `PeerGone`. Fires when everything is gone."""
         self._is_closed = True
-        if self._sweeper.running:
-            self._sweeper.stop()
+        self._schedule.stop()
         links, self._links = self._links, {}
         connections = [link.connection for link in links.values() if link.connection is not None]
         abort = self._reactor.callLater(LAST_WORDS_SECONDS, _abort_all, connections)
@@ -136,15 +135,16 @@ class RemotingClient:
         except ValueError as error:
             raise PeerGone(str(error)) from None
         self._links[address] = link
-        if not self._sweeper.running:
-            self._sweeper.start(SWEEP_SECONDS, now=False)
+        if self._sweeper is None:
+            self._sweeper = self._schedule.every(SWEEP_SECONDS, SWEEP_SECONDS, self._sweep)
         return link
 
     def _link_gone(self, link: Link) -> None:
         if self._links.get(link.address) is link:
             del self._links[link.address]
-        if not self._links and self._sweeper.running:
-            self._sweeper.stop()
+        if not self._links and self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
 
     def _ask(self, address: str, command: RemotingCommand, deadline: float) -> Deferred[RemotingCommand]:
         seconds = self._reactor.seconds

@@ -14,10 +14,10 @@ from twisted.python.failure import Failure
 
 from mqgateway.gateway.codec.errors import CodecError
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
-from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
 from mqgateway.gateway.remoting.protocol import Connection
 from mqgateway.gateway.remoting.proxy_header import Incomplete, read_proxy_header
 from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.runtime.loop import Clockwork, Timer, Transport
 
 TLS_HELLO = 0x16
 

@@ -20,9 +20,9 @@ from twisted.python.failure import Failure
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
-from mqgateway.gateway.remoting.loop import Reactor
 from mqgateway.gateway.remoting.protocol import Connection, Terms
 from mqgateway.gateway.remoting.tls import ClientTls
+from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.remoting.loop import Clockwork, Timer
 from mqgateway.gateway.remoting.turn import Turn
+from mqgateway.gateway.runtime.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
 

@@ -50,9 +50,9 @@ from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
 from mqgateway.gateway.remoting.foreign import Notices, language
 from mqgateway.gateway.remoting.long_work import LongWork, Work
-from mqgateway.gateway.remoting.loop import Clockwork, Timer, Transport
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.turn import Turn
+from mqgateway.gateway.runtime.loop import Clockwork, Timer, Transport
 
 log = logging.getLogger(__name__)
 

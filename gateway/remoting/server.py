@@ -17,16 +17,16 @@ from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.internet.protocol import Factory
-from twisted.internet.task import LoopingCall
 
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.door import Handshake
-from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Timer
 from mqgateway.gateway.remoting.protocol import Connection, server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.remoting.transport import listen
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer
+from mqgateway.gateway.runtime.schedule import Call, Schedule
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +70,8 @@ class RemotingServer:
         self._dispatchers: set[Dispatcher] = {dispatcher}
         self._doors: set[Handshake] = set()
         self._was_full = False
-        self._sweeper = LoopingCall(self._sweep)
-        self._sweeper.clock = reactor  # type: ignore[assignment]
+        self._schedule = Schedule(reactor)
+        self._sweeper: Call | None = None
         self._stopped: Deferred[None] | None = None
         self._stop_timer: Timer | None = None
 
@@ -90,8 +90,8 @@ class RemotingServer:
         listening = listen(self._reactor, port, factory, self._options.server_socket_backlog, host)
         self._ports.append(listening)
         self._dispatchers.add(served_by)
-        if not self._sweeper.running:
-            self._sweeper.start(SWEEP_SECONDS, now=False)
+        if self._sweeper is None:
+            self._sweeper = self._schedule.every(SWEEP_SECONDS, SWEEP_SECONDS, self._sweep)
         return listening
 
     def stop(self) -> Deferred[None]:
@@ -102,8 +102,7 @@ class RemotingServer:
         self._stopped = stopped
         for dispatcher in self._dispatchers:
             dispatcher.stopping = True
-        if self._sweeper.running:
-            self._sweeper.stop()
+        self._schedule.stop()
         closed = DeferredList([maybeDeferred(port.stopListening) for port in self._ports])
         closed.addCallback(lambda _: self._stop_connections())
         return stopped

@@ -13,7 +13,7 @@ from typing import Any
 from twisted.internet.interfaces import IReactorFDSet
 from twisted.internet.tcp import Port, Server
 
-from mqgateway.gateway.remoting.loop import ListeningPort, Reactor
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 
 
 class EagerTransport(Server):

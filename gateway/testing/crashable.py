@@ -12,8 +12,8 @@ from twisted.internet.interfaces import IProtocolFactory
 from twisted.internet.protocol import Protocol
 from zope.interface import directlyProvides  # type: ignore[import-untyped, unused-ignore]
 
-from mqgateway.gateway.remoting.loop import Reactor, Timer
 from mqgateway.gateway.remoting.transport import listen
+from mqgateway.gateway.runtime.loop import Reactor, Timer
 
 
 class MortalReactor:

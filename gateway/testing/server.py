@@ -30,9 +30,9 @@ from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
-from mqgateway.gateway.client.schedule import Schedule
 from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.testing.crashable import MortalReactor
 from mqgateway.gateway.testing.faults import Codes, Fault, Faults
 from mqgateway.gateway.testing.moving import MovingClock
@@ -165,7 +165,7 @@ class Server:
         """
         name = name or f"topic-{next(self._numbers)}"
         config = TopicConfig(name, queues, queues, **fields)
-        self.run(lambda: self.broker.topics.put(config))
+        self.run(lambda: self.broker.tables.topics.put(config))
         self._wait(lambda: self._is_known(name, queues), f"the route of {name}")
         return name
 
@@ -176,7 +176,7 @@ class Server:
         """
         name = name or f"group-{next(self._numbers)}"
         config = SubscriptionGroupConfig(name, **fields)
-        self.run(lambda: self.broker.groups.put(config))
+        self.run(lambda: self.broker.tables.groups.put(config))
         return name
 
     def messages(self, topic: str) -> list[ReceivedMessage]:
@@ -375,7 +375,7 @@ class Server:
             await self._kill_name_server()
         self._start_name_server()
         if self._broker is not None:
-            self._broker.registration.soon()
+            self._broker.broker.cluster.registration.soon()
 
     def _is_known(self, topic: str, queues: int) -> bool:
         if self._namesrv is None:
@@ -410,7 +410,7 @@ class Server:
     def _beat_soon(self) -> None:
         """Let the broker do what is due, now that it is later than it thought."""
         if self._broker is not None:
-            self._broker.beat_within(0)
+            self._broker.beat.within(0)
 
     def _count_as_heard_of(self, millis: int) -> None:
         """Clients live in the machine's time, and have not been silent for as long as it seems."""
@@ -472,6 +472,6 @@ def _members(broker: Broker, group: str) -> int:
 def _behind(broker: Broker, group: str, topic: str) -> int:
     count = 0
     for queue in broker.store.queues().get(topic, ()):
-        begin = max(broker.offsets.query(group, topic, queue), broker.store.min_offset(topic, queue))
+        begin = max(broker.tables.offsets.query(group, topic, queue), broker.store.min_offset(topic, queue))
         count += broker.store.max_offset(topic, queue) - begin
     return count

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from mqgateway.engine.disk import Disk, RealDisk
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.remoting.threads import ThreadedLoop, ThreadWorker
+from mqgateway.gateway.runtime.threads import ThreadedLoop, ThreadWorker
 
 ROOT = "/rocketmq"
 """The folder of a server in memory."""

@@ -40,15 +40,15 @@ def table_sizes(world: World) -> dict[str, int]:
 
 def _broker_tables(world: World) -> Iterator[Size]:
     broker, options = world.broker, world.broker_options
-    yield "topics", len(broker.topics), options.max_topics + BUILT_IN
-    yield "groups", len(broker.groups), options.max_groups + BUILT_IN
-    offsets = broker.offsets
+    yield "topics", len(broker.tables.topics), options.max_topics + BUILT_IN
+    yield "groups", len(broker.tables.groups), options.max_groups + BUILT_IN
+    offsets = broker.tables.offsets
     yield "offsets", sum(map(len, offsets._table.values())), options.max_offsets
     yield "pull offsets", sum(map(len, offsets._pulled.values())), options.max_offsets
-    yield "held pulls", len(broker.held_pulls), options.max_held_pulls
-    for queue, held in broker.held_pulls._places.items():
+    yield "held pulls", len(broker.consume.held_pulls), options.max_held_pulls
+    for queue, held in broker.consume.held_pulls._places.items():
         yield f"held pulls of {queue}", len(held), options.max_held_pulls_per_queue
-    yield "peers with held pulls", len(broker.held_pulls._connections), options.max_held_pulls
+    yield "peers with held pulls", len(broker.consume.held_pulls._connections), options.max_held_pulls
     for what, waiting in (("pops", broker.pop.parked), ("notifications", broker.pop.parked_notifications)):
         yield f"held {what}", len(waiting), options.max_pop_polling_size
         yield f"peers with held {what}", len(waiting._connections), options.max_pop_polling_size
@@ -57,10 +57,14 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "queues popped in order", len(broker.pop.orders), options.max_ordered_queues
     state = broker.lite
     yield "lite topics with messages that are out", len(state.orders), options.max_ordered_queues
-    yield "static topics", len(broker.mappings.table), options.max_topics + BUILT_IN
-    yield "pieces of queues", broker.mappings.piece_count, options.max_queue_pieces
-    yield "brokers that can be asked", len(broker.broker_directory), world.namesrv_options.max_brokers
-    yield "questions that wait for addresses", len(broker.broker_directory._waiting), options.max_held_pulls
+    yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
+    yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
+    yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers
+    yield (
+        "questions that wait for addresses",
+        len(broker.cluster.broker_directory._waiting),
+        options.max_held_pulls,
+    )
     yield "held pops of lite topics", len(state.parked), options.max_pop_polling_size
     yield "subscriptions of lite topics", state.subscriptions.count, options.max_lite_subscription_count
     yield "clients of lite topics", len(state.subscriptions), options.max_lite_subscription_count
@@ -75,15 +79,15 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "counted puts", len(broker.stats._puts), options.max_stats_keys
     yield "counted pulls", len(broker.stats._gets), options.max_stats_keys
     yield "topics with half messages", len(broker.transactions.counts.table), options.max_topics + BUILT_IN
-    forbidden = broker.groups.forbidden_table()
-    yield "modes of reading", len(broker.request_modes), options.max_request_modes
-    yield "offsets of broadcasting clients", len(broker.broadcasts), options.max_offsets
-    yield "queues of groups that are far behind", len(broker.slow_consumers), options.max_offsets
-    yield "groups that read cold", len(broker.cold_reads._groups), options.max_groups
-    yield "thresholds for cold reads", len(broker.cold_reads._thresholds), options.max_groups
+    forbidden = broker.tables.groups.forbidden_table()
+    yield "modes of reading", len(broker.tables.request_modes), options.max_request_modes
+    yield "offsets of broadcasting clients", len(broker.consume.broadcasts), options.max_offsets
+    yield "queues of groups that are far behind", len(broker.consume.slow_consumers), options.max_offsets
+    yield "groups that read cold", len(broker.consume.cold_reads._groups), options.max_groups
+    yield "thresholds for cold reads", len(broker.consume.cold_reads._thresholds), options.max_groups
     yield "causes of refusals", len(broker.flow_control.totals), 8
     known = world.namesrv_options.max_topics
-    yield "topics with looked-up queues", len(broker.route_cache), known
+    yield "topics with looked-up queues", len(broker.cluster.route_cache), known
     yield "forbidden topics", sum(map(len, forbidden.values())), options.max_forbidden
 
 
@@ -106,12 +110,12 @@ def _client_tables(world: World) -> Iterator[Size]:
     for peer in {*clients._consumes, *clients._produces}:
         memberships = len(clients._consumes.get(peer, ())) + len(clients._produces.get(peer, ()))
         yield f"groups of client {peer.address}", memberships, options.max_groups_per_client
-    yield "filters", len(broker.filters), options.max_filter_data
-    yield "groups with refused filters", len(broker.filters._refusals), options.max_groups_online
-    for refused in broker.filters._refusals.values():
+    yield "filters", len(broker.tables.filters), options.max_filter_data
+    yield "groups with refused filters", len(broker.tables.filters._refusals), options.max_groups_online
+    for refused in broker.tables.filters._refusals.values():
         yield "refused filters of a group", len(refused), options.max_subscriptions_per_group
-    yield "groups with locks", len(broker.locks._groups), options.max_groups_online
-    for name, locks in broker.locks._groups.items():
+    yield "groups with locks", len(broker.clients.locks._groups), options.max_groups_online
+    for name, locks in broker.clients.locks._groups.items():
         yield f"locks of {name:.20}", len(locks), options.max_queue_locks_per_group
 
 

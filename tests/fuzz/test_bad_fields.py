@@ -36,7 +36,7 @@ def broker() -> AdminBroker:
     broker.add_topic(f"%RETRY%{VICTIM}")
     broker.fill(VICTIM, 3)
     broker.subscribe(VICTIM, VICTIM)
-    broker.broker.groups.find(VICTIM)
+    broker.broker.tables.groups.find(VICTIM)
     return broker
 
 
@@ -44,11 +44,11 @@ def state(broker: AdminBroker) -> bytes:
     """Every table that a request can change."""
     parts = broker.broker
     tables: list[Any] = [
-        parts.topics.to_json(),
-        parts.groups.to_json(),
-        parts.offsets.to_json(),
-        parts.request_modes.to_json(),
-        parts.cold_reads.to_json(),
+        parts.tables.topics.to_json(),
+        parts.tables.groups.to_json(),
+        parts.tables.offsets.to_json(),
+        parts.tables.request_modes.to_json(),
+        parts.consume.cold_reads.to_json(),
         sorted(parts.clients.consumer_groups),
         sorted(parts.clients.producer_groups),
         parts.store.max_physical_offset,

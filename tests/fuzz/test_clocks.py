@@ -133,7 +133,7 @@ class Life:
         self.cluster.run(self.producer.send_in_transaction(Message("T", name)))
         self.cluster.run(self.producer.send(Message("P", str(number))))
         self.committed.append(now)
-        self.cluster.broker.offsets.commit("Committed", "T", 0, len(self.committed))
+        self.cluster.broker.tables.offsets.commit("Committed", "T", 0, len(self.committed))
         self.stored.append((self.cluster.net.seconds(), self.cluster.broker.store.max_physical_offset))
 
     def _send(self, name: str, seconds: float, **how: int) -> None:
@@ -182,7 +182,7 @@ class Life:
         assert now * 1000 - live.last_update <= 31_000, f"the broker does not register, {self.acts}"
         groups = cluster.broker.clients.consumer_groups
         assert groups["G"].clients and groups["O"].clients, "a member was dropped"
-        assert cluster.broker.locks.any_live("O", round(now * 1000)), "locks are not renewed"
+        assert cluster.broker.clients.locks.any_live("O", round(now * 1000)), "locks are not renewed"
         self._look_at_file(now)
 
     def asking(self, name: str) -> float:

@@ -134,7 +134,7 @@ def test_sends_to_new_topics() -> None:
         assert 0 < taken(answers) <= 200
         assert answers[-1].code == ResponseCode.TOPIC_NOT_EXIST
         check(world, honest)
-        assert len(world.broker.topics) <= 200
+        assert len(world.broker.tables.topics) <= 200
         honest.check_route()
 
 
@@ -439,7 +439,7 @@ def test_queue_locks() -> None:
         for _ in range(4):
             world.settle(20.0)
             check(world, honest)
-        assert not world.broker.locks._groups
+        assert not world.broker.clients.locks._groups
 
 
 # Offsets

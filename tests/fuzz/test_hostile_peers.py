@@ -211,7 +211,7 @@ def test_who_reads_nothing_is_cut_off() -> None:
         for _ in range(1000):
             peer.tell(RequestCode.PULL_MESSAGE, pull_header(TOPIC, offset=offset, group=GROUP, sys_flag=2))
         world.settle()
-        assert len(world.broker.held_pulls) == 1000
+        assert len(world.broker.consume.held_pulls) == 1000
         fill(honest, count=1, size=10_000)
         world.settle()
         assert not peer.is_open
@@ -294,10 +294,10 @@ def test_more_requests_in_flight_than_allowed() -> None:
             peer.tell(RequestCode.PULL_MESSAGE, waits_forever)
         world.settle()
         assert [answer.code for answer in peer.take()] == [ResponseCode.SYSTEM_BUSY] * 450
-        assert len(world.broker.held_pulls) == 50
+        assert len(world.broker.consume.held_pulls) == 50
         check(world, honest)
         assert len(peer.take()) == 50
-        assert len(world.broker.held_pulls) == 0
+        assert len(world.broker.consume.held_pulls) == 0
 
 
 def test_a_crowd_that_waits() -> None:

@@ -33,10 +33,11 @@ WALL_TIME = {
     "gateway/broker/clients/table.py": "shown: when a client was last heard of",
     "gateway/broker/replication/replication.py": "shown: when a slave was last heard of",
     "gateway/broker/acting/services.py": "written: the version of a table",
-    "gateway/broker/assembly.py": "shown: the day of a count; written: unique keys",
+    "gateway/broker/assembly.py": "shown: the day of a count",
+    "gateway/broker/beat.py": "shown: the day of a count",
     "gateway/broker/polling.py": "to be compared with what clients read from theirs",
+    "gateway/broker/produce/state.py": "written: unique keys",
     "gateway/broker/produce/send.py": "from which on a timer counts how long it waits for a time of the day",
-    "gateway/broker/service.py": "shown: the day of a count",
     "gateway/broker/static_topics/cleaning.py": "the hour of the day at which pieces may go",
     "gateway/cli/perf.py": "shown: how long messages took, by the store timestamps of another process",
     "gateway/cli/service_flags.py": "how long ago the system says that the process began",
@@ -62,14 +63,10 @@ REACTOR_MODULES = (
     "twisted.internet.epollreactor",
     "twisted.internet.selectreactor",
 )
-# Timers are set where connections live and in the files that start and stop services.
-TIMER_PLACES = ("gateway/remoting/", "gateway/cli/")
+# Timers are set where connections live; everybody else has a `Schedule`.
+TIMER_PLACES = ("gateway/remoting/", "gateway/runtime/")
 TIMER_FILES = {
-    "gateway/broker/service.py",
-    "gateway/namesrv/service.py",
     "gateway/broker/cluster/registration.py",
-    "gateway/client/schedule.py",
-    "gateway/container/service.py",
     "gateway/testing/crashable.py",
 }
 # The command line reads the files its user names: settings, and store files to print.
@@ -163,7 +160,7 @@ def test_the_global_reactor_has_one_door() -> None:
     assert set(wrong) <= REACTOR_DOORS
 
 
-def test_timers_live_in_the_services() -> None:
+def test_timers_are_set_in_one_place() -> None:
     wrong = [
         f"{path}:{line} {name}"
         for path in source_files()

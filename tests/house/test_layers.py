@@ -19,6 +19,9 @@ NOUNS = (
     "engine.worker",
 )
 
+SERVERS = ("gateway.remoting", "gateway.runtime", "gateway.codec", "engine")
+"""What any server may import beside its own."""
+
 # place -> what it may import of our own (a name covers everything below it).
 LAYERS: dict[str, tuple[str, ...]] = {
     "engine.store": ("engine.store", "engine.steps", *NOUNS),
@@ -34,8 +37,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.message",
         "engine.steps",
     ),
+    "gateway.runtime": ("gateway.runtime", "engine.clock", "engine.worker"),
     "gateway.remoting": (
         "gateway.remoting",
+        "gateway.runtime",
         "gateway.codec",
         "engine.clock",
         "engine.errors",
@@ -44,12 +49,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.steps",
         "engine.worker",
     ),
-    "gateway.namesrv": ("gateway.namesrv", "gateway.remoting", "gateway.codec", "engine"),
-    "gateway.broker": ("gateway.broker", "gateway.remoting", "gateway.codec", "engine"),
-    "gateway.container": ("gateway.container", "gateway.remoting", "gateway.codec", "engine"),
+    "gateway.namesrv": ("gateway.namesrv", *SERVERS),
+    "gateway.broker": ("gateway.broker", *SERVERS),
+    "gateway.container": ("gateway.container", *SERVERS),
     "gateway.client": (
         "gateway.client",
         "gateway.remoting",
+        "gateway.runtime",
         "gateway.codec",
         "engine.filters.tags",
         "engine.tables.groups",

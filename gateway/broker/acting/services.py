@@ -56,7 +56,7 @@ class SpecialServices:
         self._tables = tables
         self._escape = escape
         self._send_check = send_check
-        self._transactions = TransactionEscape(broker.store, broker.offsets)
+        self._transactions = TransactionEscape(broker.store, broker.tables.offsets)
         self._transactions_from = 0
         self._wanted = _wanted(broker.role.state)
         self._begun: RoleKind | None = self._wanted
@@ -160,7 +160,7 @@ class SpecialServices:
         log.warning("this broker becomes the master")
         store.raw.drop_partial()
         store.dispatch()
-        broker.topics.restore(store.admin.topics_with_messages(), store.admin.attributes_of)
+        broker.tables.topics.restore(store.admin.topics_with_messages(), store.admin.attributes_of)
         yield from broker.delays.going_on()
         broker.transactions.load()
         yield from broker.timers.loading()
@@ -185,7 +185,7 @@ class SpecialServices:
         yield from broker.pop.loading()
         gate.elsewhere = escape.put
         broker.pop.away = PopsAway(broker.pop.log, escape)
-        broker.offsets.data_version.next(broker.clock.millis())
+        broker.tables.offsets.data_version.next(broker.clock.millis())
 
     # Time.
 

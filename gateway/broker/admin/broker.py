@@ -43,8 +43,8 @@ def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> No
     except ConfigError as error:
         raise OperationError(Reason.INVALID_PARAMETER, str(error)) from None
     if any(setting.key == BROKER_PERMISSION for setting in settings):
-        broker.topics.data_version.next(now)
-        broker.register_soon()
+        broker.tables.topics.data_version.next(now)
+        broker.cluster.registration.soon()
 
 
 def settings(broker: Broker) -> BrokerSettings:
@@ -103,6 +103,6 @@ def delete_expired_files(broker: Broker) -> None:
 
 def clean_unused_topics(broker: Broker) -> None:
     """Consume queues of topics that no longer exist go."""
-    known = broker.topics
+    known = broker.tables.topics
     gone = [topic for topic in broker.store.queues() if topic not in known and not is_lmq(topic)]
     broker.store.admin.delete_topics(gone)

@@ -16,18 +16,18 @@ def set_thresholds(broker: Broker, thresholds: Mapping[str, int]) -> None:
     if any(len(group) > most for group in thresholds):
         raise OperationError(Reason.SYSTEM_ERROR, f"the name of a group may have {most} characters")
     for group, threshold in thresholds.items():
-        if not broker.cold_reads.set_threshold(group, threshold):
+        if not broker.consume.cold_reads.set_threshold(group, threshold):
             raise OperationError(Reason.SYSTEM_ERROR, "no more thresholds are kept (maxGroups)")
 
 
 def remove_threshold(broker: Broker, group: str) -> None:
     """Let the general threshold hold for a group again."""
-    broker.cold_reads.remove_threshold(group)
+    broker.consume.cold_reads.remove_threshold(group)
 
 
 def cold_data(broker: Broker) -> dict[str, Any]:
     """The thresholds and what was read, in the standard's form."""
-    return broker.cold_reads.to_json()
+    return broker.consume.cold_reads.to_json()
 
 
 def set_read_ahead(broker: Broker, is_on: bool) -> None:

@@ -40,7 +40,7 @@ def all_producers(broker: Broker) -> dict[str, list[Client]]:
 
 def topics_of_consumer(broker: Broker, group: str) -> set[str]:
     """Where a group has offsets."""
-    return set(broker.offsets.topics_of(group))
+    return set(broker.tables.offsets.topics_of(group))
 
 
 def subscription_of_consumer(broker: Broker, group: str, topic: str) -> SubscriptionData | None:
@@ -59,8 +59,8 @@ def consume_directly(
     broker: Broker, group: str, client_id: str, topic: str | None, message_id: str
 ) -> Deferred[ClientAnswer]:
     """Give a consumer one stored message; it tells what became of it. `message_id` is the broker's own."""
-    known = broker.topics.get(topic) if topic else None
-    config = broker.groups.find(group)
+    known = broker.tables.topics.get(topic) if topic else None
+    config = broker.tables.groups.find(group)
     message = DirectConsumption(
         group=group,
         client_id=client_id,

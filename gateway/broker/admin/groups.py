@@ -27,7 +27,7 @@ def update_group(broker: Broker, config: SubscriptionGroupConfig) -> None:
 
 def update_groups(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) -> Steps[None]:
     """Create or change groups, all of them or none."""
-    groups, most = broker.groups, broker.options.max_groups
+    groups, most = broker.tables.groups, broker.options.max_groups
     for part in in_parts(configs):
         for config in part:
             problem = validate_group(config.group_name)
@@ -50,18 +50,18 @@ def update_groups(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) ->
 def delete_group(broker: Broker, group: str, *, with_offsets: bool = False) -> None:
     """Forget a group, with its offsets if that is asked for; unknown groups are fine."""
     is_lite = broker.lite.rules.bound_topic(group) is not None
-    broker.groups.delete(group)
-    broker.request_modes.remove_group(group)
+    broker.tables.groups.delete(group)
+    broker.tables.request_modes.remove_group(group)
     broker.pop.forget_group(group)
     if with_offsets or is_lite:
-        broker.offsets.remove_group(group)
+        broker.tables.offsets.remove_group(group)
     if broker.options.auto_delete_unused_stats:
         broker.stats.group_deleted(group)
 
 
 def group_config(broker: Broker, group: str) -> SubscriptionGroupConfig:
     """A group; one that may be created on use is created by this too."""
-    config = broker.groups.find(group)
+    config = broker.tables.groups.find(group)
     if config is None:
         raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
     return config
@@ -72,11 +72,11 @@ def set_readable(broker: Broker, group: str, topic: str, readable: bool) -> None
     problem = validate_group(group) or validate_topic(topic)
     if problem is not None:
         raise OperationError(Reason.INVALID_PARAMETER, problem)
-    if not broker.groups.forbid(group, topic, FORBIDDEN_READ, not readable):
+    if not broker.tables.groups.forbid(group, topic, FORBIDDEN_READ, not readable):
         most = broker.options.max_forbidden
         raise OperationError(Reason.SYSTEM_ERROR, f"{most} topics are forbidden, no more may be")
 
 
 def is_readable(broker: Broker, group: str, topic: str) -> bool:
     """Whether a group may read a topic."""
-    return not broker.groups.is_read_forbidden(group, topic)
+    return not broker.tables.groups.is_read_forbidden(group, topic)

@@ -38,7 +38,7 @@ def broker_info(broker: Broker) -> GetBrokerLiteInfoResponseBody:
         lite_subscription_count=state.subscriptions.count,
         order_info_count=len(state.orders),
         cq_table_size=len(broker.store.queues()),
-        offset_table_size=broker.offsets.key_count,
+        offset_table_size=broker.tables.offsets.key_count,
         event_map_size=len(state.events),
         topic_meta={parent: state.rules.minutes_to_live(parent) for parent in parents},
         group_meta={parent: groups for parent in parents if (groups := state.rules.groups_of(parent))},
@@ -108,7 +108,7 @@ def group_info(broker: Broker, group: str, lite: str | None) -> GetLiteGroupInfo
         info.lag_count_top_k, info.lag_timestamp_top_k = [], []
         return info
     queue, store = light_queue(parent, lite), broker.store
-    end, done = broker.lite.max_offset(queue), broker.offsets.query(group, queue, QUEUE_ID)
+    end, done = broker.lite.max_offset(queue), broker.tables.offsets.query(group, queue, QUEUE_ID)
     if end <= 0:
         info.total_lag_count = info.earliest_unconsumed_timestamp = -1
     elif done >= 0:
@@ -129,7 +129,7 @@ def trigger_dispatch(broker: Broker, group: str, client_id: str | None = None) -
 
 
 def _checked_parent(broker: Broker, topic: str | None) -> str:
-    if topic is None or topic not in broker.topics:
+    if topic is None or topic not in broker.tables.topics:
         raise OperationError(
             Reason.TOPIC_NOT_EXIST, f"Topic [{'null' if topic is None else topic}] not exist."
         )
@@ -139,7 +139,7 @@ def _checked_parent(broker: Broker, topic: str | None) -> str:
 
 
 def _checked_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
-    known = broker.groups.find(group)
+    known = broker.tables.groups.find(group)
     if known is None:
         raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group [{group}] not exist.")
     return known

@@ -44,13 +44,13 @@ def consume_stats(broker: Broker, group: str, topic: str = "", topics: Collectio
     """
     named = list(topics)
     if not named:
-        consumed = [topic] if topic else sorted(broker.offsets.topics_of(group))
+        consumed = [topic] if topic else sorted(broker.tables.offsets.topics_of(group))
         named = [one for one in consumed if not _has_left(broker, group, one)]
     stats = ConsumeStats(offset_table={}, consume_tps=0.0)
     for name in named:
-        config = broker.topics.get(name)
+        config = broker.tables.topics.get(name)
         if config is not None:
-            least = -1 if name in broker.mappings.table else 0
+            least = -1 if name in broker.tables.mappings.table else 0
             stats.offset_table.update(_progress(broker, group, name, config.read_queue_nums, least))
             stats.consume_tps += broker.stats.get_tps(group, name)
     return stats
@@ -61,10 +61,10 @@ def all_consume_stats(broker: Broker, *, only_ordered: bool = False) -> ConsumeS
     stats = ConsumeStatsList(
         consume_stats_list=[], broker_addr=format_host(broker.store_host), total_diff=0, total_inflight_diff=0
     )
-    for group in broker.groups.names():
+    for group in broker.tables.groups.names():
         of_group = []
-        for topic in sorted(broker.offsets.topics_of(group)):
-            config = broker.topics.get(topic)
+        for topic in sorted(broker.tables.offsets.topics_of(group)):
+            config = broker.tables.topics.get(topic)
             if config is None or (only_ordered and not config.order) or _has_left(broker, group, topic):
                 continue
             table = _progress(broker, group, topic, config.write_queue_nums)
@@ -84,12 +84,12 @@ def correction_offsets(
     come as far, it is Java's largest long: nothing to correct.
     """
     least: dict[int, int] = {}
-    for group in broker.offsets.groups_of(topic):
+    for group in broker.tables.offsets.groups_of(topic):
         if group not in without:
-            for queue_id, offset in broker.offsets.queues_of(group, topic).items():
+            for queue_id, offset in broker.tables.offsets.queues_of(group, topic).items():
                 if offset >= broker.store.min_offset(topic, queue_id):
                     least[queue_id] = min(offset, least.get(queue_id, offset))
-    for queue_id, offset in broker.offsets.queues_of(compared, topic).items():
+    for queue_id, offset in broker.tables.offsets.queues_of(compared, topic).items():
         if least.get(queue_id, 0) > offset:
             least[queue_id] = LONG_MAX
     return least
@@ -110,10 +110,10 @@ def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
     if broker.role.is_slave:
         raise OperationError(Reason.SYSTEM_ERROR, "Can not reset offset in slave broker")
     group, topic = restart.group, restart.topic
-    config = broker.topics.get(topic)
+    config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
-    if group not in broker.groups:
+    if group not in broker.tables.groups:
         raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
     if restart.queue_id >= 0:
         targets = {restart.queue_id: _target(broker, restart)}
@@ -125,7 +125,7 @@ def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
     if not targets:
         raise OperationError(Reason.SYSTEM_ERROR, "No queues to reset.")
     for queue_id, offset in targets.items():
-        broker.offsets.assign_reset(group, topic, queue_id, offset)
+        broker.tables.offsets.assign_reset(group, topic, queue_id, offset)
         broker.pop.sent_elsewhere(group, topic, queue_id)
     shown = ", ".join(f"queue {queue_id} at {offset}" for queue_id, offset in targets.items())
     log.info("Group %s starts again in topic %s: %s", group, topic, shown)
@@ -154,7 +154,7 @@ def _offset_by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -
 def _reset_in_clients(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
     """Standard: `Broker2Client.resetOffset`."""
     group, topic, timestamp = restart.group, restart.topic, restart.timestamp
-    config = broker.topics.get(topic)
+    config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(
             Reason.TOPIC_NOT_EXIST,
@@ -162,7 +162,7 @@ def _reset_in_clients(broker: Broker, restart: Restart) -> dict[MessageQueue, in
         )
     targets = {}
     for queue_id in range(config.write_queue_nums):
-        consumed = broker.offsets.query(group, topic, queue_id)
+        consumed = broker.tables.offsets.query(group, topic, queue_id)
         if consumed == -1:
             raise OperationError(Reason.SYSTEM_ERROR, f"THe consumer group <{group}> not exist")
         wished = max(0, _offset_by_time(broker, topic, queue_id, timestamp))
@@ -194,7 +194,7 @@ def _has_left(broker: Broker, group: str, topic: str) -> bool:
 def _progress(
     broker: Broker, group: str, topic: str, queues: int, least: int = 0
 ) -> dict[MessageQueue, OffsetWrapper]:
-    store, offsets, name = broker.store, broker.offsets, broker.options.broker_name
+    store, offsets, name = broker.store, broker.tables.offsets, broker.options.broker_name
     table = {}
     for queue_id in range(queues):
         consumed = max(least, offsets.query(group, topic, queue_id))

@@ -22,7 +22,7 @@ def update_static_topic(
 
     The topic keeps the attributes it has. `force` takes over an older mapping too.
     """
-    topics = broker.topics
+    topics = broker.tables.topics
     problem = topics.why_not(config)
     if problem is not None:
         raise OperationError(Reason.INVALID_PARAMETER, problem)
@@ -34,9 +34,9 @@ def update_static_topic(
     if mapping.topic != config.topic_name:
         raise OperationError(Reason.SYSTEM_ERROR, f"the mapping is for topic {mapping.topic}")
     try:
-        broker.mappings.put(mapping, force=force)
+        broker.tables.mappings.put(mapping, force=force)
     except MappingRefused as error:
         raise OperationError(Reason.SYSTEM_ERROR, str(error)) from None
     # Even a topic that stays as it is must be told again, or name servers do not look at the mapping.
     topics.put(replace(config, attributes=known.attributes if known is not None else {}))
-    return broker.when_registered()
+    return broker.cluster.registration.heard()

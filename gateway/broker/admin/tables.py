@@ -49,7 +49,7 @@ class GroupPage(NamedTuple):
 
 def all_topics(broker: Broker, page: Page | None = None) -> TopicPage:
     """Every topic, or those of a page."""
-    topics, mappings = broker.topics, broker.mappings
+    topics, mappings = broker.tables.topics, broker.tables.mappings
     table = {config.topic_name: config for config in topics.all()}
     shown = table if page is None else _page(broker, table, page, topics.data_version)
     return TopicPage(
@@ -63,7 +63,7 @@ def all_topics(broker: Broker, page: Page | None = None) -> TopicPage:
 
 def all_groups(broker: Broker, page: Page | None = None) -> GroupPage:
     """Every consumer group, or those of a page."""
-    groups = broker.groups
+    groups = broker.tables.groups
     table = {config.group_name: config for config in groups.all()}
     shown = table if page is None else _page(broker, table, page, groups.data_version)
     forbidden = groups.forbidden_table()

@@ -32,7 +32,7 @@ def update_topic(broker: Broker, config: TopicConfig) -> Deferred[None]:
     Fires once the name servers know, so that who asks them next finds the topic.
     """
     run(_update(broker, [config]))
-    return broker.when_registered()
+    return broker.cluster.registration.heard()
 
 
 def update_topics(broker: Broker, configs: Sequence[TopicConfig]) -> Steps[Deferred[None]]:
@@ -41,30 +41,30 @@ def update_topics(broker: Broker, configs: Sequence[TopicConfig]) -> Steps[Defer
     Departs from the standard, where one topic that is as asked for already ends the whole request.
     """
     yield from _update(broker, configs)
-    return broker.when_registered()
+    return broker.cluster.registration.heard()
 
 
 def delete_topic(broker: Broker, topic: str) -> None:
     """Forget a topic's settings, offsets, queues and counts; that there is none is no error."""
     if not topic.strip():
         raise OperationError(Reason.INVALID_PARAMETER, "The specified topic is blank.")
-    if broker.options.validate_system_topic_when_update_topic and broker.topics.is_system(topic):
+    if broker.options.validate_system_topic_when_update_topic and broker.tables.topics.is_system(topic):
         raise OperationError(Reason.INVALID_PARAMETER, f"The topic[{topic}] is conflict with system topic.")
     broker.lite.delete_parent(topic)
     if broker.options.clear_retry_topic_when_delete_topic:
-        for group in broker.offsets.groups_of(topic):
+        for group in broker.tables.offsets.groups_of(topic):
             for is_v2 in (False, True):
-                if broker.topics.get(again := retry_topic(topic, group, is_v2)) is not None:
+                if broker.tables.topics.get(again := retry_topic(topic, group, is_v2)) is not None:
                     _delete(broker, again)
     _delete(broker, topic)
 
 
 def topic_config(broker: Broker, topic: str, *, with_mapping: bool = False) -> TopicDescription:
     """A topic; of a static one also which queues it has where, if that is asked for."""
-    config = broker.topics.get(topic)
+    config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {topic}")
-    return TopicDescription(config, broker.mappings.table.get(topic) if with_mapping else None)
+    return TopicDescription(config, broker.tables.mappings.table.get(topic) if with_mapping else None)
 
 
 def topic_stats(broker: Broker, topic: str) -> TopicStatsTable:
@@ -90,7 +90,7 @@ def time_spans(broker: Broker, topic: str, group: str, now: int) -> list[QueueTi
     for queue_id in range(config.write_queue_nums):
         first = store.store_time(topic, queue_id, store.min_offset(topic, queue_id))
         most = store.max_offset(topic, queue_id)
-        consumed = broker.offsets.query(group, topic, queue_id)
+        consumed = broker.tables.offsets.query(group, topic, queue_id)
         span = QueueTimeSpan(
             message_queue=_queue(broker, topic, queue_id),
             min_time_stamp=first,
@@ -105,21 +105,24 @@ def time_spans(broker: Broker, topic: str, group: str, now: int) -> list[QueueTi
 
 def groups_of_topic(broker: Broker, topic: str) -> set[str]:
     """The groups that subscribe to a topic now or have offsets in it."""
-    return broker.clients.groups_subscribed_to(topic) | set(broker.offsets.groups_of(topic))
+    return broker.clients.groups_subscribed_to(topic) | set(broker.tables.offsets.groups_of(topic))
 
 
 def system_topics(broker: Broker) -> set[str]:
     """The topics that are the standard's or the broker's own."""
-    return {*SYSTEM_TOPICS, *(name for name in broker.topics.names() if broker.topics.is_system(name))}
+    return {
+        *SYSTEM_TOPICS,
+        *(name for name in broker.tables.topics.names() if broker.tables.topics.is_system(name)),
+    }
 
 
 def _delete(broker: Broker, topic: str) -> None:
     """Forget one topic."""
-    broker.topics.delete(topic)
-    broker.mappings.delete(topic)
-    broker.offsets.remove_topic(topic)
+    broker.tables.topics.delete(topic)
+    broker.tables.mappings.delete(topic)
+    broker.tables.offsets.remove_topic(topic)
     broker.pop.forget_topic(topic)
-    broker.request_modes.remove_topic(topic)
+    broker.tables.request_modes.remove_topic(topic)
     broker.store.admin.delete_topics([topic])
     broker.transactions.topic_deleted(topic)
     if broker.options.auto_delete_unused_stats:
@@ -128,7 +131,7 @@ def _delete(broker: Broker, topic: str) -> None:
 
 def _update(broker: Broker, configs: Sequence[TopicConfig]) -> Steps[None]:
     """Create or change topics, all or none; keys of their attributes are changes."""
-    topics, most = broker.topics, broker.options.max_topics
+    topics, most = broker.tables.topics, broker.options.max_topics
     for part in in_parts(configs):
         for problem in map(topics.why_not, part):
             if problem is not None:
@@ -146,7 +149,7 @@ def _update(broker: Broker, configs: Sequence[TopicConfig]) -> Steps[None]:
 
 
 def _existing(broker: Broker, topic: str) -> TopicConfig:
-    config = broker.topics.get(topic)
+    config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
     return config

@@ -54,7 +54,7 @@ def query_assignment(broker: Broker, query: AssignmentQuery) -> Deferred[Assignm
         own = None if queues is None else _own_queues(broker, query, mode, queues)
         return Assignment(own, mode.mode)
 
-    return broker.route_cache.of(query.topic).addCallback(assigned)
+    return broker.cluster.route_cache.of(query.topic).addCallback(assigned)
 
 
 def set_mode(broker: Broker, topic: str, group: str, mode: str | None, share: int) -> None:
@@ -64,13 +64,13 @@ def set_mode(broker: Broker, topic: str, group: str, mode: str | None, share: in
     """
     if topic.startswith(RETRY_PREFIX):
         raise OperationError(Reason.NO_PERMISSION, "retry topic is not allowed to set mode")
-    if broker.topics.get(topic) is None:
+    if broker.tables.topics.get(topic) is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
-    if broker.groups.find(group) is None:
+    if broker.tables.groups.find(group) is None:
         raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist")
     if mode is None:
         raise OperationError(Reason.SYSTEM_ERROR, "there is no such mode")
-    if not broker.request_modes.set(topic, group, Mode(RequestMode(mode), share)):
+    if not broker.tables.request_modes.set(topic, group, Mode(RequestMode(mode), share)):
         most = broker.options.max_request_modes
         raise OperationError(
             Reason.SYSTEM_ERROR, f"{most} modes are kept, no more are allowed (maxRequestModes)"
@@ -79,11 +79,11 @@ def set_mode(broker: Broker, topic: str, group: str, mode: str | None, share: in
 
 def all_modes(broker: Broker) -> dict[str, Any]:
     """What was chosen for which group in which topic: the content of messageRequestMode.json, for slaves."""
-    return broker.request_modes.to_json()
+    return broker.tables.request_modes.to_json()
 
 
 def _mode(broker: Broker, topic: str, group: str) -> Mode:
-    chosen = broker.request_modes.get(topic, group)
+    chosen = broker.tables.request_modes.get(topic, group)
     if chosen is not None:
         return chosen
     options = broker.options

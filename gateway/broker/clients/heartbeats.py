@@ -54,7 +54,7 @@ def unregister_producer(broker: Broker, connection: ClientConnection, group: str
 def unregister_consumer(broker: Broker, connection: ClientConnection, client_id: str, group: str) -> None:
     """A client leaves a consumer group by itself, so its queue locks are free at once."""
     broker.clients.unregister_consumer(group, connection)
-    broker.locks.release_client(group, client_id)
+    broker.clients.locks.release_client(group, client_id)
 
 
 def consumer_ids(broker: Broker, group: str) -> list[str]:
@@ -129,7 +129,7 @@ def _take_consumer(
 ) -> bool:
     if broker.options.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
         return False
-    group = broker.groups.find(data.group_name)
+    group = broker.tables.groups.find(data.group_name)
     if group is None:
         return False
     _create_retry_topic(broker, data, group)
@@ -142,7 +142,7 @@ def _take_consumer(
         notify=group.notify_consumer_ids_changed_enable,
     )
     if not left_out:
-        broker.filters.register(data.group_name, data.subscription_data_set)
+        broker.tables.filters.register(data.group_name, data.subscription_data_set)
     return outdated
 
 
@@ -154,7 +154,7 @@ def _take_producer(broker: Broker, group: str, client: Client) -> None:
 
 
 def _create_retry_topic(broker: Broker, data: ConsumerData, group: SubscriptionGroupConfig) -> None:
-    broker.topics.create_for_send_back(
+    broker.tables.topics.create_for_send_back(
         RETRY_PREFIX + data.group_name,
         group.retry_queue_nums,
         PERM_READ | PERM_WRITE,

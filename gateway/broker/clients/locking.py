@@ -19,9 +19,9 @@ def lock_queues(
     if max(len(group), len(client_id)) > most:
         raise OperationError(Reason.SYSTEM_ERROR, f"a group or a client id may have {most} characters")
     sane = [queue for queue in queues if len(queue.topic) + len(queue.broker_name) <= most]
-    return set(broker.locks.lock(group, client_id, sane, elapsed_millis(broker.clock)))
+    return set(broker.clients.locks.lock(group, client_id, sane, elapsed_millis(broker.clock)))
 
 
 def unlock_queues(broker: Broker, group: str, client_id: str, queues: Collection[MessageQueue]) -> None:
     """Let go of queues; those that others have locked stay locked."""
-    broker.locks.unlock(group, client_id, queues)
+    broker.clients.locks.unlock(group, client_id, queues)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.clients.locks import QueueLocks
 from mqgateway.gateway.broker.clients.outgoing import UNREACHABLE, Outgoing
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -148,8 +149,8 @@ class ClientTable:
 
     `on_notice` is called when there is something for `take_notices` to give; the caller sends soon, and
     what changes until then is told once. `on_group_gone` is told the name of a consumer group whose last
-    member has gone, `on_member_lost` group and client id of a consumer whose connection broke,
-    `on_disagreement` the name of a group whose members begin to subscribe to different things.
+    member has gone, `on_disagreement` that of one whose members begin to subscribe to different things.
+    `locks` are of queues, for who reads in order.
     """
 
     def __init__(
@@ -158,14 +159,13 @@ class ClientTable:
         clock: Clock,
         *,
         on_group_gone: Callable[[str], None] | None = None,
-        on_member_lost: Callable[[str, str], None] | None = None,
         on_disagreement: Callable[[str], None] | None = None,
     ) -> None:
         self._options = options
         self._clock = clock
         self._on_group_gone = on_group_gone
-        self._on_member_lost = on_member_lost
         self._on_disagreement = on_disagreement
+        self.locks = QueueLocks(options)
         self.inconsistent_groups: set[str] = set()
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.producer_groups: dict[str, dict[ClientConnection, Client]] = {}
@@ -306,8 +306,7 @@ class ClientTable:
         for group in list(self._consumes.get(peer, ())):
             client_id = self.consumer_groups[group].clients[peer].client_id
             self.unregister_consumer(group, peer)
-            if self._on_member_lost is not None:
-                self._on_member_lost(group, client_id)
+            self.locks.orphan(group, client_id)
         for group in list(self._produces.get(peer, ())):
             self.unregister_producer(group, peer)
 

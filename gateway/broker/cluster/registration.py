@@ -34,7 +34,7 @@ from mqgateway.gateway.codec.headers import (
     RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
-from mqgateway.gateway.remoting.loop import Clockwork, Timer
+from mqgateway.gateway.runtime.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,6 @@ class Registration:
         role: Role,
         address: str,
         ha_address: str,
-        on_master: Callable[[str | None, str | None], None] = _nobody,
     ) -> None:
         self.options = options
         self.caller = caller
@@ -100,7 +99,7 @@ class Registration:
         self._role = role
         self._address = address
         self._ha_address = ha_address
-        self._on_master = on_master
+        self.on_master: Callable[[str | None, str | None], None] = _nobody
         self._registrars: dict[str, Registrar] = {}
         self._gathered: set[str] | None = set()
         self._timers: dict[str, Timer] = {}
@@ -273,7 +272,7 @@ class Registration:
         Standard: `handleRegisterBrokerResult`, `TopicConfigManager.updateOrderTopicConfig`.
         """
         header = RegisterBrokerResponseHeader.decode(answer.ext_fields)
-        self._on_master(header.master_addr, header.ha_server_addr)
+        self.on_master(header.master_addr, header.ha_server_addr)
         if not answer.body:
             return
         named = [self._topics.get(name) for name in KVTable.decode(answer.body).table]

@@ -31,7 +31,7 @@ def most_messages(broker: Broker, request: PullRequest, *, is_first: bool, may_w
 
     Raises `OperationError` for one that comes again by itself, and `ColdRead`.
     """
-    cold_reads, group = broker.cold_reads, request.consumer_group
+    cold_reads, group = broker.consume.cold_reads, request.consumer_group
     if not cold_reads.is_too_much(group) or not _is_cold(broker, request, may_wait):
         return request.max_msg_nums
     members = broker.clients.consumer_group(group)
@@ -50,14 +50,14 @@ def count_cold(broker: Broker, group: str, result: GetResult, was_brought: bool)
 
     With `coldDataScanEnable` only what had to be brought from the disk counts.
     """
-    if broker.cold_reads.is_cold(result.behind) and (
+    if broker.consume.cold_reads.is_cold(result.behind) and (
         was_brought or not broker.store_options.cold_data_scan_enable
     ):
-        broker.cold_reads.read(group, result.size)
+        broker.consume.cold_reads.read(group, result.size)
 
 
 def _is_cold(broker: Broker, request: PullRequest, may_wait: bool) -> bool:
     units = broker.store.consume_queue_units(
         request.topic, request.queue_id, request.queue_offset, 1, may_wait=may_wait
     )
-    return bool(units) and broker.cold_reads.is_cold(broker.store.max_physical_offset - units[0][0])
+    return bool(units) and broker.consume.cold_reads.is_cold(broker.store.max_physical_offset - units[0][0])

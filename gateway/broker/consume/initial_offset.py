@@ -57,7 +57,7 @@ def broadcast_reader(broker: Broker, connection: ClientConnection, request: Pull
 
 def broadcast_beginning(broker: Broker, reader: ClientKey, request: PullRequest) -> int:
     """The offset a broadcasting client is sent to instead of what it asked for; below 0 for none."""
-    return broker.broadcasts.first_offset(
+    return broker.consume.broadcasts.first_offset(
         reader,
         request.queue_id,
         request.queue_offset,
@@ -72,12 +72,12 @@ def note_broadcast(
     """Note how far a broadcasting client is, after its pull was answered."""
     offset = next_offset if status is PullStatus.OFFSET_MOVED else request.queue_offset
     from_proxy = request.request_source == PROXY_FOR_BROADCAST
-    broker.broadcasts.pulled(reader, request.queue_id, offset, from_proxy)
+    broker.consume.broadcasts.pulled(reader, request.queue_id, offset, from_proxy)
 
 
 def _common_beginning(broker: Broker, topic: str, group: str, queue_id: int) -> int:
     """Where the slowest of the group's clients was last, or else a place that is cheap to read from."""
-    offset = broker.offsets.query(broadcast_group(group), topic, queue_id)
+    offset = broker.tables.offsets.query(broadcast_group(group), topic, queue_id)
     if offset > UNKNOWN:
         return offset
     return 0 if begins_fresh(broker, topic, queue_id) else broker.store.max_offset(topic, queue_id)

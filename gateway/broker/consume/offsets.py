@@ -23,7 +23,7 @@ def query_offset(
     among the log's fresh part; else QUERY_NOT_FOUND is raised, and the client decides by its own
     settings where to begin.
     """
-    offset = broker.offsets.query(group, topic, queue_id)
+    offset = broker.tables.offsets.query(group, topic, queue_id)
     if offset >= 0:
         return offset
     if not set_zero_if_not_found:
@@ -42,11 +42,11 @@ def update_offset(broker: Broker, group: str, topic: str, queue_id: int, offset:
 
     Raises `OperationError` for a group or topic that is not known, and where `maxOffsets` are kept.
     """
-    if group not in broker.groups:
+    if group not in broker.tables.groups:
         raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
-    if broker.topics.get(topic) is None:
+    if broker.tables.topics.get(topic) is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
-    offsets = broker.offsets
+    offsets = broker.tables.offsets
     if broker.options.use_server_side_reset_offset and offsets.has_reset(group, topic, queue_id):
         return False
     if not offsets.commit(group, topic, queue_id, offset):
@@ -65,16 +65,16 @@ def clone_offset(
     Topics that no longer exist are left out and, unless `is_offline`, those that a connected source group no
     longer subscribes to.
     """
-    for name in [topic] if topic else sorted(broker.offsets.topics_of(source)):
-        if broker.topics.get(name) is None:
+    for name in [topic] if topic else sorted(broker.tables.offsets.topics_of(source)):
+        if broker.tables.topics.get(name) is None:
             continue
         left = broker.clients.subscription_count(source) > 0 and (
             broker.clients.subscription(source, name) is None
         )
         if is_offline or not left:
-            broker.offsets.clone(source, destination, name)
+            broker.tables.offsets.clone(source, destination, name)
 
 
 def all_offsets(broker: Broker) -> dict[str, Any]:
     """The whole table, as it lies in consumerOffset.json."""
-    return broker.offsets.to_json()
+    return broker.tables.offsets.to_json()

@@ -141,12 +141,12 @@ def _pull(
     wanted = wanted_by(broker, request, group)
     if broker.options.reject_pull_consumer_enable:
         check_pull_consumer(broker, request, connection)
-    is_watched, most = broker.cold_reads.is_watched, request.max_msg_nums
+    is_watched, most = broker.consume.cold_reads.is_watched, request.max_msg_nums
     if is_watched:
         most = most_messages(broker, request, is_first=is_first, may_wait=not rounds)
     reader = broadcast_reader(broker, connection, request)
     result = _read(broker, request, most, wanted, reader, not rounds)
-    offsets = broker.offsets
+    offsets = broker.tables.offsets
     offsets.commit_pull(request.consumer_group, request.topic, request.queue_id, result.next_offset)
     if is_first and request.sys_flag & FLAG_COMMIT_OFFSET:
         offsets.commit(request.consumer_group, request.topic, request.queue_id, request.commit_offset)
@@ -158,7 +158,9 @@ def _pull(
     else:
         status = STATUS_OF.get(result.status, OFFSET_MOVED if request.queue_offset else NOT_FOUND)
     if broker.options.disable_consume_if_consumer_read_slowly and result.status in SHOWS_DISTANCE:
-        broker.slow_consumers.note(request.consumer_group, request.topic, request.queue_id, result.behind)
+        broker.consume.slow_consumers.note(
+            request.consumer_group, request.topic, request.queue_id, result.behind
+        )
     if reader is not None:
         note_broadcast(broker, reader, request, status, result.next_offset)
     return _outcome(broker, request, status, result, topic, group), wanted
@@ -177,7 +179,7 @@ def _read(
     A broadcasting client is sent to its last offset when it comes by another road than before.
     """
     topic, queue_id = _queue(request)
-    reset = broker.offsets.take_reset(request.consumer_group, topic, queue_id)
+    reset = broker.tables.offsets.take_reset(request.consumer_group, topic, queue_id)
     if reset is None or not broker.options.use_server_side_reset_offset:
         reset = UNKNOWN if reader is None else broadcast_beginning(broker, reader, request)
     if reset > UNKNOWN:
@@ -210,7 +212,7 @@ def _park(
     """Park a pull until an offset is passed, or for some time; None when there is no room, and it must be
     answered now.
     """
-    waiting: Deferred[PullOutcome] = Deferred(lambda _: broker.held_pulls.forget(held))
+    waiting: Deferred[PullOutcome] = Deferred(lambda _: broker.consume.held_pulls.forget(held))
 
     def resume() -> None:
         try:
@@ -225,7 +227,7 @@ def _park(
 
     deadline = elapsed_millis(broker.clock) + millis
     held = HeldPull(connection, *_queue(request), offset, wanted, deadline, resume)
-    return waiting if broker.held_pulls.hold(held) else None
+    return waiting if broker.consume.held_pulls.hold(held) else None
 
 
 def _outcome(

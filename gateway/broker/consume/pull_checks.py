@@ -48,7 +48,7 @@ def checked_group(broker: Broker, request: PullRequest, is_lite: bool) -> Subscr
             ForbiddenType.BROKER_FORBIDDEN,
             f"the broker[{options.broker_ip1}] for lite pull consumer is forbidden",
         )
-    group = broker.groups.find(request.consumer_group)
+    group = broker.tables.groups.find(request.consumer_group)
     if group is None:
         raise OperationError(
             Reason.SUBSCRIPTION_GROUP_NOT_EXIST,
@@ -63,7 +63,7 @@ def checked_group(broker: Broker, request: PullRequest, is_lite: bool) -> Subscr
 
 def checked_queue(broker: Broker, request: PullRequest, connection: ClientConnection) -> TopicConfig:
     """The topic, once it is known and readable and has the queue."""
-    topic = broker.topics.get(request.topic)
+    topic = broker.tables.topics.get(request.topic)
     if topic is None:
         raise OperationError(
             Reason.TOPIC_NOT_EXIST, f"topic[{request.topic}] not exist, apply first please! {FAQ}"
@@ -116,9 +116,9 @@ def _wanted_by_request(broker: Broker, request: PullRequest) -> Wanted:
 
 
 def _wanted_by_group(broker: Broker, request: PullRequest, subscription: SubscriptionData) -> Wanted:
-    data = broker.filters.get(request.topic, request.consumer_group)
+    data = broker.tables.filters.get(request.topic, request.consumer_group)
     if data is None:
-        reason = broker.filters.refusal(request.topic, request.consumer_group)
+        reason = broker.tables.filters.refusal(request.topic, request.consumer_group)
         raise OperationError(
             Reason.FILTER_DATA_NOT_EXIST,
             f"The broker's consumer filter data is not exist!Your expression may be wrong! {reason}".rstrip(),
@@ -140,7 +140,7 @@ def _check_expressions(broker: Broker, expression_type: str | None) -> None:
 def _chosen(broker: Broker, request: PullRequest, expression: Expression) -> Accept:
     """By the expression; retried messages by that for the topic they came from, if so configured."""
     if broker.options.filter_support_retry and request.topic.startswith(RETRY_PREFIX):
-        return partial(broker.filters.matches_retried, request.consumer_group)
+        return partial(broker.tables.filters.matches_retried, request.consumer_group)
     return expression.matches
 
 
@@ -155,7 +155,7 @@ def _subscription(broker: Broker, request: PullRequest, group: SubscriptionGroup
             ForbiddenType.BROADCASTING_DISABLE_FORBIDDEN,
             f"the consumer group[{name}] can not consume by broadcast way",
         )
-    if broker.groups.is_read_forbidden(name, request.topic):
+    if broker.tables.groups.is_read_forbidden(name, request.topic):
         raise PullForbidden(
             ForbiddenType.SUBSCRIPTION_FORBIDDEN,
             f"the consumer group[{name}] is forbidden for topic[{request.topic}]",

@@ -79,7 +79,7 @@ def max_offset(broker: Broker, topic: str, queue_id: int) -> int:
 
 def min_offset(broker: Broker, topic: str, queue_id: int) -> int:
     """The offset of the oldest message the queue still has."""
-    if broker.topics.has_batch_queues(topic) and not broker.store.max_offset(topic, queue_id):
+    if broker.tables.topics.has_batch_queues(topic) and not broker.store.max_offset(topic, queue_id):
         return -1  # of a queue of batches that has none. Standard: `BatchConsumeQueue`
     return broker.store.min_offset(topic, queue_id)
 

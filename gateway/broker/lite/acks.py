@@ -28,7 +28,7 @@ def acknowledge_lite(broker: Broker, request: AckRequest) -> None:
     receipt = parse_receipt(request.extra_info)
     if request.queue_id != QUEUE_ID or receipt.revive_queue_id != ORDER_REVIVE_QUEUE:
         raise _invalid("ack queue illegal.")
-    if offset < broker.offsets.query(group, queue, QUEUE_ID):
+    if offset < broker.tables.offsets.query(group, queue, QUEUE_ID):
         return
     key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
     try:
@@ -36,8 +36,8 @@ def acknowledge_lite(broker: Broker, request: AckRequest) -> None:
     except ValueError:
         raise OperationError(Reason.MESSAGE_ILLEGAL, "ack offset illegal.") from None
     if next_offset is not None:
-        if not broker.offsets.has_reset(group, queue, QUEUE_ID):
-            broker.offsets.commit(group, queue, QUEUE_ID, next_offset)
+        if not broker.tables.offsets.has_reset(group, queue, QUEUE_ID):
+            broker.tables.offsets.commit(group, queue, QUEUE_ID, next_offset)
         if not state.orders.is_blocked(key, None, now):
             state.offer(group, queue)
 
@@ -51,7 +51,7 @@ def change_invisible_time_lite(broker: Broker, request: InvisibleTimeRequest) ->
     if offset > state.max_offset(queue):
         return None
     receipt = parse_receipt(request.extra_info)
-    if offset < broker.offsets.query(group, queue, QUEUE_ID):
+    if offset < broker.tables.offsets.query(group, queue, QUEUE_ID):
         return CONSUMED_ALREADY
     key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
     until = now + request.invisible_time

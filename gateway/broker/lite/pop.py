@@ -116,14 +116,14 @@ def _check(broker: Broker, request: PopLiteRequest, connection: ClientConnection
     check_readable(broker, "pop")
     if request.max_msg_num > MESSAGES_MAX:
         raise _invalid(f"the broker[{ip}] pop message's num is greater than 32")
-    config = broker.topics.get(topic)
+    config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic [{topic}] not exist, apply first please! {FAQ}")
     if not config.perm & PERM_READ:
         raise OperationError(Reason.NO_PERMISSION, f"the topic [{topic}] peeking message is forbidden")
     if not broker.lite.rules.is_parent(topic):
         raise _invalid(f"the topic [{topic}] message type not match")
-    known = broker.groups.find(group)
+    known = broker.tables.groups.find(group)
     if known is None:
         raise OperationError(
             Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group [{group}] not exist, {FAQ}"
@@ -171,7 +171,7 @@ def _pop_queue(
         return None
     result = broker.store.get(queue, QUEUE_ID, _start(broker, group, queue), most, may_wait=may_wait)
     if result.status in MISPLACED:
-        broker.offsets.commit(group, queue, QUEUE_ID, result.next_offset)
+        broker.tables.offsets.commit(group, queue, QUEUE_ID, result.next_offset)
         result = broker.store.get(queue, QUEUE_ID, result.next_offset, most, may_wait=may_wait)
     offsets = tuple(result.queue_offsets)
     if not offsets:
@@ -183,16 +183,16 @@ def _pop_queue(
 
 def _start(broker: Broker, group: str, queue: str) -> int:
     """Where the group goes on, or begins: with the first message if that is new. Standard: `getPopOffset`."""
-    offset = broker.offsets.query(group, queue, QUEUE_ID)
+    offset = broker.tables.offsets.query(group, queue, QUEUE_ID)
     if offset == UNKNOWN:
         at_first = broker.options.init_pop_offset_by_check_msg_in_mem and begins_fresh(
             broker, queue, QUEUE_ID
         )
         offset = 0 if at_first else max(0, broker.lite.max_offset(queue) - 1)
-        broker.offsets.commit(group, queue, QUEUE_ID, offset)
-    reset = broker.offsets.take_reset(group, queue, QUEUE_ID)
+        broker.tables.offsets.commit(group, queue, QUEUE_ID, offset)
+    reset = broker.tables.offsets.take_reset(group, queue, QUEUE_ID)
     if reset is None:
         return offset
     broker.lite.orders.forget(OrderKey(queue, group, QUEUE_ID))
-    broker.offsets.commit(group, queue, QUEUE_ID, reset)
+    broker.tables.offsets.commit(group, queue, QUEUE_ID, reset)
     return reset

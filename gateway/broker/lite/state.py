@@ -11,21 +11,18 @@ import random
 from collections.abc import Iterable
 from typing import Protocol
 
-from mqgateway.engine.clock import Clock, elapsed_millis
-from mqgateway.engine.disk import Disk
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.lite.events import Events
 from mqgateway.engine.lite.lifetimes import Lifetimes
 from mqgateway.engine.lite.names import LITE_PREFIX, home, split_name
 from mqgateway.engine.lite.rules import Rules
 from mqgateway.engine.lite.subscriptions import Start, Subscriber, Subscriptions
-from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop import OrderKey, Orders
 from mqgateway.engine.store.message_store import Arrival, MessageStore
-from mqgateway.engine.tables.groups import GroupTable
-from mqgateway.engine.tables.offsets import ConsumerOffsets
-from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.gateway.broker.cluster.route_cache import Found, RouteCache
+from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
+from mqgateway.gateway.broker.tables import Tables
 
 log = logging.getLogger(__name__)
 
@@ -46,26 +43,22 @@ class LiteState:
 
     def __init__(
         self,
-        options: BrokerOptions,
+        environment: Environment,
+        tables: Tables,
         store: MessageStore,
-        topics: TopicTable,
-        groups: GroupTable,
-        offsets: ConsumerOffsets,
-        disk: Disk,
-        clock: Clock,
         route_cache: RouteCache,
     ) -> None:
+        options, clock = environment.options, environment.clock
         self._options = options
         self._store = store
-        self._offsets = offsets
-        self._clock = clock
+        self._offsets = tables.offsets
         self._clients: dict[str, LiteClient] = {}
         elapsed = elapsed_millis(clock)
         self._next_check = self._next_scan = elapsed
         self._next_end = elapsed + options.min_lite_t_tl
         self.route_cache = route_cache
-        self.rules = Rules(options, topics, groups)
-        self.orders = Orders(options, disk, "")
+        self.rules = Rules(options, tables.topics, tables.groups)
+        self.orders = Orders(options, environment.disk, "")
         self.lifetimes = Lifetimes(options, store, self.rules)
         self.subscriptions = Subscriptions(options, self.rules, self._restart)
         self.subscriptions.on_excluded = self._tell_excluded
@@ -74,7 +67,7 @@ class LiteState:
             clock,
             self.rules,
             self.subscriptions,
-            offsets,
+            tables.offsets,
             max_offset=self.max_offset,
             queues_of=self.lifetimes.queues_of,
             wake=self._wake,

@@ -93,7 +93,7 @@ def _change(broker: Broker, client: LiteClient, change: SubscriptionChange, foun
     if change.action is Action.COMPLETE_REMOVE:
         state.subscriptions.remove_client(subscriber.client_id)
         return
-    known = broker.groups.find(subscriber.group)
+    known = broker.tables.groups.find(subscriber.group)
     if known is None or not known.consume_enable:
         raise OperationError(Reason.ILLEGAL_OPERATION, NOT_CONSUMING)
     queues = [queue for queue in queues if state.is_home(queue, found) or state.max_offset(queue) > 0]

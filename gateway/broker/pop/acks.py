@@ -86,7 +86,7 @@ def _first(failure: Failure) -> Failure:
 def _acknowledge_many(broker: Broker, connection: ClientConnection, ack: BatchAck) -> Deferred[None] | None:
     """Messages of one check point; those that are not there, or not any more, are passed over."""
     topic, group, queue_id, receipt, offsets = ack
-    config = broker.topics.get(topic)
+    config = broker.tables.topics.get(topic)
     if config is None or not 0 <= queue_id < config.read_queue_nums:
         return None
     low, high = broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
@@ -174,9 +174,9 @@ def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[No
         return put.addCallback(lambda result: _stored(broker, result))
     if put.status is not PutStatus.PUT_OK:
         raise OperationError(Reason.SYSTEM_ERROR, put.remark or put.status.name)
-    if not broker.durability.is_awaited:
+    if not broker.produce.durability.is_awaited:
         return None
-    return broker.durability.wait(put).addCallback(lambda _: None)
+    return broker.produce.durability.wait(put).addCallback(lambda _: None)
 
 
 def _consume_in_order(
@@ -187,7 +187,7 @@ def _consume_in_order(
     Standard: `AckMessageProcessor.ackOrderly`.
     """
     topic, group, queue_id = key
-    offsets, orders = broker.offsets, broker.pop.orders
+    offsets, orders = broker.tables.offsets, broker.pop.orders
     old, now = offsets.query(group, topic, queue_id), broker.store.steady.now()
     if offset < old:
         return
@@ -215,7 +215,7 @@ def _change_in_order(
     Standard: `processChangeInvisibleTimeForOrder`.
     """
     topic, group, queue_id = key
-    if request.offset < broker.offsets.query(group, topic, queue_id):
+    if request.offset < broker.tables.offsets.query(group, topic, queue_id):
         return CONSUMED_ALREADY
     until = now + request.invisible_time
     broker.pop.orders.hide(key, request.offset, receipt.pop_time, until, now)

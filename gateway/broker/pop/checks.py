@@ -25,7 +25,7 @@ def checked_topic(broker: Broker, connection: ClientConnection, topic: str, queu
 
 def known_topic(broker: Broker, topic: str) -> TopicConfig:
     """The topic, which must be there."""
-    config = broker.topics.get(topic)
+    config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}")
     return config
@@ -44,7 +44,7 @@ def no_queue(
 
 def checked_group(broker: Broker, name: str) -> SubscriptionGroupConfig:
     """The group's settings, once it may consume."""
-    group = broker.groups.find(name)
+    group = broker.tables.groups.find(name)
     if group is None:
         raise OperationError(
             Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group [{name}] does not exist, {FAQ}"

@@ -284,7 +284,7 @@ def _take_in_order(broker: Broker, request: PopRequest, one: Found, now: int) ->
     order = broker.pop.orders.take(key, request.attempt_id, now, request.invisible_time, offsets, now)
     broker.pop.log.in_flight.forget(lambda each: each == key)
     broker.pop.log.in_flight.add(key, result.count)
-    broker.offsets.commit(request.consumer_group, topic, queue_id, start)
+    broker.tables.offsets.commit(request.consumer_group, topic, queue_id, start)
     return order.counts
 
 
@@ -293,4 +293,4 @@ def _skip(broker: Broker, request: PopRequest, one: Found) -> None:
     (topic, queue_id), start, result = one
     if result.status not in SKIPPED or result.next_offset == start:
         return
-    broker.offsets.commit(request.consumer_group, topic, queue_id, result.next_offset)
+    broker.tables.offsets.commit(request.consumer_group, topic, queue_id, result.next_offset)

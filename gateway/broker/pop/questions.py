@@ -184,6 +184,6 @@ def _retries(broker: Broker, topic: str, group: str, chance: int) -> Iterator[To
     if options.enable_retry_topic_v2 and options.retrieve_message_from_pop_retry_topic_v1:
         kinds.append(False)
     for is_v2 in kinds:
-        config = broker.topics.get(retry_topic(topic, group, is_v2))
+        config = broker.tables.topics.get(retry_topic(topic, group, is_v2))
         if config is not None:
             yield config

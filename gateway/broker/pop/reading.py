@@ -98,7 +98,7 @@ def queues_to_read(
         is_v2 = options.enable_retry_topic_v2
         if is_v2 and options.retrieve_message_from_pop_retry_topic_v1 and chance % 2 == 0:
             is_v2 = False
-        config = broker.topics.get(retry_topic(request.topic, request.consumer_group, is_v2))
+        config = broker.tables.topics.get(retry_topic(request.topic, request.consumer_group, is_v2))
         retries = [] if config is None else list(_queues(broker, config, start))
     if chance < likely:
         yield from retries
@@ -146,7 +146,7 @@ def read(
         most = request.max_msg_nums - count
         result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
         if result.status in MISPLACED:
-            broker.offsets.commit(group, topic, queue_id, result.next_offset)
+            broker.tables.offsets.commit(group, topic, queue_id, result.next_offset)
             offset = result.next_offset
             result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
         found.append(Found(queue, offset, result))
@@ -167,7 +167,7 @@ def _start(broker: Broker, request: PopRequest, queue: PopQueue) -> int:
     """Where the group goes on, or begins. Standard: `getPopOffset`, `getInitOffset`."""
     group, (topic, queue_id) = request.consumer_group, queue
     state, store = broker.pop, broker.store
-    offset = broker.offsets.query(group, topic, queue_id)
+    offset = broker.tables.offsets.query(group, topic, queue_id)
     if offset == UNKNOWN:
         if request.init_mode == MIN_MODE or queue.is_retry:
             offset = store.min_offset(topic, queue_id)
@@ -175,7 +175,7 @@ def _start(broker: Broker, request: PopRequest, queue: PopQueue) -> int:
             offset = 0
         else:
             offset = max(0, store.max_offset(topic, queue_id) - 1)
-        if not broker.offsets.commit(group, topic, queue_id, offset):
+        if not broker.tables.offsets.commit(group, topic, queue_id, offset):
             most = broker.options.max_offsets
             raise OperationError(
                 Reason.SYSTEM_ERROR, f"{most} offsets are kept, no more are allowed (maxOffsets)"

@@ -10,22 +10,18 @@ from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.clock import Clock
-from mqgateway.engine.counting import UNCOUNTED, Counting
-from mqgateway.engine.disk import Disk
-from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.counting import Counting
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders
 from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
-from mqgateway.engine.tables.groups import GroupTable
-from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
-from mqgateway.engine.tables.topics import TopicTable
+from mqgateway.engine.tables.offsets import UNKNOWN
 from mqgateway.engine.timers.timers import Timers
-from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
+from mqgateway.gateway.broker.tables import Tables
 
 CLEAN_MILLIS = 60_000
 
@@ -35,39 +31,33 @@ class PopState:
 
     def __init__(
         self,
-        options: BrokerOptions,
+        environment: Environment,
+        tables: Tables,
         store: MessageStore,
         timers: Timers,
-        topics: TopicTable,
-        groups: GroupTable,
-        offsets: ConsumerOffsets,
-        disk: Disk,
-        path: str,
-        clock: Clock,
-        worker: Worker,
-        store_host: bytes,
-        counts: Counting = UNCOUNTED,
+        counts: Counting,
     ) -> None:
+        options, groups = environment.options, tables.groups
         self._options = options
         self._store = store
-        self._topics = topics
+        self._topics = tables.topics
         self._groups = groups
-        self._offsets = offsets
-        self._clock = clock
+        self._offsets = tables.offsets
         self._next_clean = 0
         self.log = PopLog(
             store,
             timers,
-            topics,
-            offsets,
+            tables.topics,
+            tables.offsets,
             options,
-            clock,
-            store_host,
+            environment.clock,
+            environment.store_host,
             has_group=groups.__contains__,
             make_group=lambda name: groups.find(name) is not None,
             counts=counts,
         )
-        self.orders = Orders(options, disk, path, worker)
+        path = environment.table_path("consumerOrderInfo.json")
+        self.orders = Orders(options, environment.disk, path, environment.worker)
         self.parked = ParkedPops(
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=False
         )

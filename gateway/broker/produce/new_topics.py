@@ -20,7 +20,7 @@ LONGEST_WAIT_SECONDS = 1.0
 
 def once_registered(broker: Broker, outcome: T | Deferred[T]) -> T | Deferred[T]:
     """The outcome, but not before the name servers have heard of the topics as they are now, or cannot."""
-    known = broker.when_registered(LONGEST_WAIT_SECONDS)
+    known = broker.cluster.registration.heard(LONGEST_WAIT_SECONDS)
     if known.called:
         return outcome
     if isinstance(outcome, Deferred):

@@ -91,7 +91,7 @@ def send_reply(
 
     Raises `OperationError`, and `ReplyNotTaken`, with which the Deferred fails, too.
     """
-    known = broker.topics.get(request.topic)
+    known = broker.tables.topics.get(request.topic)
     topic_config = checked_topic(broker, request, known, connection, now)
     queue_id = request.queue_id
     if queue_id < 0:

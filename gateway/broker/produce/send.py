@@ -145,7 +145,7 @@ def send(
     Where a topic was made for it, that is done once the name servers know the topic, or cannot.
     """
     topic = request.topic
-    known = broker.topics.get(topic)
+    known = broker.tables.topics.get(topic)
     topic_config = checked_topic(broker, request, known, connection, now)
     queue_id = request.queue_id
     if queue_id < 0:
@@ -175,12 +175,12 @@ def send(
     if topic.startswith(RETRY_PREFIX):
         is_made |= _redirect_retry(broker, request, message)
     if PROPERTY_UNIQ_KEY not in properties:
-        properties[PROPERTY_UNIQ_KEY] = broker.unique_keys.next(now)
+        properties[PROPERTY_UNIQ_KEY] = broker.produce.unique_keys.next(now)
     if topic_config.attributes:
         _check_attributes(topic_config, properties)
     if not SPECIAL.isdisjoint(properties):
         outcome = _put_special(broker, topic_config, message, queue_id)
-    elif broker.durability.is_awaited:
+    elif broker.produce.durability.is_awaited:
         outcome = _put_durably(broker, message, queue_id, None, None)
     else:
         outcome = _outcome(broker, message, queue_id, broker.store.put(message), None)
@@ -275,7 +275,7 @@ def _put_large_batch(
         raise OperationError(Reason.MESSAGE_ILLEGAL, text)
     while store.is_behind:
         yield
-    if broker.topics.get(topic) is None:
+    if broker.tables.topics.get(topic) is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] is deleted")
     outcome = _put(broker, message, message.queue_id, batch)
     while store.is_behind:
@@ -290,7 +290,7 @@ def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -
     shows by the locks its group holds. True where the topic of the dead letters was made.
     """
     name = request.topic[len(RETRY_PREFIX) :]
-    group = broker.groups.find(name)
+    group = broker.tables.groups.find(name)
     if group is None:
         raise OperationError(
             Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {name} {FAQ}"
@@ -298,11 +298,13 @@ def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -
     turns = request.max_reconsume_times
     if turns is None:
         turns = group.retry_max_times
-    if message.reconsume_times <= turns and not broker.locks.any_live(name, elapsed_millis(broker.clock)):
+    if message.reconsume_times <= turns and not broker.clients.locks.any_live(
+        name, elapsed_millis(broker.clock)
+    ):
         return False
     dead_letters = DLQ_PREFIX + name
-    is_made = dead_letters not in broker.topics
-    created = broker.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)
+    is_made = dead_letters not in broker.tables.topics
+    created = broker.tables.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)
     if created is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"topic[{dead_letters}] not exist")
     message.topic = dead_letters
@@ -374,7 +376,7 @@ def _delay(broker: Broker, message: Message) -> None:
     Standard: `HookUtils.handleScheduleMessage`.
     """
     try:
-        waits = broker.delay_levels.rewrite(message)
+        waits = broker.delays.levels.rewrite(message)
     except MessageIllegal:
         raise _illegal(broker) from None
     refusal = None if waits else broker.timers.rewrite(message, broker.clock.millis())
@@ -396,7 +398,7 @@ def _put(
     batch_id: str | None = None,
 ) -> Sent:
     """Store it. `queue_id` is what the producer is told, delayed or not; `batch_id` too."""
-    if broker.durability.is_awaited:
+    if broker.produce.durability.is_awaited:
         return _put_durably(broker, message, queue_id, batch, batch_id)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
     return _outcome(broker, message, queue_id, result, batch_id)
@@ -416,7 +418,7 @@ def _put_durably(
     batch_id: str | None,
 ) -> Sent:
     """Store it and wait until that is safe."""
-    durability = broker.durability
+    durability = broker.produce.durability
     if durability.is_full:
         raise broker.flow_control.refusal(WAITING_FOR_FLUSH, OVERLOAD, message.topic)
     if durability.lacks_replicas(message.properties):

@@ -57,13 +57,13 @@ def send_back(broker: Broker, request: SendBack) -> Deferred[None] | None:
     Where a topic was made for it, that is done once the name servers know the topic, or cannot. Raises
     `OperationError`.
     """
-    version = broker.topics.data_version.counter
+    version = broker.tables.topics.data_version.counter
     _store_again(broker, request)
-    return None if broker.topics.data_version.counter == version else once_registered(broker, None)
+    return None if broker.tables.topics.data_version.counter == version else once_registered(broker, None)
 
 
 def _store_again(broker: Broker, request: SendBack) -> None:
-    group = broker.groups.find(request.group)
+    group = broker.tables.groups.find(request.group)
     if group is None:
         raise OperationError(
             Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {request.group} {FAQ}"
@@ -95,7 +95,7 @@ def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConf
     """The topic of a group's retries, made when it is not there yet, once it may be written to."""
     name = RETRY_PREFIX + request.group
     unit_flag = UNIT_SUB_FLAG if request.unit_mode else 0
-    topic = broker.topics.create_for_send_back(
+    topic = broker.tables.topics.create_for_send_back(
         name, group.retry_queue_nums, PERM_READ | PERM_WRITE, unit_flag
     )
     if topic is None:
@@ -108,7 +108,7 @@ def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConf
 def _dead_letter_topic(broker: Broker, group: str) -> str:
     """The topic of a group's dead letters, made when it is not there yet."""
     name = DLQ_PREFIX + group
-    if broker.topics.create_for_send_back(name, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0) is None:
+    if broker.tables.topics.create_for_send_back(name, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0) is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"topic[{name}] not exist")
     return name
 
@@ -138,7 +138,7 @@ def _again(broker: Broker, original: StoredMessage, topic: str, queue_id: int, l
 def _put(broker: Broker, message: Message, group: str) -> None:
     """Store it; any other end than success is told by the name of the put status."""
     if int(message.properties[PROPERTY_DELAY_TIME_LEVEL]) > 0:
-        broker.delay_levels.rewrite(message)
+        broker.delays.levels.rewrite(message)
     result = broker.store.put(message)
     if result.status is not PutStatus.PUT_OK:
         raise OperationError(Reason.SYSTEM_ERROR, result.status.name)

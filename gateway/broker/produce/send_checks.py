@@ -60,11 +60,11 @@ def _new_topic(broker: Broker, request: MessageRequest) -> TopicConfig:
     topic = request.topic
     is_retry = topic.startswith(RETRY_PREFIX)
     unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if request.unit_mode else 0
-    created = broker.topics.create_for_send(
+    created = broker.tables.topics.create_for_send(
         topic, request.default_topic, request.default_topic_queue_nums, unit_flag
     )
     if created is None and is_retry:
-        created = broker.topics.create_for_send_back(topic, 1, PERM_READ | PERM_WRITE, unit_flag)
+        created = broker.tables.topics.create_for_send_back(topic, 1, PERM_READ | PERM_WRITE, unit_flag)
     if created is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}")
     return created

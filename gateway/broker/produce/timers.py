@@ -56,7 +56,7 @@ def recall(
     Raises `OperationError`.
     """
     _check_broker(broker, now)
-    if broker.topics.get(topic) is None:
+    if broker.tables.topics.get(topic) is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"recall failed, the topic[{topic}] not exist")
     handle = _checked_handle(broker, broker.store.steady.now(), topic, recall_handle)
     message = _deletion(broker, handle, producer_group, connection, now)
@@ -66,8 +66,10 @@ def recall(
     if result.status is not PutStatus.PUT_OK:
         raise _failed()
     broker.stats.put(message.topic, 1, result.end_offset - result.physical_offset)
-    if broker.durability.is_awaited:
-        return broker.durability.wait(result).addCallback(lambda status: _outcome(broker, handle, status))
+    if broker.produce.durability.is_awaited:
+        return broker.produce.durability.wait(result).addCallback(
+            lambda status: _outcome(broker, handle, status)
+        )
     return _outcome(broker, handle, result.status)
 
 

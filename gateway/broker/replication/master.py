@@ -21,7 +21,7 @@ from mqgateway.engine.ha.frames import StreamBroken, encode_header
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
-from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Transport
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Transport
 
 log = logging.getLogger(__name__)
 

@@ -26,6 +26,7 @@ from mqgateway.engine.ha.online import ComingOnline, Step, Task
 from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.gateway.broker.acting.services import SpecialServices
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.slave_tables import places
 from mqgateway.gateway.codec.bodies import GetBrokerMemberGroupResponseBody, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -49,37 +50,24 @@ Tell = Callable[[str, RemotingCommand], None]
 
 
 class Membership:
-    """`begin` registers with the name servers; `address` is where clients reach this broker, `ha_address`
-    where its slaves do. `following` says how many logs follow ours, or on a slave whether ours follows its
-    master's, `follow` is told where that one's is, and `on_master` that it is there again."""
+    """`ask` and `tell` speak to other servers."""
 
     def __init__(
         self,
         broker: Broker,
         services: SpecialServices,
+        replication: Replication,
         ask: Ask,
         tell: Tell,
-        *,
-        address: str,
-        ha_address: str,
-        begin: Callable[[], Deferred[None]],
-        heartbeat: Callable[[], RemotingCommand],
-        follow: Callable[[str, str], None],
-        following: Callable[[], int],
-        on_master: Callable[[], None],
     ) -> None:
         options = broker.options
         self._broker = broker
         self._services = services
         self._ask = ask
         self._tell = tell
-        self._address = address
-        self._ha_address = ha_address
-        self._begin = begin
-        self._heartbeat = heartbeat
-        self._follow = follow
-        self._following = following
-        self._on_master = on_master
+        self._replication = replication
+        self._address = broker.environment.address
+        self._ha_address = broker.environment.ha_address
         self._role = broker.role
         self.group = MemberGroup(broker.role.state.broker_id)
         self.is_enabled = options.enable_slave_acting_master
@@ -108,7 +96,7 @@ class Membership:
         self._init_end = self._broker.store.raw.position
         self._next_question = self._next_heartbeat = self._now() + 1000
         if self.coming is None:
-            return self._begin()
+            return self._broker.cluster.registration.start()
         self._services.is_held = True
         return succeed(None)
 
@@ -125,7 +113,7 @@ class Membership:
             return
         now, options = self._now(), self._broker.options
         if self.coming is not None and not self.coming.is_online:
-            step = self.coming.next(now, self._following())
+            step = self.coming.next(now, self._replication.following)
             if step is not None:
                 self._take(step, self.coming)
             return
@@ -146,7 +134,7 @@ class Membership:
         if not self._role.is_slave:
             return
         may_deliver = self._broker.options.enable_remote_escape
-        acts = may_deliver and self.group.serves(self._now(), follows=self._following() > 0)
+        acts = may_deliver and self.group.serves(self._now(), follows=self._replication.following > 0)
         self._role.become(RoleKind.ACTING if acts else RoleKind.SLAVE)
 
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
@@ -158,7 +146,7 @@ class Membership:
         """A name server says who is there."""
         change = self.group.update(members)
         if members:
-            self._broker.durability.replicas.alive = self.group.alive
+            self._broker.produce.durability.replicas.alive = self.group.alive
         self._changed(change)
 
     def noticed(self, min_id: int, address: str, ha_address: str) -> None:
@@ -174,9 +162,9 @@ class Membership:
         log.warning("the member with the smallest id is now %d at %s", group.min_id, group.min_address)
         if not change.master:
             return
-        self._on_master()
+        self._replication.release_readers()
         if change.ha_address:
-            self._follow(change.master, change.ha_address)
+            self._replication.follow(change.master, change.ha_address)
             return
         self._ask_master(change.master).addErrback(
             lambda failure: log.info("the master does not say where its log is: %s", failure.value)
@@ -221,7 +209,7 @@ class Membership:
         """The light heartbeat."""
         options = self._broker.options
         if options.compatible_with_old_name_srv:
-            return self._heartbeat()
+            return self._broker.cluster.registration.version_query(oneway=True)
         header = BrokerHeartbeatRequestHeader(
             cluster_name=options.broker_cluster_name,
             broker_addr=self._address,
@@ -265,7 +253,7 @@ class Membership:
         def take(answer: RemotingCommand) -> None:
             header = ExchangeHAInfoResponseHeader.decode(_checked(answer).ext_fields)
             if header.master_ha_address:
-                self._follow(header.master_address or address, header.master_ha_address)
+                self._replication.follow(header.master_address or address, header.master_ha_address)
 
         header = ExchangeHAInfoRequestHeader()
         return self._ask(
@@ -296,9 +284,9 @@ class Membership:
     def _take_offsets(self, body: bytes) -> None:
         broker = self._broker
         reported = places(lenient_json.loads(body))
-        changes = list(taken_back(reported, broker.store.max_offset, broker.offsets.query))
+        changes = list(taken_back(reported, broker.store.max_offset, broker.tables.offsets.query))
         for (group, topic, queue_id), offset in changes:
-            broker.offsets.commit(group, topic, queue_id, offset)
+            broker.tables.offsets.commit(group, topic, queue_id, offset)
         if changes:
             broker.transactions.load()
             broker.pop.load()
@@ -307,7 +295,9 @@ class Membership:
         if self._is_stopped:
             return succeed(None)
         log.info("online: name servers are told")
-        self._begin().addErrback(lambda failure: log.error("not registered: %s", failure.value))
+        self._broker.cluster.registration.start().addErrback(
+            lambda failure: log.error("not registered: %s", failure.value)
+        )
         self._services.is_held = False
         self._next_question = self._next_heartbeat = self._now() + 1000
         return succeed(None)
@@ -318,7 +308,7 @@ class Membership:
         """906 from a master that comes back: follow it, and leave to it what it does of its own accord."""
         self.group.announced(self._now())
         self._turn()
-        self._follow(address, ha_address)
+        self._replication.follow(address, ha_address)
 
     def whereabouts(self) -> ExchangeHAInfoResponseHeader:
         """What 906 is answered with by a master; by others nothing."""

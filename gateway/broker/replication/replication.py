@@ -23,7 +23,7 @@ from mqgateway.gateway.broker.replication.slave import Ask, MasterClient
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
-from mqgateway.gateway.remoting.loop import Reactor
+from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
 
@@ -31,21 +31,22 @@ FOREVER = 2**62
 
 
 class Replication:
-    """Both sides of a broker. `address` is the broker's own, as clients reach it."""
+    """Both sides of a broker."""
 
-    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, address: str) -> None:
+    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask) -> None:
         self._broker = broker
         self._reactor = reactor
         self._ask = ask
-        self._address = address
+        self._address = broker.environment.address
         self.server = SlaveServer(
-            broker.store_options, broker.store, broker.durability.replicas, broker.clock, reactor
+            broker.store_options, broker.store, broker.produce.durability.replicas, broker.clock, reactor
         )
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
         if broker.role.is_slave:
             self._begin_to_follow()
         broker.role.on_change(self._role_changed)
+        broker.cluster.registration.on_master = self.on_master
 
     def _begin_to_follow(self) -> None:
         broker = self._broker
@@ -97,7 +98,7 @@ class Replication:
     def after_read(self) -> Callable[[], None]:
         """What follows the requests of one read: where sends wait for slaves, these are told at once of what
         wakes nobody else, such as half messages. Brokers that never wait for slaves do not know of it."""
-        store, server, durability = self._broker.store, self.server, self._broker.durability
+        store, server, durability = self._broker.store, self.server, self._broker.produce.durability
         if self._broker.store_options.broker_role is BrokerRole.ASYNC_MASTER:
             return store.dispatch
 
@@ -155,7 +156,7 @@ class Replication:
         """Who waits here is answered, and asks again where it belongs: the master is there again, or the
         role of this broker is another one. Standard: `notifyMasterOnline`."""
         broker = self._broker
-        resume_all(broker.held_pulls.due(FOREVER, broker.store.max_offset))
+        resume_all(broker.consume.held_pulls.due(FOREVER, broker.store.max_offset))
 
     def runtime_info(self) -> HARuntimeInfo:
         """What 907 is answered with. Standard: `DefaultHAService.getRuntimeInfo`."""

@@ -28,7 +28,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import ViewMessageRequestHeader
 from mqgateway.gateway.remoting.link import endpoint_for
-from mqgateway.gateway.remoting.loop import Reactor, Transport
+from mqgateway.gateway.runtime.loop import Reactor, Transport
 
 log = logging.getLogger(__name__)
 

@@ -76,7 +76,7 @@ class SlaveTables:
             RequestCode.GET_ALL_CONSUMER_OFFSET: _of_json(self._adopt_offsets),
             RequestCode.GET_ALL_DELAY_OFFSET: _of_json(self._adopt_delays),
             RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: _of_json(self._adopt_groups),
-            RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: _of_json(broker.request_modes.adopt),
+            RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: _of_json(broker.tables.request_modes.adopt),
         }
         self._often: dict[RequestCode, Adopt] = {}
         if broker.options.enable_slave_acting_master:
@@ -138,9 +138,9 @@ class SlaveTables:
         self._problem = problem
 
     def _adopt_topics(self, reported: Mapping[str, Any]) -> None:
-        self._broker.mappings.adopt(reported)
-        if self._broker.topics.adopt(reported):
-            self._broker.register_soon()
+        self._broker.tables.mappings.adopt(reported)
+        if self._broker.tables.topics.adopt(reported):
+            self._broker.cluster.registration.soon()
 
     def _adopt_delays(self, reported: Mapping[str, Any]) -> None:
         self._broker.delays.adopt(reported, self._asked_at)
@@ -153,11 +153,13 @@ class SlaveTables:
             self.timers = reported
 
     def _adopt_groups(self, reported: Mapping[str, Any]) -> None:
-        self._broker.groups.adopt(reported)
+        self._broker.tables.groups.adopt(reported)
 
     def _adopt_offsets(self, reported: Mapping[str, Any]) -> None:
         broker = self._broker
-        changes = self._offsets.changes(places(reported), broker.store.max_offset, broker.offsets.query)
+        changes = self._offsets.changes(
+            places(reported), broker.store.max_offset, broker.tables.offsets.query
+        )
         for (group, topic, queue_id), offset in list(changes):
-            broker.offsets.commit(group, topic, queue_id, offset)
-        broker.offsets.data_version = DataVersion.from_json(reported.get("dataVersion"))
+            broker.tables.offsets.commit(group, topic, queue_id, offset)
+        broker.tables.offsets.data_version = DataVersion.from_json(reported.get("dataVersion"))

@@ -39,9 +39,9 @@ def is_time(broker: Broker) -> bool:
 @inlineCallbacks
 def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
     """Look through all static topics once; never fails."""
-    for topic in list(broker.mappings.table):
+    for topic in list(broker.tables.mappings.table):
         for forget in (_forget_empty, _forget_moved):
-            mapping = broker.mappings.table.get(topic)
+            mapping = broker.tables.mappings.table.get(topic)
             if mapping is None:
                 break
             try:
@@ -50,10 +50,10 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
                 log.info("the mapping of static topic %s is not cleaned: %s", topic, error)
                 continue
             # What was changed while others were asked is left for the next time.
-            if found and broker.mappings.table.get(topic) is mapping:
+            if found and broker.tables.mappings.table.get(topic) is mapping:
                 queues = ", ".join(map(str, sorted(found)))
                 log.info("old pieces of static topic %s are forgotten, queues %s", topic, queues)
-                broker.mappings.clean(topic, found)
+                broker.tables.mappings.clean(topic, found)
 
 
 @inlineCallbacks
@@ -68,7 +68,7 @@ def _forget_empty(
     }
     ends = {}
     for name in sorted({pieces[0].broker_name for pieces in moved.values()} - {mapping.broker_name}):
-        ends[name] = yield outgoing_requests.queue_ends(broker.broker_directory, mapping.topic, name)
+        ends[name] = yield outgoing_requests.queue_ends(broker.cluster.broker_directory, mapping.topic, name)
     left = {}
     for number, pieces in moved.items():
         first = pieces[0]
@@ -96,10 +96,10 @@ def _forget_moved(
     }
     if not given:
         return {}
-    leaders = yield outgoing_requests.leaders(broker.broker_directory, mapping.topic)
+    leaders = yield outgoing_requests.leaders(broker.cluster.broker_directory, mapping.topic)
     known: dict[str, TopicMapping] = {}
     for name in sorted({leaders[number] for number in given if number in leaders} - {mapping.broker_name}):
-        known[name] = yield outgoing_requests.mapping_of(broker.broker_directory, mapping.topic, name)
+        known[name] = yield outgoing_requests.mapping_of(broker.cluster.broker_directory, mapping.topic, name)
     return {
         number: []
         for number, name in given.items()

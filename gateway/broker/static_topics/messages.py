@@ -44,8 +44,8 @@ def send(
     broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
 ) -> Sent | Steps[Sent]:
     """Store what a producer sends, to a queue of a static topic or of a broker's; see `produce.send.send`."""
-    if broker.mappings.table:
-        queue = led_queue(broker.mappings, request.topic, request.queue_id, chooses=True)
+    if broker.tables.mappings.table:
+        queue = led_queue(broker.tables.mappings, request.topic, request.queue_id, chooses=True)
         if queue is not None:
             inner = changed(request, queue_id=queue.leader.queue_id)
             outcome = store(broker, inner, body, connection, now)
@@ -67,8 +67,8 @@ def pull(
     broker: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False
 ) -> PullOutcome | Deferred[PullOutcome]:
     """Records from an offset on, of a queue of a static topic or of a broker's; see `consume.pull.pull`."""
-    if broker.mappings.table:
-        queue = led_queue(broker.mappings, request.topic, request.queue_id, CANNOT_PULL)
+    if broker.tables.mappings.table:
+        queue = led_queue(broker.tables.mappings, request.topic, request.queue_id, CANNOT_PULL)
         if queue is not None:
             return _pull_piece(broker, request, connection, queue, is_lite)
     return of_this_broker.pull(broker, request, connection, is_lite=is_lite)
@@ -102,7 +102,7 @@ def _pull_piece(
     if queue.is_here(piece):
         return then(of_this_broker.pull(broker, inner, connection, is_lite=is_lite), as_logical)
     inner = changed(inner, sys_flag=flags & ~FLAG_COMMIT_OFFSET & ~FLAG_SUSPEND)
-    return outgoing_requests.pull(broker.broker_directory, piece, inner).addCallback(as_logical)
+    return outgoing_requests.pull(broker.cluster.broker_directory, piece, inner).addCallback(as_logical)
 
 
 def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:

@@ -31,37 +31,39 @@ NOT_LED = "is not leader in broker {broker}, request code 31"
 
 def max_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
     """The offset the queue's next message will have."""
-    queue = led_queue(broker.mappings, topic, queue_id)
+    queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return query.max_offset(broker, topic, queue_id)
     last = queue.at(END_OF_ALL)
     if queue.is_here(last):
         return last.logical(query.max_offset(broker, topic, last.queue_id))
-    return outgoing_requests.max_offset(broker.broker_directory, topic, last).addCallback(last.logical)
+    return outgoing_requests.max_offset(broker.cluster.broker_directory, topic, last).addCallback(
+        last.logical
+    )
 
 
 def min_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
     """The offset of the oldest message the queue still has."""
-    queue = led_queue(broker.mappings, topic, queue_id, NOT_LED)
+    queue = led_queue(broker.tables.mappings, topic, queue_id, NOT_LED)
     if queue is None:
         return query.min_offset(broker, topic, queue_id)
     first = queue.at(0)
     if queue.is_here(first):
         return first.logical_inside(query.min_offset(broker, topic, first.queue_id))
-    return outgoing_requests.min_offset(broker.broker_directory, topic, first).addCallback(
+    return outgoing_requests.min_offset(broker.cluster.broker_directory, topic, first).addCallback(
         first.logical_inside
     )
 
 
 def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
     """When the oldest message of a queue was stored (ms)."""
-    queue = led_queue(broker.mappings, topic, queue_id)
+    queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return query.earliest_store_time(broker, topic, queue_id)
     first = queue.at(0)
     if queue.is_here(first):
         return query.earliest_store_time(broker, topic, first.queue_id)
-    return outgoing_requests.earliest_store_time(broker.broker_directory, topic, first)
+    return outgoing_requests.earliest_store_time(broker.cluster.broker_directory, topic, first)
 
 
 def search_offset(
@@ -70,7 +72,7 @@ def search_offset(
     """The offset that a store time (ms) stands for: in the first piece with a message so late, or the
     last.
     """
-    queue = led_queue(broker.mappings, topic, queue_id)
+    queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return query.search_offset(broker, topic, queue_id, timestamp, is_upper=is_upper)
     found: Deferred[int] = _search(broker, queue, timestamp, is_upper)
@@ -91,7 +93,7 @@ def _search(
                 found = yield found
         else:
             found = yield outgoing_requests.search_offset(
-                broker.broker_directory, topic, piece, timestamp, is_upper
+                broker.cluster.broker_directory, topic, piece, timestamp, is_upper
             )
         offset = piece.logical_inside(max(0, found))
         if is_upper:
@@ -109,14 +111,14 @@ def _end(broker: Broker, queue: LogicalQueue, piece: Piece) -> Deferred[int]:
         return succeed(piece.end_offset)
     if queue.is_here(piece):
         return succeed(query.max_offset(broker, queue.topic, piece.queue_id))
-    return outgoing_requests.max_offset(broker.broker_directory, queue.topic, piece)
+    return outgoing_requests.max_offset(broker.cluster.broker_directory, queue.topic, piece)
 
 
 def query_offset(
     broker: Broker, group: str, topic: str, queue_id: int, *, set_zero_if_not_found: bool = True
 ) -> int | Deferred[int]:
     """What was committed in the last piece in which anything was."""
-    queue = led_queue(broker.mappings, topic, queue_id)
+    queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is not None and not queue.is_plain:
         found: Deferred[int] = _last_committed(broker, group, queue)
         return found
@@ -134,7 +136,9 @@ def _last_committed(broker: Broker, group: str, queue: LogicalQueue) -> Generato
                     broker, group, topic, piece.queue_id, set_zero_if_not_found=False
                 )
             else:
-                offset = yield outgoing_requests.query_offset(broker.broker_directory, group, topic, piece)
+                offset = yield outgoing_requests.query_offset(
+                    broker.cluster.broker_directory, group, topic, piece
+                )
         except OperationError as error:
             if error.reason is not Reason.QUERY_NOT_FOUND:
                 raise
@@ -147,12 +151,12 @@ def update_offset(
     broker: Broker, group: str, topic: str, queue_id: int, offset: int
 ) -> bool | Deferred[bool]:
     """Commit where the piece lies that the offset is in."""
-    queue = led_queue(broker.mappings, topic, queue_id)
+    queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return offsets.update_offset(broker, group, topic, queue_id, offset)
     piece = queue.at(offset)
     if queue.is_here(piece):
         return offsets.update_offset(broker, group, topic, piece.queue_id, piece.physical(offset))
     return outgoing_requests.update_offset(
-        broker.broker_directory, group, topic, piece, piece.physical(offset)
+        broker.cluster.broker_directory, group, topic, piece, piece.physical(offset)
     )

@@ -83,7 +83,7 @@ def end_transaction(broker: Broker, end: TransactionEnd, now: int) -> None:
 def _commit(broker: Broker, half: HalfMessage, offset: int, now: int) -> None:
     try:
         message = as_committed(half, offset)
-        waits = broker.delay_levels.rewrite(message)
+        waits = broker.delays.levels.rewrite(message)
     except MessageIllegal:
         raise _illegal(broker) from None
     if not waits and broker.timers.rewrite(message, now) is not None:

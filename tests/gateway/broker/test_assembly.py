@@ -1,32 +1,37 @@
 """The parts of a broker, made out of its options."""
 
 import pytest
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.message import Message
 from mqgateway.engine.options import BrokerOptions, OptionSet, StoreOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.codec.command import RemotingCommand
+
+
+class Silence:
+    """The other servers, of which none answers."""
+
+    def request(
+        self, address: str, command: RemotingCommand, timeout: float = 3.0
+    ) -> Deferred[RemotingCommand]:
+        return Deferred()
 
 
 def build(disk: CrashDisk, **options: str) -> Broker:
     broker_options = BrokerOptions(**{"broker_name": "b", "broker_ip1": "10.0.0.1"} | options)
     store_options = StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16)
-    return build_broker(
-        broker_options,
-        store_options,
-        OptionSet(broker_options, store_options),
-        disk=disk,
-        clock=ManualClock(),
-        worker=InlineWorker(),
-        port=10911,
-        ask=lambda address, command, timeout: Deferred(),
-        register_soon=lambda: None,
-        when_registered=lambda within=None: succeed(None),
+    environment = Environment(
+        broker_options, store_options, disk, ManualClock(), InlineWorker(), 10911, 10912
     )
+    settings = OptionSet(broker_options, store_options)
+    return build_broker(environment, settings, caller=Silence(), clockwork=Clock())
 
 
 def test_nothing_is_written_yet() -> None:
@@ -35,27 +40,14 @@ def test_nothing_is_written_yet() -> None:
     assert disk.listdir("/") == []
 
 
-def test_messages_lie_at_the_address_clients_know() -> None:
-    assert build(CrashDisk()).store_host == pack_host("10.0.0.1", 10911)
-
-
-def test_a_configured_name_is_looked_up() -> None:
-    assert build(CrashDisk(), broker_ip1="localhost").store_host == pack_host("127.0.0.1", 10911)
-
-
-def test_a_name_without_an_address_is_an_error() -> None:
-    with pytest.raises(OSError):
-        build(CrashDisk(), broker_ip1="no-such-host.invalid")
-
-
 def test_tables_are_kept_where_the_standard_keeps_them() -> None:
     disk = CrashDisk()
     broker = build(disk)
     broker.store.start()
-    assert broker.groups.find("g") is not None
-    broker.topics.create_for_send("T", "TBW102", 4, 0)
-    broker.offsets.commit("g", "T", 0, 1)
-    broker.offsets.persist()
+    assert broker.tables.groups.find("g") is not None
+    broker.tables.topics.create_for_send("T", "TBW102", 4, 0)
+    broker.tables.offsets.commit("g", "T", 0, 1)
+    broker.tables.offsets.persist()
     assert set(disk.listdir("/store/config")) >= {
         "topics.json",
         "subscriptionGroup.json",
@@ -76,7 +68,7 @@ def test_delivered_messages_are_counted_unless_that_is_switched_off(*, is_counte
     broker.store_options.enable_schedule_message_stats = is_counted
     broker.store.start()
     one = Message("T", 0, b"x", {"DELAY": "1"}, 0, broker.store_host, broker.store_host)
-    assert broker.delay_levels.rewrite(one)
+    assert broker.delays.levels.rewrite(one)
     broker.store.put(one)
     broker.store.dispatch()
     assert isinstance(broker.clock, ManualClock)

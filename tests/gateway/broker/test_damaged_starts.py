@@ -64,7 +64,7 @@ def test_topics_whose_messages_are_in_the_log_are_never_unreadable(
     world = World(disk.kill()).start()
     assert world.started == [None]
     assert readable(world) == COUNT
-    topics = world.service.broker.topics
+    topics = world.service.broker.tables.topics
     config = topics.get("orders")
     assert config is not None and (config.read_queue_nums, config.perm) == (4, 6)
     if both or text.startswith(b"{"):  # else the older copy has it
@@ -88,7 +88,7 @@ def test_a_topic_that_was_made_smaller_stays_so() -> None:
     world = World(stopped().disk.kill()).start()
     world.connect().create("orders", 1)
     again = World(world.stop().disk).start()
-    config = again.service.broker.topics.get("orders")
+    config = again.service.broker.tables.topics.get("orders")
     assert config is not None and config.read_queue_nums == 1
 
 
@@ -110,7 +110,7 @@ def test_a_slave_waits_for_its_masters_table() -> None:
     disk = stopped().disk
     put(disk, f"{CONFIG}/topics.json", b"{}")
     world = World(disk.kill(), role=BrokerRole.SLAVE).start()
-    assert world.service.broker.topics.get("orders") is None
+    assert world.service.broker.tables.topics.get("orders") is None
 
 
 def test_a_lost_log_file_is_refused_and_all_files_stay_as_they_were() -> None:

@@ -104,7 +104,7 @@ class History:
 
     def _decides_nothing(self, member: Member) -> None:
         """Whether the member acts is not for it to say."""
-        member.service.membership.group.serves = lambda now, *, follows: self.kind(member) is ACTING
+        member.service.group.membership.group.serves = lambda now, *, follows: self.kind(member) is ACTING
 
     def become(self, member: Member, kind: RoleKind, broker_id: int | None = None) -> None:
         member.service.broker.role.become(kind, broker_id=broker_id, epoch=self.epoch)
@@ -218,13 +218,13 @@ class History:
         self.become(follower, MASTER)
         self.become(leader, SLAVE, 8)
         self.leader, self.follower = follower, leader
-        leader.service.replication.follow(f"10.0.0.1:{follower.port}", f"10.0.0.1:{follower.port + 1}")
+        leader.service.group.replication.follow(f"10.0.0.1:{follower.port}", f"10.0.0.1:{follower.port + 1}")
 
     # What must hold.
 
     def check_services(self) -> None:
         for member in (self.leader, self.follower):
-            services = member.service.services
+            services = member.service.group.services
             running = self.watched[member.port].running
             if self.kind(member) not in (MASTER, ACTING):
                 assert not services.is_on
@@ -248,7 +248,7 @@ class History:
         delivered = set(self.leader.bodies()) | elsewhere
         assert delivered == self.sent
         assert self.sent <= self.popped | elsewhere
-        assert self.leader.service.services.is_on
+        assert self.leader.service.group.services.is_on
         assert self.leader.log() == self.follower.log()
 
 

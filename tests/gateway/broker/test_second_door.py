@@ -77,7 +77,7 @@ def bodies(records: bytes) -> list[bytes]:
 def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     """A door on a broker with a topic and a group that pops and pulls."""
     memory = PopBroker(options={"recall_message_enable": True})
-    memory.broker.groups.put(SubscriptionGroupConfig("G"))
+    memory.broker.tables.groups.put(SubscriptionGroupConfig("G"))
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a command was made")

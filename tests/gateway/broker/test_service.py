@@ -351,21 +351,21 @@ def test_offsets_of_broadcasting_clients_are_gathered(world: World) -> None:
         client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello")
     client.ask(RequestCode.PULL_MESSAGE, pull_header("T", group="g", offset=2))
     world.net.settle(6)
-    assert world.service.broker.offsets.query("g@broadcast", "T", 0) == 2
+    assert world.service.broker.tables.offsets.query("g@broadcast", "T", 0) == 2
 
 
 def test_a_group_far_behind_is_shut_out_and_cold_reads_are_counted_anew(world: World) -> None:
     broker = world.service.broker
-    broker.groups.find("g")
+    broker.tables.groups.find("g")
     world.options.disable_consume_if_consumer_read_slowly = True
-    broker.slow_consumers.note("g", "T", 0, 1 << 40)
-    broker.cold_reads.read("g", 5)
+    broker.consume.slow_consumers.note("g", "T", 0, 1 << 40)
+    broker.consume.cold_reads.read("g", 5)
     world.net.settle(6)
-    assert broker.cold_reads.to_json()["globalAcc"] == 0
-    group = broker.groups.get("g")
+    assert broker.consume.cold_reads.to_json()["globalAcc"] == 0
+    group = broker.tables.groups.get("g")
     assert group is not None and group.consume_enable
     world.net.settle(180)
-    group = broker.groups.get("g")
+    group = broker.tables.groups.get("g")
     assert group is not None and not group.consume_enable
 
 
@@ -400,12 +400,12 @@ def test_a_static_topic_is_in_the_route_is_cleaned_and_outlives_a_restart(world:
     hour = datetime.fromtimestamp(world.clock.millis() / 1000).hour
     world.service.broker.store_options.delete_when = str((hour + 2) % 24)
     world.net.settle(600)
-    assert world.service.broker.mappings.table["S"].queues == {0: pieces}
+    assert world.service.broker.tables.mappings.table["S"].queues == {0: pieces}
     world.service.broker.store_options.delete_when = f"{hour};{(hour + 1) % 24}"
     world.net.settle(301)
-    assert world.service.broker.mappings.table["S"].queues == {0: pieces[1:]}
+    assert world.service.broker.tables.mappings.table["S"].queues == {0: pieces[1:]}
     again = World(disk=world.stop().disk).start()
-    assert again.service.broker.mappings.table["S"].queues == {0: pieces[1:]}
+    assert again.service.broker.tables.mappings.table["S"].queues == {0: pieces[1:]}
 
 
 def test_requests_beyond_those_that_may_wait_are_counted(world: World) -> None:
@@ -466,22 +466,22 @@ def test_everything_is_there_again_after_a_stop_and_a_start(world: World) -> Non
     client.consume("g", "T", "c")
     client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello")
     client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", {"DELAY": "1", "UNIQ_KEY": "k"}), b"later")
-    world.service.broker.offsets.commit("g", "T", 0, 1)
+    world.service.broker.tables.offsets.commit("g", "T", 0, 1)
     world.stop()
     assert world.stopped == [None]
     assert not world.disk.exists("/store/abort"), "the store was closed in order"
     again = World(disk=world.disk).start()
     broker = again.service.broker
-    assert broker.topics.get("T") is not None
-    assert broker.groups.get("g") is not None
-    assert broker.offsets.query("g", "T", 0) == 1
+    assert broker.tables.topics.get("T") is not None
+    assert broker.tables.groups.get("g") is not None
+    assert broker.tables.offsets.query("g", "T", 0) == 1
     assert broker.store.max_offset("T", 0) == 1
     again.net.settle(2)
     assert broker.store.max_offset("T", 0) == 2, "the delayed message came"
 
 
 def test_offsets_are_written_while_running(world: World) -> None:
-    world.service.broker.offsets.commit("g", "T", 0, 5)
+    world.service.broker.tables.offsets.commit("g", "T", 0, 5)
     world.net.settle(6)
     assert loads(world.disk.read_bytes("/store/config/consumerOffset.json"))["offsetTable"] == {"T@g": {0: 5}}
 

@@ -45,7 +45,7 @@ def test_a_line_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [line.split("  ")[1:] for line in lines] == [
             [f"broker-a/0@{n}", f"tag{n}", f"body {n}"] for n in range(3)
         ]
-        assert cluster.broker.offsets.query("G", "T", 0) == 3
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 3
 
 
 def test_an_object_a_message(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_the_newest_of_all_queues_in_order(monkeypatch: pytest.MonkeyPatch) -> N
         assert bodies(tail("-l", "3")) == ["27", "28", "29"]
         assert bodies(tail("-l", "0")) == []
         assert bodies(tail("-l", "100")) == [str(number) for number in range(30)]
-        assert not cluster.broker.offsets.topics_of("TOOLS_CONSUMER")
+        assert not cluster.broker.tables.offsets.topics_of("TOOLS_CONSUMER")
 
 
 def test_tags_and_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,18 +65,18 @@ def test_topics_are_made_and_deleted_everywhere() -> None:
         assert cluster.run(admin.queues("New")) == [
             queue_of("New", number, broker) for broker in ("broker-a", "broker-b") for number in (0, 1)
         ]
-        assert other.broker.topics.get("New") == config
+        assert other.broker.tables.topics.get("New") == config
         cluster.run(admin.delete_topic("New"))
-        assert other.broker.topics.get("New") is None
+        assert other.broker.tables.topics.get("New") is None
         with pytest.raises(NoBroker):
             cluster.run(admin.queues("New"))
         cluster.run(admin.create_topic(TopicConfig("One", 1, 1), brokers=["broker-b"]))
-        assert "One" in other.broker.topics and "One" not in cluster.broker.topics
+        assert "One" in other.broker.tables.topics and "One" not in cluster.broker.tables.topics
 
 
 def test_groups_are_made_and_deleted_everywhere() -> None:
     with office() as here:
-        groups = here.cluster.broker.groups
+        groups = here.cluster.broker.tables.groups
         here.cluster.run(here.admin.create_group(SubscriptionGroupConfig("G", retry_max_times=3)))
         config = groups.get("G")
         assert config is not None and config.retry_max_times == 3
@@ -104,7 +104,7 @@ def test_names_have_the_namespace() -> None:
         cluster.begin(admin)
         config = TopicConfig("T", 1, 1)
         cluster.run(admin.create_topic(config))
-        assert config.topic_name == "T" and "ns%T" in cluster.broker.topics
+        assert config.topic_name == "T" and "ns%T" in cluster.broker.tables.topics
 
 
 def test_questions_go_to_the_port_without_pulls_if_that_is_wanted() -> None:

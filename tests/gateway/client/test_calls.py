@@ -54,7 +54,7 @@ def test_consumed_offsets_are_kept_by_the_broker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("mqgateway.gateway.broker.consume.offsets.begins_fresh", lambda *_: False)
     with Scene() as scene:
         calls, queue = scene.caller.calls, queue_of("T")
-        assert scene.broker.groups.find("G") is not None  # that makes it
+        assert scene.broker.tables.groups.find("G") is not None  # that makes it
         assert scene.call(calls.consumed_offset("G", queue)) == -1
         scene.call(calls.commit_offset("G", queue, 2, wait=True))
         assert scene.call(calls.consumed_offset("G", queue)) == 2
@@ -85,10 +85,10 @@ def test_locks_are_given_and_given_back() -> None:
     with Scene() as scene:
         calls, queue = scene.caller.calls, queue_of("T")
         assert scene.call(calls.lock(BROKER, "G", [queue])) == {queue}
-        assert scene.broker.locks.any_live("G", elapsed_millis(scene.clock))
+        assert scene.broker.clients.locks.any_live("G", elapsed_millis(scene.clock))
         calls.unlock(BROKER, "G", [queue])
         scene.settle()
-        assert not scene.broker.locks.any_live("G", elapsed_millis(scene.clock))
+        assert not scene.broker.clients.locks.any_live("G", elapsed_millis(scene.clock))
 
 
 def test_members_of_a_group_that_has_none() -> None:

@@ -54,7 +54,7 @@ def test_broadcasting_gives_everything_to_everybody_and_keeps_offsets_in_a_file(
         cluster.settle(3.0)
         assert sorted(again.bodies) == numbers(2)
         # The brokers keep no offsets of it.
-        assert not cluster.broker.offsets.topics_of("G")
+        assert not cluster.broker.tables.offsets.topics_of("G")
 
 
 def test_a_broadcasting_consumer_is_known_by_the_name_of_its_instance() -> None:

@@ -98,12 +98,12 @@ def test_what_was_polled_is_committed_every_5_seconds() -> None:
         cluster.settle(12.0)
         assert len(cluster.run(consumer.poll())) == 5
         cluster.settle(6.0)
-        assert cluster.broker.offsets.query("G", "T", 0) <= 0
+        assert cluster.broker.tables.offsets.query("G", "T", 0) <= 0
         assert len(cluster.run(consumer.poll())) == 5
         cluster.settle(6.0)
-        assert cluster.broker.offsets.query("G", "T", 0) == 5
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 5
         cluster.run(consumer.close())
-        assert cluster.broker.offsets.query("G", "T", 0) == 10
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 10
 
 
 def test_committing_by_hand() -> None:
@@ -114,15 +114,17 @@ def test_committing_by_hand() -> None:
         cluster.settle(2.0)
         cluster.run(consumer.poll())
         cluster.settle(12.0)
-        assert cluster.broker.offsets.query("G", "T", 0) <= 0
+        assert cluster.broker.tables.offsets.query("G", "T", 0) <= 0
         cluster.run(consumer.commit())
         assert (
-            cluster.broker.offsets.query("G", "T", 0) == 4 == cluster.run(consumer.committed(queue_of("T")))
+            cluster.broker.tables.offsets.query("G", "T", 0)
+            == 4
+            == cluster.run(consumer.committed(queue_of("T")))
         )
         cluster.run(consumer.commit({queue_of("T"): 2}))
-        assert cluster.broker.offsets.query("G", "T", 0) == 2
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 2
         cluster.run(consumer.close())
-        assert cluster.broker.offsets.query("G", "T", 0) == 2
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 2
 
 
 def test_seeking() -> None:
@@ -205,8 +207,8 @@ def test_offsets_that_the_broker_does_not_have_are_left() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 3)
-        cluster.broker.groups.find("G")
-        cluster.broker.offsets.commit("G", "T", 0, 99)
+        cluster.broker.tables.groups.find("G")
+        cluster.broker.tables.offsets.commit("G", "T", 0, 99)
         consumer = assigned(cluster, 0)
         cluster.settle(2.0)
         send(cluster, 1)

@@ -34,7 +34,7 @@ def test_each_queue_is_consumed_in_order() -> None:
             got = [int(one.body) for one in inbox.got if one.queue.queue_id == number]
             assert got == list(range(number, 30, 3))
         cluster.settle(6.0)
-        assert [cluster.broker.offsets.query("G", "T", number) for number in range(3)] == [10, 10, 10]
+        assert [cluster.broker.tables.offsets.query("G", "T", number) for number in range(3)] == [10, 10, 10]
 
 
 def test_one_batch_of_a_queue_at_a_time() -> None:
@@ -119,13 +119,13 @@ def test_queues_are_locked_and_renewed_every_20_seconds() -> None:
         cluster.make_topic("T", queues=2)
         consumer = begin(cluster, Inbox(), is_ordered=True)
         cluster.settle(2.0)
-        assert cluster.broker.locks.any_live("G", elapsed_millis(cluster.clock))
+        assert cluster.broker.clients.locks.any_live("G", elapsed_millis(cluster.clock))
         seen = requests_seen(cluster)
         cluster.settle(60.0)
         locks = [one for one in seen if one.code == RequestCode.LOCK_BATCH_MQ]
         assert len(locks) == 3
         cluster.run(consumer.close())
-        assert not cluster.broker.locks.any_live("G", elapsed_millis(cluster.clock))
+        assert not cluster.broker.clients.locks.any_live("G", elapsed_millis(cluster.clock))
 
 
 def test_a_queue_is_handed_over_when_its_listener_is_done() -> None:

@@ -68,7 +68,7 @@ def test_offsets_of_queues_and_of_the_group() -> None:
         assert scene.run(consumer.max_offset(queue)) == 5 and scene.run(consumer.min_offset(queue)) == 0
         assert scene.run(consumer.search_offset(queue, 0)) == 0
         scene.run(consumer.commit(queue, 3))
-        assert scene.run(consumer.committed(queue)) == 3 == scene.broker.offsets.query("G", "T", 0)
+        assert scene.run(consumer.committed(queue)) == 3 == scene.broker.tables.offsets.query("G", "T", 0)
         message = scene.run(consumer.view("T", scene.sent[2].offset_message_id))
         assert (message.body, message.tags) == (b"2", "A")
 

@@ -30,7 +30,7 @@ class Scene(Cluster):
         producer = self.producer()
         for message in messages("T", 5):
             self.run(producer.send(message))
-        self.broker.groups.find("G")
+        self.broker.tables.groups.find("G")
         self.puller_client: Client = producer.client
         self.puller = Puller(producer.client, "G")
         return self
@@ -82,7 +82,7 @@ def test_commits_ride_on_pulls_from_masters_only() -> None:
     with Scene() as scene:
         seen = requests_seen(scene)
         scene.pull(0, commit=3)
-        assert scene.broker.offsets.query("G", "T", 0) == 3
+        assert scene.broker.tables.offsets.query("G", "T", 0) == 3
         scene.pull(0, commit=0)
         slave = TopicRouteData(broker_datas=[BrokerData("c", "broker-a", {1: f"10.0.0.1:{BROKER_PORT}"})])
         scene.puller_client.routes.update("T", slave)
@@ -90,7 +90,7 @@ def test_commits_ride_on_pulls_from_masters_only() -> None:
         headers = [PullMessageRequestHeader.decode(one.ext_fields) for one in seen]
         assert [one.sys_flag for one in headers] == [1 | 4, 4, 4 | 16]
         assert seen[-1].code == RequestCode.LITE_PULL_MESSAGE
-        assert scene.broker.offsets.query("G", "T", 0) == 3
+        assert scene.broker.tables.offsets.query("G", "T", 0) == 3
 
 
 def test_a_suggested_broker_is_asked_next_and_forgotten_with_the_queue() -> None:

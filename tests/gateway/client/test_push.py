@@ -97,7 +97,7 @@ def test_offsets_are_committed_every_5_seconds_and_found_again() -> None:
             for header in map(UpdateConsumerOffsetRequestHeader.decode, (one.ext_fields for one in commits))
         }
         assert offsets["T"] == 5 and all(one.is_oneway for one in commits)
-        assert cluster.broker.offsets.query("G", "T", 0) == 5
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 5
         cluster.run(consumer.close())
         send(cluster, 2)
         later = Inbox()
@@ -168,7 +168,7 @@ def test_only_tags_that_are_wanted_are_given() -> None:
         cluster.wait_for(lambda: len(inbox.got) == 2)
         cluster.settle(20.0)
         assert inbox.bodies == [b"AaAa", b"AaAa"]
-        assert cluster.broker.offsets.query("G", "T", 0) == 4
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 4
 
 
 def test_expressions_choose() -> None:
@@ -332,7 +332,7 @@ def test_a_message_that_cannot_go_back_at_all_is_tried_again_here() -> None:
         cluster.wait_for(lambda: len(inbox.got) == 3, seconds=8)
         cluster.settle(6.0)
         assert sorted(inbox.bodies) == [b"0", b"0", b"1"]
-        assert cluster.broker.offsets.query("G", "T", 0) == 2
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 2
 
 
 def test_a_message_that_takes_too_long_is_handed_back() -> None:
@@ -346,7 +346,7 @@ def test_a_message_that_takes_too_long_is_handed_back() -> None:
         assert inbox.bodies == [b"0", b"1", b"0"]
         never.callback(None)
         cluster.settle(10.0)
-        assert cluster.broker.offsets.query("G", "T", 0) == 2
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 2
 
 
 def test_flow_control_by_count() -> None:
@@ -433,14 +433,14 @@ def test_offsets_that_the_broker_does_not_have_are_left() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 3)
-        cluster.broker.groups.find("G")
-        cluster.broker.offsets.commit("G", "T", 0, 99)
+        cluster.broker.tables.groups.find("G")
+        cluster.broker.tables.offsets.commit("G", "T", 0, 99)
         inbox = Inbox()
         begin(cluster, inbox)
         cluster.settle(5.0)
         send(cluster, 1)
         cluster.wait_for(lambda: inbox.got)
-        assert cluster.broker.offsets.query("G", "T", 0) <= 4
+        assert cluster.broker.tables.offsets.query("G", "T", 0) <= 4
 
 
 def test_a_broker_that_comes_back_is_pulled_from_again() -> None:
@@ -508,7 +508,7 @@ def test_the_consumer_lives_from_start_to_close() -> None:
         work.callback(None)
         cluster.run(closed)
         assert "G" not in cluster.broker.clients.consumer_groups
-        assert cluster.broker.offsets.query("G", "T", 0) == 1
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 1
         cluster.run(consumer.close())
 
 

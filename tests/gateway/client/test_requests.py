@@ -9,8 +9,8 @@ from mqgateway.gateway.client.compression import Compression, compress
 from mqgateway.gateway.client.errors import ClientError, ReplyTimedOut
 from mqgateway.gateway.client.message import Message, ReceivedMessage
 from mqgateway.gateway.client.requests import Requests
-from mqgateway.gateway.client.schedule import Schedule
 from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader
+from mqgateway.gateway.runtime.schedule import Schedule
 
 
 def header(number: str, sys_flag: int = 0, host: str = "/10.0.0.3:5") -> ReplyMessageRequestHeader:

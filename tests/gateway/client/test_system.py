@@ -15,9 +15,9 @@ import pytest
 from mqgateway.gateway.client.allocation import AveragelyByCircle, PinnedTo, Strategy
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.push import PushConsumer
-from mqgateway.gateway.client.schedule import Schedule
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader, PullMessageRequestHeader
+from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.testing.faults import SEND, Faults
 from tests.fuzz.world import NAMESRV_PORT
 from tests.gateway.client.test_push import Inbox, begin, send, topics_held
@@ -341,7 +341,7 @@ def test_offsets_are_kept_as_topic_at_group() -> None:
         inbox = Inbox()
         begin(cluster, inbox)
         cluster.settle(16.0)
-        assert cluster.broker.offsets.to_json()["offsetTable"]["T@G"] == {0: 3}
+        assert cluster.broker.tables.offsets.to_json()["offsetTable"]["T@G"] == {0: 3}
 
 
 def test_delays_grow_and_sixteen_times_are_asked_for() -> None:

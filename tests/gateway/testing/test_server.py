@@ -54,7 +54,9 @@ def test_topics_and_groups_have_names_and_fields() -> None:
         assert len(names) == 3 and "mine" in names
         server.create_topic("fifo", 1, attributes={"message.type": "FIFO"})
         group = server.create_group(retry_max_times=1)
-        found = server.run(lambda: (server.broker.topics.get("fifo"), server.broker.groups.get(group)))
+        found = server.run(
+            lambda: (server.broker.tables.topics.get("fifo"), server.broker.tables.groups.get(group))
+        )
         assert found[0] is not None and found[0].attributes == {"message.type": "FIFO"}
         assert found[1] is not None and found[1].retry_max_times == 1
 

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.usefixtures("short_wheel")
 def test_a_master_is_active_from_its_start_and_a_slave_is_not() -> None:
     group = Group()
     master, slave = group.master(), group.slave()
-    assert master.service.services.is_on
-    assert not slave.service.services.is_on
+    assert master.service.group.services.is_on
+    assert not slave.service.group.services.is_on
     assert slave.service.broker.is_active is False
 
 
@@ -73,7 +73,7 @@ def test_what_a_slave_delivered_it_does_not_deliver_again_when_it_acts_once_more
     scene.lose_master()
     scene.group.wait(10)
     assert scene.other.bodies() == [b"30"]
-    membership = scene.slave.service.membership
+    membership = scene.slave.service.group.membership
     membership.noticed(0, "10.0.0.1:10911", "10.0.0.1:10912")
     assert not scene.acts
     scene.group.wait(30)
@@ -90,7 +90,7 @@ def test_who_takes_over_gives_way_to_others_meanwhile(monkeypatch: pytest.Monkey
     scene.group.wait(1)
     scene.lose_master()
     service = scene.slave.service
-    tables, services, role = service.replication.tables, service.services, service.broker.role
+    tables, services, role = service.group.replication.tables, service.group.services, service.broker.role
     assert tables is not None
     role.become(RoleKind.SLAVE)
     tables.timers, tables.reported_at = None, 0
@@ -112,7 +112,7 @@ def test_a_master_that_is_back_meanwhile_ends_the_taking_over(monkeypatch: pytes
     monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
     scene = Scene()
     scene.send(b"a", DELAY="4")
-    services, role = scene.slave.service.services, scene.slave.service.broker.role
+    services, role = scene.slave.service.group.services, scene.slave.service.broker.role
     role.become(RoleKind.ACTING)
     services.tick(scene.group.clock.millis(), 0)
     assert services.is_behind
@@ -130,7 +130,7 @@ def test_a_role_that_changes_while_taking_over_leaves_nothing_running(
     scene.send(b"a", DELAY="4")
     scene.send(b"b", TIMER_DELIVER_MS=str(scene.group.clock.millis() + 40_000))
     scene.group.wait(1)
-    broker, services = scene.slave.service.broker, scene.slave.service.services
+    broker, services = scene.slave.service.broker, scene.slave.service.group.services
     steps = 0
     while not services.is_on:
         broker.role.become(RoleKind.MASTER)
@@ -197,7 +197,7 @@ def test_an_epoch_begins_where_the_log_ends_before_the_first_record_of_it() -> N
     master.send()
     later = master.store.max_physical_offset
     role.become(RoleKind.MASTER, epoch=4)
-    assert master.service.services.is_on, "what runs goes on"
+    assert master.service.group.services.is_on, "what runs goes on"
     assert epochs_of(master) == [(3, end), (4, later)]
     role.become(RoleKind.MASTER, epoch=5)
     master.send()
@@ -262,4 +262,4 @@ def test_epochs_that_cannot_be_understood_are_not_passed_over() -> None:
     master.stop()
     master.disk.flip("/store/epochFileCheckpoint", 3)
     with pytest.raises(ConfigError, match="where epochs begin is not known"):
-        master.service.services.load()
+        master.service.group.services.load()

@@ -66,7 +66,7 @@ def test_a_count(memory: AdminBroker) -> None:
 def test_queues_of_topics_that_are_gone_are_cleaned(memory: AdminBroker) -> None:
     memory.add_topic("T")
     memory.fill("T", 1)
-    memory.broker.topics.delete("T")
+    memory.broker.tables.topics.delete("T")
     operations.clean_unused_topics(memory.broker)
     assert memory.broker.store.queues() == {}
 

@@ -126,12 +126,12 @@ def test_text_that_is_no_text_is_refused(broker: AdminBroker) -> None:
 
 def test_another_permission_is_told_to_the_name_servers(broker: AdminBroker) -> None:
     told: list[int] = []
-    broker.broker.register_soon = lambda: told.append(1)
-    before = broker.broker.topics.data_version.counter
+    broker.broker.cluster.registration.soon = lambda: told.append(1)
+    before = broker.broker.tables.topics.data_version.counter
     broker.ask(UPDATE, body=b"traceOn=false")
-    assert told == [] and broker.broker.topics.data_version.counter == before
+    assert told == [] and broker.broker.tables.topics.data_version.counter == before
     broker.ask(UPDATE, body=b"brokerPermission=4")
-    assert told == [1] and broker.broker.topics.data_version.counter == before + 1
+    assert told == [1] and broker.broker.tables.topics.data_version.counter == before + 1
 
 
 def test_a_count_is_shown_over_a_minute_an_hour_and_a_day(broker: AdminBroker) -> None:
@@ -154,7 +154,7 @@ def test_queues_of_topics_that_are_gone_are_cleaned(broker: AdminBroker) -> None
     broker.add_topic("U")
     broker.fill("T", 1)
     broker.fill("U", 1)
-    broker.broker.topics.delete("T")
+    broker.broker.tables.topics.delete("T")
     assert broker.ask(RequestCode.CLEAN_UNUSED_TOPIC).code == 0
     assert set(broker.broker.store.queues()) == {"U"}
 

@@ -85,7 +85,7 @@ def test_all_producers(broker: AdminBroker) -> None:
 
 def test_the_topics_a_group_has_offsets_in(broker: AdminBroker) -> None:
     for topic in ("U", "T"):
-        broker.broker.offsets.commit("g", topic, 0, 1)
+        broker.broker.tables.offsets.commit("g", topic, 0, 1)
     found = broker.json(RequestCode.QUERY_TOPICS_BY_CONSUMER, QueryTopicsByConsumerRequestHeader(group="g"))
     assert found == {"brokerAddr": "127.0.0.1:10911", "topicList": ["T", "U"]}
 

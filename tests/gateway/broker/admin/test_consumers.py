@@ -135,5 +135,5 @@ def test_offsets_of_members_without_those_that_do_not_answer(memory: AdminBroker
 
 
 def test_where_a_group_has_offsets(memory: AdminBroker) -> None:
-    memory.broker.offsets.commit("g", "T", 0, 1)
+    memory.broker.tables.offsets.commit("g", "T", 0, 1)
     assert consumers.topics_of_consumer(memory.broker, "g") == {"T"}

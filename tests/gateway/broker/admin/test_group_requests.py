@@ -85,7 +85,7 @@ def test_what_may_be_no_group_is_refused(
     broker: AdminBroker, value: dict[str, Any], code: int, remark: str
 ) -> None:
     assert update(broker, **value) == (code, remark)
-    assert "g" not in broker.broker.groups
+    assert "g" not in broker.broker.tables.groups
 
 
 def test_a_body_that_is_no_json_is_refused(broker: AdminBroker) -> None:
@@ -94,7 +94,7 @@ def test_a_body_that_is_no_json_is_refused(broker: AdminBroker) -> None:
 
 
 def test_no_more_groups_than_allowed(broker: AdminBroker) -> None:
-    broker.options.max_groups = len(broker.broker.groups) + 1
+    broker.options.max_groups = len(broker.broker.tables.groups) + 1
     assert update(broker) == (0, None)
     code, remark = update(broker, groupName="h")
     assert code == ResponseCode.SYSTEM_ERROR and "maxGroups" in str(remark)
@@ -105,11 +105,11 @@ def test_a_list_is_created_whole_or_not_at_all(broker: AdminBroker) -> None:
     code = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST
     bad = SubscriptionGroupList(group_config_list=[{"groupName": "g"}, {"groupName": "h!"}])
     assert broker.refusal(code, body=bad.encode())[0] == INVALID
-    assert "g" not in broker.broker.groups
+    assert "g" not in broker.broker.tables.groups
     good = SubscriptionGroupList(group_config_list=[{"groupName": "g"}, {"groupName": "h"}])
     assert broker.ask(code, body=good.encode()).code == 0
-    assert "g" in broker.broker.groups and "h" in broker.broker.groups
-    assert broker.broker.groups.data_version.counter == 2
+    assert "g" in broker.broker.tables.groups and "h" in broker.broker.tables.groups
+    assert broker.broker.tables.groups.data_version.counter == 2
 
 
 def test_a_bad_attribute_is_refused_in_a_list_too(broker: AdminBroker) -> None:
@@ -128,12 +128,12 @@ def test_a_deleted_group_keeps_its_offsets_unless_told_otherwise(
     broker: AdminBroker, clean: bool, left: int
 ) -> None:
     update(broker)
-    broker.broker.offsets.commit("g", "T", 0, 7)
+    broker.broker.tables.offsets.commit("g", "T", 0, 7)
     broker.broker.stats.got("g", "T", 1, 1)
     header = DeleteSubscriptionGroupRequestHeader(group_name="g", clean_offset=clean)
     assert broker.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header).code == 0
-    assert "g" not in broker.broker.groups
-    assert broker.broker.offsets.query("g", "T", 0) == left
+    assert "g" not in broker.broker.tables.groups
+    assert broker.broker.tables.offsets.query("g", "T", 0) == left
     assert broker.broker.stats.item("GROUP_GET_NUMS", "T@g") is None
 
 

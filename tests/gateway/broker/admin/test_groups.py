@@ -17,11 +17,11 @@ def memory() -> AdminBroker:
 def test_a_group_is_made_shown_and_deleted(memory: AdminBroker) -> None:
     groups.update_group(memory.broker, SubscriptionGroupConfig("g", retry_max_times=3))
     assert groups.group_config(memory.broker, "g").retry_max_times == 3
-    memory.broker.offsets.commit("g", "T", 0, 7)
+    memory.broker.tables.offsets.commit("g", "T", 0, 7)
     groups.delete_group(memory.broker, "g")
-    assert memory.broker.offsets.query("g", "T", 0) == 7
+    assert memory.broker.tables.offsets.query("g", "T", 0) == 7
     groups.delete_group(memory.broker, "g", with_offsets=True)
-    assert memory.broker.offsets.query("g", "T", 0) == -1
+    assert memory.broker.tables.offsets.query("g", "T", 0) == -1
     with pytest.raises(OperationError) as refused:
         groups.group_config(memory.broker, "g")
     assert refused.value.reason is Reason.SUBSCRIPTION_GROUP_NOT_EXIST
@@ -33,7 +33,7 @@ def test_of_a_list_all_groups_are_made_or_none(memory: AdminBroker) -> None:
             groups.update_groups(memory.broker, [SubscriptionGroupConfig("g"), SubscriptionGroupConfig("h!")])
         )
     assert refused.value.reason is Reason.INVALID_PARAMETER
-    assert "g" not in memory.broker.groups
+    assert "g" not in memory.broker.tables.groups
 
 
 def test_a_bad_attribute_is_told_from_other_refusals(memory: AdminBroker) -> None:

@@ -14,7 +14,7 @@ def memory() -> AdminBroker:
     memory = AdminBroker()
     memory.add_topic("T", queues=2)
     memory.fill("T", 4, 2)
-    memory.broker.groups.find("g")
+    memory.broker.tables.groups.find("g")
     return memory
 
 
@@ -23,7 +23,7 @@ def by_id(offsets: dict[MessageQueue, int]) -> dict[int, int]:
 
 
 def test_progress_of_a_group_and_of_all(memory: AdminBroker) -> None:
-    memory.broker.offsets.commit("g", "T", 0, 3)
+    memory.broker.tables.offsets.commit("g", "T", 0, 3)
     of_one = progress.consume_stats(memory.broker, "g", "T").offset_table[MessageQueue("T", "broker-a", 0)]
     assert (of_one.broker_offset, of_one.consumer_offset, of_one.pull_offset) == (4, 3, 3)
     assert progress.consume_stats(memory.broker, "g").offset_table.keys() == (
@@ -35,7 +35,7 @@ def test_progress_of_a_group_and_of_all(memory: AdminBroker) -> None:
 
 def test_the_least_offset_of_all_groups_but_some(memory: AdminBroker) -> None:
     for group, offset in (("a", 3), ("b", 2), ("c", 1)):
-        memory.broker.offsets.commit(group, "T", 0, offset)
+        memory.broker.tables.offsets.commit(group, "T", 0, offset)
     assert progress.correction_offsets(memory.broker, "T", "a") == {0: 1}
     assert progress.correction_offsets(memory.broker, "T", "c", {"c"}) == {0: LONG_MAX}
 
@@ -43,7 +43,7 @@ def test_the_least_offset_of_all_groups_but_some(memory: AdminBroker) -> None:
 def test_a_group_starts_again_at_its_next_pull(memory: AdminBroker) -> None:
     restart = Restart("g", "T", timestamp=-1)
     assert by_id(progress.reset_offset(memory.broker, restart)) == {0: 4, 1: 2}
-    assert memory.broker.offsets.has_reset("g", "T", 0)
+    assert memory.broker.tables.offsets.has_reset("g", "T", 0)
     for wrong, reason in (
         (Restart("g", "U", 0), Reason.TOPIC_NOT_EXIST),
         (Restart("x", "T", 0), Reason.SUBSCRIPTION_GROUP_NOT_EXIST),
@@ -57,7 +57,7 @@ def test_a_group_starts_again_at_its_next_pull(memory: AdminBroker) -> None:
 def test_or_its_members_are_told(memory: AdminBroker) -> None:
     memory.options.use_server_side_reset_offset = False
     for queue_id in (0, 1):
-        memory.broker.offsets.commit("g", "T", queue_id, 1)
+        memory.broker.tables.offsets.commit("g", "T", queue_id, 1)
     with pytest.raises(OperationError) as refused:
         progress.reset_offset(memory.broker, Restart("g", "T", 0))
     assert refused.value.reason is Reason.CONSUMER_NOT_ONLINE

@@ -24,7 +24,7 @@ def broker() -> AdminBroker:
     broker = AdminBroker()
     broker.add_topic("T", queues=2)
     broker.fill("T", 4, 2)
-    broker.broker.groups.find("g")
+    broker.broker.tables.groups.find("g")
     return broker
 
 
@@ -42,8 +42,8 @@ def offsets_of(table: Any) -> dict[int, int]:
 
 
 def test_progress_on_a_topic(broker: AdminBroker) -> None:
-    broker.broker.offsets.commit("g", "T", 0, 2)
-    broker.broker.offsets.commit_pull("g", "T", 0, 3)
+    broker.broker.tables.offsets.commit("g", "T", 0, 2)
+    broker.broker.tables.offsets.commit_pull("g", "T", 0, 3)
     stored = broker.stored("T", 0, 1, 1)[0].store_timestamp
     assert stats(broker, topic="T") == {
         queue("T", 0): {"brokerOffset": 4, "consumerOffset": 2, "pullOffset": 3, "lastTimestamp": stored},
@@ -53,14 +53,14 @@ def test_progress_on_a_topic(broker: AdminBroker) -> None:
 
 def test_progress_on_all_topics_a_group_has_offsets_in(broker: AdminBroker) -> None:
     broker.add_topic("U", queues=1)
-    broker.broker.offsets.commit("g", "U", 0, 0)
-    broker.broker.offsets.commit("g", "gone", 0, 0)
+    broker.broker.tables.offsets.commit("g", "U", 0, 0)
+    broker.broker.tables.offsets.commit("g", "gone", 0, 0)
     assert set(stats(broker)) == {queue("U", 0)}
     assert set(stats(broker, topic_list="T;U")) == {queue("T", 0), queue("T", 1), queue("U", 0)}
 
 
 def test_topics_a_connected_group_has_left_are_left_out(broker: AdminBroker) -> None:
-    broker.broker.offsets.commit("g", "T", 0, 0)
+    broker.broker.tables.offsets.commit("g", "T", 0, 0)
     broker.subscribe("g", "U")
     assert stats(broker) == {}
     assert stats(broker, topic="T") == {}
@@ -68,12 +68,12 @@ def test_topics_a_connected_group_has_left_are_left_out(broker: AdminBroker) -> 
 
 
 def test_progress_of_all_groups(broker: AdminBroker) -> None:
-    broker.broker.offsets.commit("g", "T", 0, 1)
-    broker.broker.offsets.commit_pull("g", "T", 0, 3)
+    broker.broker.tables.offsets.commit("g", "T", 0, 1)
+    broker.broker.tables.offsets.commit_pull("g", "T", 0, 3)
     found = broker.json(RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBrokerHeader(is_order=False))
     assert (found["brokerAddr"], found["totalDiff"], found["totalInflightDiff"]) == ("127.0.0.1:10911", 5, 2)
     by_group = {group: stats for entry in found["consumeStatsList"] for group, stats in entry.items()}
-    assert set(by_group) == set(broker.broker.groups.names())
+    assert set(by_group) == set(broker.broker.tables.groups.names())
     (of_topic,) = by_group["g"]
     assert set(keyed(of_topic["offsetTable"])) == {queue("T", 0), queue("T", 1)}
     ordered = broker.json(RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBrokerHeader(is_order=True))
@@ -81,7 +81,7 @@ def test_progress_of_all_groups(broker: AdminBroker) -> None:
 
 
 def test_the_least_offset_of_all_groups(broker: AdminBroker) -> None:
-    offsets = broker.broker.offsets
+    offsets = broker.broker.tables.offsets
     for group, offset in (("a", 3), ("b", 2), ("c", 1)):
         offsets.commit(group, "T", 0, offset)
 
@@ -97,9 +97,9 @@ def test_the_least_offset_of_all_groups(broker: AdminBroker) -> None:
 
 
 def test_a_reset_is_for_the_next_pull(broker: AdminBroker) -> None:
-    broker.broker.offsets.commit("g", "T", 0, 4)
+    broker.broker.tables.offsets.commit("g", "T", 0, 4)
     assert offsets_of(broker.json(RESET, reset())) == {0: 0, 1: 0}
-    assert broker.broker.offsets.has_reset("g", "T", 0)
+    assert broker.broker.tables.offsets.has_reset("g", "T", 0)
     broker.subscribe("g", "T")
     answer = broker.pull("T", offset=4, group="g")
     assert answer.code == ResponseCode.PULL_OFFSET_MOVED
@@ -153,7 +153,7 @@ class TestInTheClients:
     def broker(self, broker: AdminBroker) -> AdminBroker:
         broker.options.use_server_side_reset_offset = False
         for queue_id, offset in ((0, 3), (1, 1)):
-            broker.broker.offsets.commit("g", "T", queue_id, offset)
+            broker.broker.tables.offsets.commit("g", "T", queue_id, offset)
         return broker
 
     def test_members_get_the_table(self, broker: AdminBroker) -> None:
@@ -163,7 +163,7 @@ class TestInTheClients:
         assert told.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET and told.is_oneway
         assert (told.ext_fields["topic"], told.ext_fields["group"]) == ("T", "g")
         assert offsets_of(loads(told.body)) == {0: 4, 1: 2}
-        assert not broker.broker.offsets.has_reset("g", "T", 0)
+        assert not broker.broker.tables.offsets.has_reset("g", "T", 0)
 
     def test_without_force_nobody_is_sent_forward(self, broker: AdminBroker) -> None:
         broker.subscribe("g", "T")

@@ -25,14 +25,14 @@ GOOD = TopicMapping(TOPIC, "a", 1, 5, queues={0: [Piece(0, 0, "a", 0)]}).to_json
 def test_a_topic_and_its_mapping_are_taken_over_together() -> None:
     brokers = Cluster("a")
     told: list[Any] = []
-    brokers["a"].broker.topics.on_change = told.append
+    brokers["a"].broker.tables.topics.on_change = told.append
     for _ in range(2):
         assert brokers.update("a", GOOD).code == 0
     assert len(told) == 2
     broker = brokers["a"].broker
-    config = broker.topics.get(TOPIC)
+    config = broker.tables.topics.get(TOPIC)
     assert config is not None and (config.read_queue_nums, config.perm) == (8, 6)
-    assert broker.mappings.table[TOPIC].to_json() == GOOD
+    assert broker.tables.mappings.table[TOPIC].to_json() == GOOD
 
 
 def test_without_a_command_too() -> None:
@@ -46,14 +46,14 @@ def test_without_a_command_too() -> None:
             update_static_topic(broker, config, mapping)
         assert refused.value.reason is reason
     assert update_static_topic(broker, TopicConfig(TOPIC), mapping).called
-    assert broker.mappings.table[TOPIC].to_json() == GOOD
+    assert broker.tables.mappings.table[TOPIC].to_json() == GOOD
 
 
 def test_a_topic_keeps_its_attributes() -> None:
     brokers = Cluster("a")
     brokers["a"].add_topic(TOPIC, attributes={"message.type": "FIFO"})
     brokers.update("a", GOOD)
-    config = brokers["a"].broker.topics.get(TOPIC)
+    config = brokers["a"].broker.tables.topics.get(TOPIC)
     assert config is not None and config.attributes == {"message.type": "FIFO"}
 
 
@@ -76,8 +76,8 @@ def test_what_is_refused_changes_nothing(
     brokers = Cluster("a")
     answer = brokers.update("a", mapping, **fields)
     assert answer.code == code and remark in (answer.remark or "")
-    assert TOPIC not in brokers["a"].broker.topics
-    assert not brokers["a"].broker.mappings.table
+    assert TOPIC not in brokers["a"].broker.tables.topics
+    assert not brokers["a"].broker.tables.mappings.table
 
 
 def test_an_old_mapping_is_taken_by_force_only() -> None:
@@ -114,7 +114,7 @@ def test_slaves_get_the_mappings_too() -> None:
     body = brokers["a"].ask(RequestCode.GET_ALL_TOPIC_CONFIG).arrived.body
     told = TopicConfigAndMappingSerializeWrapper.decode(body)
     assert list(told.topic_queue_mapping_detail_map) == [TOPIC]
-    assert told.mapping_data_version == brokers["a"].broker.mappings.data_version.to_json()
+    assert told.mapping_data_version == brokers["a"].broker.tables.mappings.data_version.to_json()
 
 
 def test_a_deleted_topic_has_no_mapping() -> None:
@@ -123,13 +123,13 @@ def test_a_deleted_topic_has_no_mapping() -> None:
     assert (
         brokers["a"].ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic=TOPIC)).code == 0
     )
-    assert not brokers["a"].broker.mappings.table
+    assert not brokers["a"].broker.tables.mappings.table
 
 
 def test_tools_see_where_nothing_was_committed() -> None:
     brokers = Cluster("a")
     brokers.update("a", GOOD)
-    brokers["a"].broker.offsets.commit("G", TOPIC, 1, 3)
+    brokers["a"].broker.tables.offsets.commit("G", TOPIC, 1, 3)
     header = GetConsumeStatsRequestHeader(consumer_group="G", topic=TOPIC)
     stats = ConsumeStats.decode(brokers["a"].ask(RequestCode.GET_CONSUME_STATS, header).arrived.body)
     assert sorted(one.consumer_offset for one in stats.offset_table.values()) == [-1] * 7 + [3]

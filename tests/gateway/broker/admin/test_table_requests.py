@@ -21,7 +21,7 @@ def broker() -> AdminBroker:
     broker = AdminBroker(options={"split_metadata_size": 3})
     for name in ("Tb", "Ta", "Tc"):
         broker.add_topic(name)
-        assert broker.broker.groups.find("G" + name) is not None
+        assert broker.broker.tables.groups.find("G" + name) is not None
     return broker
 
 
@@ -40,15 +40,15 @@ def names(broker: AdminBroker, code: int, header: Any = None) -> tuple[list[str]
 
 def test_who_sends_no_fields_gets_everything(broker: AdminBroker) -> None:
     topics, total, version = names(broker, TOPICS)
-    assert total == len(topics) == len(broker.broker.topics)
-    assert version == broker.broker.topics.data_version.to_json()
+    assert total == len(topics) == len(broker.broker.tables.topics)
+    assert version == broker.broker.tables.topics.data_version.to_json()
     groups, total, _ = names(broker, GROUPS)
-    assert total == len(groups) == len(broker.broker.groups)
+    assert total == len(groups) == len(broker.broker.tables.groups)
 
 
 @pytest.mark.parametrize("code", [TOPICS, GROUPS])
 def test_pages_put_together_are_the_table_in_order(broker: AdminBroker, code: RequestCode) -> None:
-    table = broker.broker.topics if code == TOPICS else broker.broker.groups
+    table = broker.broker.tables.topics if code == TOPICS else broker.broker.tables.groups
     collected: list[str] = []
     version = ""
     for _ in range(20):
@@ -68,13 +68,13 @@ def test_pages_put_together_are_the_table_in_order(broker: AdminBroker, code: Re
 def test_a_page_of_another_version_starts_at_the_first_name(broker: AdminBroker) -> None:
     _, _, version = names(broker, TOPICS)
     text = dumps(version).decode()
-    first = sorted(broker.broker.topics.names())
+    first = sorted(broker.broker.tables.topics.names())
     page, _, _ = names(broker, TOPICS, GetAllTopicConfigRequestHeader(topic_seq=2, data_version=text))
     assert page == first[2:5]
     broker.add_topic("Td")
     for stale in (text, None, "", "{oh", "[]"):
         header = GetAllTopicConfigRequestHeader(topic_seq=2, data_version=stale)
-        assert names(broker, TOPICS, header)[0] == sorted(broker.broker.topics.names())[:3]
+        assert names(broker, TOPICS, header)[0] == sorted(broker.broker.tables.topics.names())[:3]
 
 
 def test_the_asker_may_want_smaller_pages(broker: AdminBroker) -> None:
@@ -87,7 +87,7 @@ def test_the_asker_may_want_smaller_pages(broker: AdminBroker) -> None:
 def test_pages_may_be_switched_off(broker: AdminBroker) -> None:
     broker.options.enable_split_metadata = False
     header = GetAllTopicConfigRequestHeader(topic_seq=2, max_topic_num=1)
-    assert len(names(broker, TOPICS, header)[0]) == len(broker.broker.topics)
+    assert len(names(broker, TOPICS, header)[0]) == len(broker.broker.tables.topics)
 
 
 def test_fields_without_a_place_to_start_are_an_error(broker: AdminBroker) -> None:
@@ -97,7 +97,7 @@ def test_fields_without_a_place_to_start_are_an_error(broker: AdminBroker) -> No
 
 
 def test_what_groups_may_not_read_goes_with_them(broker: AdminBroker) -> None:
-    broker.broker.groups.forbid("GTa", "Ta", 2, True)
+    broker.broker.tables.groups.forbid("GTa", "Ta", 2, True)
     assert broker.json(GROUPS)["forbiddenTable"] == {"GTa": {"Ta": 4}}
 
 

@@ -12,22 +12,22 @@ def memory() -> AdminBroker:
     memory = AdminBroker(options={"split_metadata_size": 3})
     for name in ("Tb", "Ta", "Tc"):
         memory.add_topic(name)
-        assert memory.broker.groups.find("G" + name) is not None
+        assert memory.broker.tables.groups.find("G" + name) is not None
     return memory
 
 
 def test_the_whole_table(memory: AdminBroker) -> None:
     found = tables.all_topics(memory.broker)
-    assert set(found.configs) == set(memory.broker.topics.names())
-    assert (found.total, found.version) == (len(found.configs), memory.broker.topics.data_version)
+    assert set(found.configs) == set(memory.broker.tables.topics.names())
+    assert (found.total, found.version) == (len(found.configs), memory.broker.tables.topics.data_version)
 
 
 @pytest.mark.parametrize(("start", "size", "taken"), [(0, None, 3), (0, 2, 2), (2, 9, 3), (-5, 1, 1)])
 def test_a_page_is_no_longer_than_both_sides_wish(
     memory: AdminBroker, start: int, size: int | None, taken: int
 ) -> None:
-    names = sorted(memory.broker.groups.names())
-    page = tables.Page(start, size, memory.broker.groups.data_version)
+    names = sorted(memory.broker.tables.groups.names())
+    page = tables.Page(start, size, memory.broker.tables.groups.data_version)
     found = tables.all_groups(memory.broker, page)
     assert list(found.configs) == names[max(0, start) :][:taken]
     assert found.total == len(names)
@@ -38,11 +38,11 @@ def test_a_page_of_another_version_starts_at_the_first_name(
     memory: AdminBroker, version: DataVersion | None
 ) -> None:
     found = tables.all_topics(memory.broker, tables.Page(2, None, version))
-    assert list(found.configs) == sorted(memory.broker.topics.names())[:3]
+    assert list(found.configs) == sorted(memory.broker.tables.topics.names())[:3]
 
 
 def test_groups_come_with_what_they_may_not_read(memory: AdminBroker) -> None:
-    memory.broker.groups.forbid("GTa", "Ta", 2, True)
+    memory.broker.tables.groups.forbid("GTa", "Ta", 2, True)
     assert tables.all_groups(memory.broker).forbidden == {"GTa": {"Ta": 4}}
 
 

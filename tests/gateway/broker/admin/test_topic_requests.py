@@ -42,7 +42,7 @@ def config(broker: AdminBroker, topic: str) -> Any:
 
 def test_a_topic_is_created_as_asked(broker: AdminBroker) -> None:
     told: list[str] = []
-    broker.broker.topics.on_change = lambda configs: told.extend(one.topic_name for one in configs)
+    broker.broker.tables.topics.on_change = lambda configs: told.extend(one.topic_name for one in configs)
     answer = broker.ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC,
         create("T", order=True, topic_sys_flag=1, attributes="+message.type=FIFO"),
@@ -63,7 +63,7 @@ def test_a_topic_is_created_as_asked(broker: AdminBroker) -> None:
 
 def test_a_new_topic_is_answered_once_the_name_servers_know(broker: AdminBroker) -> None:
     known: Deferred[None] = Deferred()
-    broker.broker.when_registered = lambda: known
+    broker.broker.cluster.registration.heard = lambda: known
     header = create("T")
     call = Call(
         RemotingCommand.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header), header, b"", FakePeer(), 0
@@ -76,11 +76,11 @@ def test_a_new_topic_is_answered_once_the_name_servers_know(broker: AdminBroker)
 
 def test_a_topic_that_is_as_asked_stays_untouched(broker: AdminBroker) -> None:
     broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
-    before = broker.broker.topics.data_version.counter
+    before = broker.broker.tables.topics.data_version.counter
     assert broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")).code == 0
-    assert broker.broker.topics.data_version.counter == before
+    assert broker.broker.tables.topics.data_version.counter == before
     broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T", perm=4))
-    assert broker.broker.topics.data_version.counter == before + 1
+    assert broker.broker.tables.topics.data_version.counter == before + 1
     assert config(broker, "T")["perm"] == 4
 
 
@@ -111,12 +111,12 @@ def test_what_may_be_no_topic_is_refused(
 ) -> None:
     header = create(**{"topic": "T", **fields})
     assert broker.refusal(RequestCode.UPDATE_AND_CREATE_TOPIC, header) == (code, remark)
-    assert "T" not in broker.broker.topics
+    assert "T" not in broker.broker.tables.topics
 
 
 def test_no_more_topics_than_allowed() -> None:
     broker = AdminBroker()
-    broker.options.max_topics = len(broker.broker.topics) + 1
+    broker.options.max_topics = len(broker.broker.tables.topics) + 1
     assert broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")).code == 0
     code, remark = broker.refusal(RequestCode.UPDATE_AND_CREATE_TOPIC, create("U"))
     assert code == SYSTEM and "maxTopics" in str(remark)
@@ -136,7 +136,7 @@ def test_a_list_is_created_whole(broker: AdminBroker) -> None:
         ]
     )
     assert broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=body.encode()).code == 0
-    assert broker.broker.topics.data_version.counter == 2
+    assert broker.broker.tables.topics.data_version.counter == 2
     assert config(broker, "A")["readQueueNums"] == 1
     assert config(broker, "B")["attributes"] == {"message.type": "DELAY"}
 
@@ -145,18 +145,18 @@ def test_one_bad_topic_stops_the_whole_list(broker: AdminBroker) -> None:
     body = CreateTopicListRequestBody(topic_config_list=[{"topicName": "A"}, {"topicName": "b!"}])
     code, _ = broker.refusal(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=body.encode())
     assert code == INVALID
-    assert "A" not in broker.broker.topics
+    assert "A" not in broker.broker.tables.topics
 
 
 def test_a_deleted_topic_leaves_nothing(broker: AdminBroker) -> None:
     broker.add_topic("T")
     broker.fill("T", 2)
-    broker.broker.offsets.commit("g", "T", 0, 1)
+    broker.broker.tables.offsets.commit("g", "T", 0, 1)
     run(broker.broker.stats.tick(broker.clock.millis(), 0))
     broker.broker.transactions.prepared("T")
     assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T")).code == 0
-    assert broker.broker.topics.get("T") is None
-    assert broker.broker.offsets.query("g", "T", 0) == -1
+    assert broker.broker.tables.topics.get("T") is None
+    assert broker.broker.tables.offsets.query("g", "T", 0) == -1
     assert "T" not in broker.broker.store.queues()
     assert broker.broker.stats.item("TOPIC_PUT_NUMS", "T") is None
     assert broker.broker.transactions.counts.table == {}
@@ -168,9 +168,9 @@ def test_a_deleted_topic_takes_its_retry_topics_along(broker: AdminBroker, is_ke
     names = ["%RETRY%g_T", "%RETRY%g+T", "%RETRY%h_T"]
     for name in ("T", *names):
         broker.add_topic(name)
-    broker.broker.offsets.commit("g", "T", 0, 1)
+    broker.broker.tables.offsets.commit("g", "T", 0, 1)
     assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T")).code == 0
-    left = [name for name in names if broker.broker.topics.get(name) is not None]
+    left = [name for name in names if broker.broker.tables.topics.get(name) is not None]
     assert left == (names if is_kept else names[2:])
 
 
@@ -216,7 +216,7 @@ def test_stats_tell_both_ends_of_each_queue(broker: AdminBroker) -> None:
 def test_time_spans_tell_when_messages_were_stored_and_how_late_the_group_is(broker: AdminBroker) -> None:
     broker.add_topic("T", queues=2)
     broker.fill("T", 3)
-    broker.broker.offsets.commit("g", "T", 0, 1)
+    broker.broker.tables.offsets.commit("g", "T", 0, 1)
     last = broker.clock.millis()
     broker.clock.advance(500)
     header = QueryConsumeTimeSpanRequestHeader(topic="T", group="g")
@@ -235,8 +235,8 @@ def test_time_spans_tell_when_messages_were_stored_and_how_late_the_group_is(bro
 
 def test_a_topic_is_consumed_by_who_subscribes_and_who_has_offsets(broker: AdminBroker) -> None:
     broker.subscribe("online", "T")
-    broker.broker.offsets.commit("offline", "T", 0, 1)
-    broker.broker.offsets.commit("elsewhere", "U", 0, 1)
+    broker.broker.tables.offsets.commit("offline", "T", 0, 1)
+    broker.broker.tables.offsets.commit("elsewhere", "U", 0, 1)
     header = QueryTopicConsumeByWhoRequestHeader(topic="T")
     found = broker.json(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header)
     assert found == {"groupList": ["offline", "online"]}

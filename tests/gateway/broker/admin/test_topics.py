@@ -18,7 +18,7 @@ def memory() -> AdminBroker:
 
 def test_a_topic_is_there_once_the_name_servers_know(memory: AdminBroker) -> None:
     known: Deferred[None] = Deferred()
-    memory.broker.when_registered = lambda within=None: known
+    memory.broker.cluster.registration.heard = lambda within=None: known
     done = topics.update_topic(memory.broker, TopicConfig("T", 4, 3, attributes={"+message.type": "FIFO"}))
     assert not done.called
     found = topics.topic_config(memory.broker, "T")
@@ -32,9 +32,9 @@ def test_of_a_list_all_topics_are_made_or_none(memory: AdminBroker) -> None:
     with pytest.raises(OperationError) as refused:
         run(topics.update_topics(memory.broker, [TopicConfig("A"), TopicConfig("b!")]))
     assert refused.value.reason is Reason.INVALID_PARAMETER
-    assert "A" not in memory.broker.topics
+    assert "A" not in memory.broker.tables.topics
     assert run(topics.update_topics(memory.broker, [TopicConfig("A"), TopicConfig("B")])).called
-    assert "A" in memory.broker.topics and "B" in memory.broker.topics
+    assert "A" in memory.broker.tables.topics and "B" in memory.broker.tables.topics
 
 
 def test_a_bad_attribute_is_refused(memory: AdminBroker) -> None:
@@ -59,7 +59,7 @@ def test_a_topic_goes_with_all_that_is_known_of_it(memory: AdminBroker) -> None:
 def test_what_lies_in_a_topic_and_who_reads_it(memory: AdminBroker) -> None:
     memory.add_topic("T", queues=1)
     memory.fill("T", 3)
-    memory.broker.offsets.commit("g", "T", 0, 1)
+    memory.broker.tables.offsets.commit("g", "T", 0, 1)
     now = memory.clock.millis()
     stats = topics.topic_stats(memory.broker, "T").offset_table[MessageQueue("T", "broker-a", 0)]
     assert (stats.min_offset, stats.max_offset, stats.last_update_timestamp) == (0, 3, now)

@@ -24,7 +24,7 @@ def world() -> AdminBroker:
     """Topic T with eight queues, and three clients of group G, each named like its address."""
     world = AdminBroker()
     world.add_topic("T", queues=8)
-    world.broker.groups.find("G")
+    world.broker.tables.groups.find("G")
     for client in CLIENTS:
         world.subscribe("G", "T", peer=FakePeer(client))
     return world

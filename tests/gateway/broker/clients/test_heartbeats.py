@@ -68,8 +68,8 @@ def test_clients_in_cpp_consume(broker: AdminBroker) -> None:
 
 def test_a_heartbeat_makes_the_group_and_its_retry_topic(broker: AdminBroker) -> None:
     broker.heart_beat(FakePeer(ONE), consumer("g", "t", unit_mode=True))
-    assert broker.broker.groups.get("g") is not None
-    topic = broker.broker.topics.get("%RETRY%g")
+    assert broker.broker.tables.groups.get("g") is not None
+    topic = broker.broker.tables.topics.get("%RETRY%g")
     assert topic is not None
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm, topic.topic_sys_flag) == (1, 1, 6, 2)
 
@@ -109,10 +109,10 @@ def test_a_lost_connection_takes_its_memberships_with_it_and_its_locks_later(bro
     peer = FakePeer(ONE)
     broker.heart_beat(peer, consumer("g", "t"), producers=("p",), client_id="me")
     now = broker.clock.millis()
-    broker.broker.locks.lock("g", "me", [MessageQueue("t", "broker-a", 0)], now)
+    broker.broker.clients.locks.lock("g", "me", [MessageQueue("t", "broker-a", 0)], now)
     peer.lose()
-    assert broker.broker.locks.any_live("g", now + ORPHAN_LIFE_MILLIS)
-    assert not broker.broker.locks.any_live("g", now + ORPHAN_LIFE_MILLIS + 1)
+    assert broker.broker.clients.locks.any_live("g", now + ORPHAN_LIFE_MILLIS)
+    assert not broker.broker.clients.locks.any_live("g", now + ORPHAN_LIFE_MILLIS + 1)
     assert broker.broker.clients.consumer_groups == {}
     assert broker.broker.clients.producer_groups == {}
 
@@ -121,12 +121,12 @@ def test_a_farewell_ends_memberships_and_frees_queue_locks(broker: AdminBroker) 
     peer = FakePeer(ONE)
     broker.heart_beat(peer, consumer("g", "t"), consumer("h", "t"), producers=("p",), client_id="me")
     now = broker.clock.millis()
-    assert broker.broker.locks.lock("g", "me", [MessageQueue("t", "broker-a", 0)], now)
+    assert broker.broker.clients.locks.lock("g", "me", [MessageQueue("t", "broker-a", 0)], now)
     header = UnregisterClientRequestHeader(client_id="me", producer_group="p", consumer_group="g")
     assert broker.ask(RequestCode.UNREGISTER_CLIENT, header, peer=peer).code == 0
     assert set(broker.broker.clients.consumer_groups) == {"h"}
     assert broker.broker.clients.producer_groups == {}
-    assert not broker.broker.locks.any_live("g", now)
+    assert not broker.broker.clients.locks.any_live("g", now)
     again = UnregisterClientRequestHeader(client_id="me")
     assert broker.ask(RequestCode.UNREGISTER_CLIENT, again, peer=peer).code == 0
 
@@ -210,7 +210,7 @@ def test_expressions_live_and_die_with_their_group(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     by_expression = consumer("g", subscription_data_set=[subscription("t", "a > 1", 1, "SQL92")])
     broker.heart_beat(peer, by_expression, heartbeat_fingerprint=7)
-    data = broker.broker.filters.get("t", "g")
+    data = broker.broker.tables.filters.get("t", "g")
     assert data is not None
     assert (data.expression.text, data.is_dead) == ("a > 1", False)
     broker.heart_beat(peer, consumer("g"), heartbeat_fingerprint=7, without_sub=True)
@@ -222,7 +222,7 @@ def test_expressions_live_and_die_with_their_group(broker: AdminBroker) -> None:
 def test_a_bad_expression_does_not_spoil_the_rest_of_a_heartbeat(broker: AdminBroker) -> None:
     bad = consumer("g", subscription_data_set=[subscription("t", "a >", 1, "SQL92")])
     assert broker.heart_beat(FakePeer(ONE), bad, consumer("h", "t"), producers=("p",)).code == 0
-    assert broker.broker.filters.get("t", "g") is None
+    assert broker.broker.tables.filters.get("t", "g") is None
     assert members(broker, "g") and members(broker, "h")
 
 

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.clients.locks import ORPHAN_LIFE_MILLIS
 from mqgateway.gateway.broker.clients.table import BROADCASTING, Client, ClientTable, TooManyClients
+from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from tests.support.gateway.broker.helpers import FakePeer
@@ -41,13 +43,11 @@ class Tables:
         self.clock = ManualClock()
         self.options = BrokerOptions()
         self.gone: list[str] = []
-        self.lost: list[tuple[str, str]] = []
         self.disagreeing: list[str] = []
         self.table = ClientTable(
             self.options,
             self.clock,
             on_group_gone=self.gone.append,
-            on_member_lost=lambda group, client_id: self.lost.append((group, client_id)),
             on_disagreement=self.disagreeing.append,
         )
 
@@ -345,15 +345,18 @@ def test_a_member_that_changes_its_id_keeps_its_wish(tables: Tables) -> None:
     assert not tables.table.inconsistent_groups
 
 
-def test_whose_connection_broke_is_told(tables: Tables) -> None:
-    """For each of its groups, but not for one that it has left in good order."""
+def test_locks_live_shorter_once_the_connection_broke(tables: Tables) -> None:
+    """In each of its groups, but not in one that it has left in good order."""
+    queue, now = MessageQueue("t", "b", 0), elapsed_millis(tables.clock)
     (one,) = peers(1)
     for group in ("g", "h"):
         tables.table.register_consumer(data(group, "t"), client(one, "me"))
+        tables.table.locks.lock(group, "me", [queue], now)
     tables.table.unregister_consumer("h", one)
     tables.table.lost(one)
     tables.table.lost(one)
-    assert tables.lost == [("g", "me")]
+    later = now + ORPHAN_LIFE_MILLIS + 1
+    assert [tables.table.locks.any_live(group, later) for group in ("g", "h")] == [False, True]
 
 
 def test_members_that_agree_are_not_reported(tables: Tables, caplog: pytest.LogCaptureFixture) -> None:

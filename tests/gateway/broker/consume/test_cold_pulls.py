@@ -21,7 +21,7 @@ def memory() -> MemoryBroker:
         store_options={"cold_data_flow_control_enable": True}, options={"cg_cold_read_threshold": 500}
     )
     broker = memory.broker
-    broker.cold_reads = ColdReads(broker.options, broker.store_options, broker.clock, memory=1000)
+    broker.consume.cold_reads = ColdReads(broker.options, broker.store_options, broker.clock, memory=1000)
     memory.add_topic("T")
     for number in range(30):
         memory.send(body=b"%02d" % number)
@@ -33,18 +33,18 @@ def memory() -> MemoryBroker:
 def test_old_messages_are_counted_and_then_refused(memory: MemoryBroker) -> None:
     """The newest ones are given to everybody."""
     assert len(memory.pull(max_msg_nums=3).messages) == 3
-    assert memory.broker.cold_reads.to_json()["runtimeTable"]["G"]["coldAcc"] > 500
+    assert memory.broker.consume.cold_reads.to_json()["runtimeTable"]["G"]["coldAcc"] > 500
     refused = memory.pull(offset=3)
     assert (refused.code, refused.remark) == BUSY
     assert memory.broker.flow_control.totals == {"cold data": 1}
     assert memory.pull(offset=29).code == 0
-    memory.broker.cold_reads.tick()
+    memory.broker.consume.cold_reads.tick()
     assert memory.pull(offset=3, max_msg_nums=1).code == 0
 
 
 def test_fresh_messages_do_not_count(memory: MemoryBroker) -> None:
     memory.pull(offset=29)
-    assert memory.broker.cold_reads.to_json()["runtimeTable"] == {}
+    assert memory.broker.consume.cold_reads.to_json()["runtimeTable"] == {}
 
 
 def test_who_pulls_by_itself_waits_and_gets_one_message(memory: MemoryBroker) -> None:
@@ -91,23 +91,23 @@ def test_nothing_is_counted_unless_that_is_wanted(memory: MemoryBroker) -> None:
     memory.store_options.cold_data_flow_control_enable = False
     memory.pull(max_msg_nums=3)
     assert memory.pull(offset=3).code == 0
-    assert memory.broker.cold_reads.to_json()["runtimeTable"] == {}
+    assert memory.broker.consume.cold_reads.to_json()["runtimeTable"] == {}
 
 
 def test_with_a_scan_only_what_came_from_the_disk_counts(memory: MemoryBroker) -> None:
     memory.store_options.cold_data_scan_enable = True
     found = GetResult(GetStatus.FOUND, 1, 0, 9, b"x" * 600, [0], behind=5000)
     count_cold(memory.broker, "G", found, was_brought=False)
-    assert not memory.broker.cold_reads.is_too_much("G")
+    assert not memory.broker.consume.cold_reads.is_too_much("G")
     count_cold(memory.broker, "G", found, was_brought=True)
-    assert memory.broker.cold_reads.is_too_much("G")
+    assert memory.broker.consume.cold_reads.is_too_much("G")
 
 
 def test_a_slow_group_is_shut_out(memory: MemoryBroker) -> None:
     """Unless it has caught up by the time that is looked at."""
     memory.options.disable_consume_if_consumer_read_slowly = True
     memory.options.consumer_fallbehind_threshold = 1000
-    slow_consumers, groups = memory.broker.slow_consumers, memory.broker.groups
+    slow_consumers, groups = memory.broker.consume.slow_consumers, memory.broker.tables.groups
     memory.pull(max_msg_nums=1)
     memory.pull(offset=30)
     slow_consumers.shut_out(groups)

@@ -65,8 +65,10 @@ def test_a_proxys_new_client_begins_at_the_first_fresh_message(memory: MemoryBro
 
 def test_a_new_client_begins_where_the_slowest_was(memory: MemoryBroker) -> None:
     memory.pull(offset=6)
-    memory.broker.broadcasts.scan(memory.broker.clients.consumer_ids, memory.broker.offsets.commit)
-    assert memory.broker.offsets.query("G@broadcast", "T", 0) == 6
+    memory.broker.consume.broadcasts.scan(
+        memory.broker.clients.consumer_ids, memory.broker.tables.offsets.commit
+    )
+    assert memory.broker.tables.offsets.query("G@broadcast", "T", 0) == 6
     assert moved_to(by_proxy(memory, -1, "new")) == 6
 
 
@@ -77,12 +79,12 @@ def test_a_moved_offset_is_noted_and_not_the_wrong_one(memory: MemoryBroker) -> 
 
 def test_what_is_deleted_takes_the_offsets_of_broadcasting_clients_along(memory: MemoryBroker) -> None:
     for forget in (
-        lambda: memory.broker.offsets.remove_topic("T"),
-        lambda: memory.broker.offsets.remove_group("G"),
+        lambda: memory.broker.tables.offsets.remove_topic("T"),
+        lambda: memory.broker.tables.offsets.remove_group("G"),
     ):
-        memory.broker.offsets.commit("G@broadcast", "T", 0, 6)
+        memory.broker.tables.offsets.commit("G@broadcast", "T", 0, 6)
         forget()
-        assert memory.broker.offsets.query("G@broadcast", "T", 0) == -1
+        assert memory.broker.tables.offsets.query("G@broadcast", "T", 0) == -1
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_what_is_deleted_takes_the_offsets_of_broadcasting_clients_along(memory:
 def test_other_consumers_are_not_watched(memory: MemoryBroker, told: dict[str, str]) -> None:
     memory.subscribe("H", "T", **{"message_model": "BROADCASTING"} | told)
     memory.pull(offset=4, group="H")
-    assert len(memory.broker.broadcasts) == 0
+    assert len(memory.broker.consume.broadcasts) == 0
 
 
 def test_watching_can_be_switched_off(memory: MemoryBroker) -> None:
@@ -105,7 +107,7 @@ def test_who_is_not_known_is_not_watched(memory: MemoryBroker) -> None:
     assert memory.pull(offset=4, peer=FakePeer("10.0.0.8:1")).code == FOUND
     memory.pull(offset=4, request_source=PROXY_FOR_BROADCAST)
     by_proxy(memory, 4, "x" * 2000)
-    assert len(memory.broker.broadcasts) == 0
+    assert len(memory.broker.consume.broadcasts) == 0
 
 
 def test_a_queue_begins_fresh_while_its_first_message_is_near_the_logs_end(memory: MemoryBroker) -> None:

@@ -20,7 +20,7 @@ from tests.support.gateway.broker.helpers import Answer, MemoryBroker
 def memory() -> MemoryBroker:
     broker = MemoryBroker()
     broker.add_topic("T")
-    broker.broker.groups.find("G")
+    broker.broker.tables.groups.find("G")
     return broker
 
 
@@ -81,7 +81,7 @@ def test_a_commit_for_what_is_not_there(memory: MemoryBroker) -> None:
 
 def test_a_reset_is_not_overwritten(memory: MemoryBroker) -> None:
     """Until the group has pulled and heard of it, what it commits is out of date."""
-    memory.broker.offsets.assign_reset("G", "T", 0, 2)
+    memory.broker.tables.offsets.assign_reset("G", "T", 0, 2)
     answer = commit(memory, offset=9)
     assert (answer.code, answer.remark) == (0, "Offset has been previously reset")
     assert ask_offset(memory).ext == {"offset": "2"}
@@ -104,23 +104,23 @@ def clone(memory: MemoryBroker, topic: str | None, *, offline: bool = False) -> 
 def test_a_group_may_start_where_another_is(memory: MemoryBroker, topic: str | None) -> None:
     commit(memory, offset=7)
     assert clone(memory, topic) == 0
-    assert memory.broker.offsets.query("H", "T", 0) == 7
+    assert memory.broker.tables.offsets.query("H", "T", 0) == 7
 
 
 def test_what_a_connected_group_left_is_not_cloned(memory: MemoryBroker) -> None:
     commit(memory, offset=7)
     memory.subscribe("G", "OTHER")
     assert clone(memory, "T") == 0
-    assert memory.broker.offsets.query("H", "T", 0) == -1
+    assert memory.broker.tables.offsets.query("H", "T", 0) == -1
     assert clone(memory, "T", offline=True) == 0
-    assert memory.broker.offsets.query("H", "T", 0) == 7
+    assert memory.broker.tables.offsets.query("H", "T", 0) == 7
 
 
 def test_a_topic_that_is_gone_is_not_cloned(memory: MemoryBroker) -> None:
     commit(memory, offset=7)
-    memory.broker.topics.delete("T")
+    memory.broker.tables.topics.delete("T")
     assert clone(memory, None) == 0
-    assert memory.broker.offsets.query("H", "T", 0) == -1
+    assert memory.broker.tables.offsets.query("H", "T", 0) == -1
 
 
 def test_the_whole_table(memory: MemoryBroker) -> None:
@@ -138,7 +138,7 @@ def test_offsets_are_operations(memory: MemoryBroker) -> None:
     assert refusal.value.reason is Reason.QUERY_NOT_FOUND
     assert offsets.update_offset(broker, "G", "T", 0, 5)
     assert offsets.query_offset(broker, "G", "T", 0) == 5
-    broker.offsets.assign_reset("G", "T", 0, 1)
+    broker.tables.offsets.assign_reset("G", "T", 0, 1)
     assert not offsets.update_offset(broker, "G", "T", 0, 6)
     for group, topic, reason in (
         ("other", "T", Reason.SUBSCRIPTION_GROUP_NOT_EXIST),
@@ -148,4 +148,4 @@ def test_offsets_are_operations(memory: MemoryBroker) -> None:
             offsets.update_offset(broker, group, topic, 0, 6)
         assert refusal.value.reason is reason
     offsets.clone_offset(broker, "G", "H")
-    assert offsets.all_offsets(broker)["offsetTable"] == broker.offsets.to_json()["offsetTable"]
+    assert offsets.all_offsets(broker)["offsetTable"] == broker.tables.offsets.to_json()["offsetTable"]

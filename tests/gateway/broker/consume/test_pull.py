@@ -113,7 +113,7 @@ def test_the_subscription_in_the_header_counts(memory: MemoryBroker) -> None:
 
 
 def group_changes(memory: MemoryBroker, **settings: Any) -> None:
-    group = memory.broker.groups.find("G")
+    group = memory.broker.tables.groups.find("G")
     assert group is not None
     for name, value in settings.items():
         setattr(group, name, value)
@@ -255,7 +255,7 @@ def test_refusals(
 
 
 def test_a_group_may_be_kept_from_a_topic(memory: MemoryBroker) -> None:
-    memory.broker.groups.forbid("G", "T", 2, True)
+    memory.broker.tables.groups.forbid("G", "T", 2, True)
     answer = memory.pull()
     assert (answer.code, answer.ext.get("forbiddenType")) == (16, "5")
     assert answer.remark == "the consumer group[G] is forbidden for topic[T]"
@@ -459,15 +459,15 @@ def test_a_slow_group_is_sent_to_a_slave_where_slaves_are_read(
 
 def test_an_offset_may_come_along(memory: MemoryBroker) -> None:
     memory.pull(sys_flag=0, commit_offset=5)
-    assert memory.broker.offsets.query("G", "T", 0) == -1
+    assert memory.broker.tables.offsets.query("G", "T", 0) == -1
     memory.pull(sys_flag=COMMIT, commit_offset=5)
-    assert memory.broker.offsets.query("G", "T", 0) == 5
+    assert memory.broker.tables.offsets.query("G", "T", 0) == 5
 
 
 def test_a_reset_is_told_once(memory: MemoryBroker) -> None:
     for _ in range(4):
         memory.send()
-    memory.broker.offsets.assign_reset("G", "T", 0, 2)
+    memory.broker.tables.offsets.assign_reset("G", "T", 0, 2)
     answer = memory.pull(offset=4, sys_flag=SUSPEND)
     assert (answer.code, answer.remark) == (21, "OFFSET_RESET")
     assert (answer.ext["nextBeginOffset"], answer.ext["maxOffset"]) == ("2", "4")
@@ -483,7 +483,7 @@ def test_a_held_pull_is_answered_by_the_next_message(memory: MemoryBroker) -> No
     memory.send(body=b"news")
     assert (pull.code, [message.body for message in pull.messages]) == (0, [b"news"])
     assert pull.arrived.opaque == 7
-    assert len(memory.broker.held_pulls) == 0
+    assert len(memory.broker.consume.held_pulls) == 0
 
 
 def test_a_message_for_another_queue_is_not_for_it(memory: MemoryBroker) -> None:
@@ -548,15 +548,15 @@ def test_there_is_room_for_so_many_only(memory: MemoryBroker) -> None:
 def test_the_offset_is_committed_once(memory: MemoryBroker) -> None:
     """What came along with a held pull does not undo what was committed while it was held."""
     pull = memory.pull(sys_flag=SUSPEND | COMMIT, commit_offset=3)
-    memory.broker.offsets.commit("G", "T", 0, 8)
+    memory.broker.tables.offsets.commit("G", "T", 0, 8)
     memory.send()
     assert pull.code == 0
-    assert memory.broker.offsets.query("G", "T", 0) == 8
+    assert memory.broker.tables.offsets.query("G", "T", 0) == 8
 
 
 def test_a_topic_deleted_meanwhile_is_told(memory: MemoryBroker) -> None:
     pull = memory.pull(sys_flag=SUSPEND)
-    memory.broker.topics.delete("T")
+    memory.broker.tables.topics.delete("T")
     memory.wait(15_000)
     assert pull.code == 17
 
@@ -567,7 +567,7 @@ def test_nobody_is_answered_when_the_peer_is_gone(memory: MemoryBroker) -> None:
     memory.send()
     memory.wait(20_000)
     assert pull.waits
-    assert len(memory.broker.held_pulls) == 0
+    assert len(memory.broker.consume.held_pulls) == 0
 
 
 def test_one_message_wakes_all_who_wait(memory: MemoryBroker) -> None:
@@ -594,10 +594,10 @@ def test_messages_that_are_not_in_memory_come_when_a_worker_has_brought_them(
     answer = memory.pull(sys_flag=COMMIT | SUSPEND, commit_offset=0)
     for _ in range(2):
         assert answer.command is None
-        assert memory.broker.offsets.query("G", "T", 0) == -1
+        assert memory.broker.tables.offsets.query("G", "T", 0) == -1
         waiting.pop()()
     assert (answer.code, len(answer.messages)) == (0, 1)
-    assert memory.broker.offsets.query("G", "T", 0) == 0
+    assert memory.broker.tables.offsets.query("G", "T", 0) == 0
 
 
 def test_a_pull_that_never_finds_them_in_memory_waits_in_the_end(
@@ -619,7 +619,7 @@ def test_a_pull_may_be_refused_after_it_waited_for_the_disk(
     memory.send()
     waiting = ColdStore(memory.broker.store, monkeypatch, times=1).waiting
     answer = memory.pull()
-    memory.broker.topics.delete("T")
+    memory.broker.tables.topics.delete("T")
     waiting.pop()()
     assert answer.code == 17
 

@@ -41,7 +41,7 @@ def test_broker_and_group_must_allow_it(memory: MemoryBroker) -> None:
     assert checked_group(broker, request, False).group_name == "G"
     memory.options.lite_pull_message_enable = False
     assert reason_of(lambda: checked_group(broker, request, True)) is ForbiddenType.BROKER_FORBIDDEN
-    broker.groups.put(SubscriptionGroupConfig("G", consume_enable=False))
+    broker.tables.groups.put(SubscriptionGroupConfig("G", consume_enable=False))
     assert reason_of(lambda: checked_group(broker, request, False)) is ForbiddenType.GROUP_FORBIDDEN
     memory.options.broker_permission = PERM_WRITE
     assert reason_of(lambda: checked_group(broker, request, False)) is ForbiddenType.BROKER_FORBIDDEN

@@ -65,7 +65,7 @@ def test_an_offset_is_corrected_only_if_that_is_wanted_or_it_was_reset(
 def test_pulls_are_served_as_the_role_says(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene(monkeypatch, has_master=True)
     scene.memory.add_topic("T")
-    scene.broker.groups.put(scene.group)
+    scene.broker.tables.groups.put(scene.group)
     waits = wish(sys_flag=4 | FLAG_SUSPEND)
     outcome = pull(scene.broker, waits, FakePeer())
     assert isinstance(outcome, PullOutcome)

@@ -19,7 +19,7 @@ def popped(*bodies: bytes) -> tuple[LiteBroker, Answer, list[StoredMessage]]:
 
 
 def committed(broker: LiteBroker) -> int:
-    return broker.broker.offsets.query("G", queue("a"), 0)
+    return broker.broker.tables.offsets.query("G", queue("a"), 0)
 
 
 def test_the_group_moves_on_with_what_is_acknowledged_without_gaps() -> None:

@@ -99,7 +99,7 @@ def test_acknowledgements_and_changes_of_the_time() -> None:
     assert changed is not None
     assert (changed.start_offset, changed.revive_time) == (1, broker.broker.store.steady.now() + 60_000)
     acknowledge_lite(broker.broker, first)
-    assert broker.broker.offsets.query("G", queue("a"), 0) == 1
+    assert broker.broker.tables.offsets.query("G", queue("a"), 0) == 1
     assert change_invisible_time_lite(broker.broker, first) == CONSUMED_ALREADY
     assert change_invisible_time_lite(broker.broker, replace(first, offset=9)) is None
     with pytest.raises(OperationError) as refused:

@@ -95,7 +95,7 @@ def test_one_client_of_a_group_gets_a_message() -> None:
 def test_a_subscription_says_where_to_begin(option: tuple[str, int], expected: list[bytes]) -> None:
     broker = LiteBroker()
     broker.post("a", b"1", b"2", b"3")
-    broker.broker.offsets.commit("G", queue("a"), 0, 2)
+    broker.broker.tables.offsets.commit("G", queue("a"), 0, 2)
     broker.control("PARTIAL_ADD", "a", option=option)
     assert broker.pop() == expected
 
@@ -112,11 +112,11 @@ def test_a_subscription_may_begin_with_what_comes() -> None:
 def test_an_offset_that_is_not_there_is_put_right() -> None:
     broker = LiteBroker()
     broker.post("a", b"1")
-    broker.broker.offsets.commit("G", queue("a"), 0, 99)
+    broker.broker.tables.offsets.commit("G", queue("a"), 0, 99)
     broker.control("PARTIAL_ADD", "a")
     broker.broker.lite.events.offer(queue("a"))
     assert broker.pop() == []
-    assert broker.broker.offsets.query("G", queue("a"), 0) == 1
+    assert broker.broker.tables.offsets.query("G", queue("a"), 0) == 1
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_refusals(fields: dict[str, Any], code: int, remark: str) -> None:
     broker.add_topic("T")
     broker.add_topic("hidden", perm=2)
     broker.bind("off")
-    broker.broker.groups.disable_consume("off")
+    broker.broker.tables.groups.disable_consume("off")
     answer = broker.ask_pop(**fields)
     assert (answer.code, answer.remark) == (code, remark)
     assert answer.ext == {"popTime": "0", "invisibleTime": "0", "reviveQid": "0"}
@@ -153,9 +153,9 @@ def test_a_killed_broker_gives_again_what_was_not_acknowledged() -> None:
     broker.post("a", b"1", b"2")
     answer = broker.ask_pop()
     broker.ack(answer, answer.messages[0])
-    broker.broker.offsets.persist()
+    broker.broker.tables.offsets.persist()
     again = LiteBroker(disk=broker.disk.kill(), clock=broker.clock)
-    again.broker.offsets.load()
+    again.broker.tables.offsets.load()
     again.control("COMPLETE_ADD", "a")
     assert again.pop() == [b"2"]
 

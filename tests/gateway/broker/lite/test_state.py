@@ -22,7 +22,7 @@ def is_known(broker: LiteBroker) -> list[bool]:
     parts = broker.broker
     return [
         queue("a") in parts.store.queues(),
-        parts.offsets.query("G", queue("a"), 0) >= 0,
+        parts.tables.offsets.query("G", queue("a"), 0) >= 0,
         parts.lite.orders.is_blocked(OrderKey(queue("a"), "G", 0), None, 0),
         bool(parts.lite.subscriptions.readers(queue("a"))),
     ]
@@ -52,7 +52,7 @@ def test_the_offsets_of_a_group_of_lite_topics_go_with_it() -> None:
     broker = started()
     header = DeleteSubscriptionGroupRequestHeader(group_name="G", clean_offset=False)
     assert broker.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header).code == 0
-    assert broker.broker.offsets.query("G", queue("a"), 0) == -1
+    assert broker.broker.tables.offsets.query("G", queue("a"), 0) == -1
 
 
 def test_a_lite_topic_is_at_home_where_the_hash_says() -> None:

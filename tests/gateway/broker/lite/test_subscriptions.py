@@ -52,7 +52,7 @@ def test_bodies_that_say_too_little(body: bytes, code: int, remark: str | None) 
 def test_a_group_that_may_not_consume_and_one_of_wildcards() -> None:
     broker = LiteBroker()
     broker.bind("off")
-    broker.broker.groups.disable_consume("off")
+    broker.broker.tables.groups.disable_consume("off")
     refused = broker.control("COMPLETE_ADD", "a", group="off")
     why = "java.lang.IllegalStateException: Consumer group is not allowed to consume."
     assert (refused.code, refused.remark) == (604, why)

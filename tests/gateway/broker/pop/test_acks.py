@@ -131,14 +131,14 @@ def test_in_order_a_message_that_is_not_out_is_refused(broker: PopBroker) -> Non
 def test_in_order_many_are_acknowledged_at_once(broker: PopBroker) -> None:
     messages = pop_some(broker, 3, order=True)
     assert broker.batch_ack(*messages).code == 0
-    assert broker.broker.offsets.query("G", "T", 0) == 3
+    assert broker.broker.tables.offsets.query("G", "T", 0) == 3
 
 
 def test_in_order_a_pending_reset_is_not_overwritten(broker: PopBroker) -> None:
     (one,) = pop_some(broker, 1, order=True)
-    broker.broker.offsets.assign_reset("G", "T", 0, 0)
+    broker.broker.tables.offsets.assign_reset("G", "T", 0, 0)
     broker.ack(one)
-    assert broker.broker.offsets.query("G", "T", 0) == 0
+    assert broker.broker.tables.offsets.query("G", "T", 0) == 0
 
 
 @pytest.mark.parametrize(

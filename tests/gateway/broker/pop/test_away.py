@@ -165,7 +165,7 @@ def test_nothing_is_given_out_that_no_other_broker_knows_of(scene: Scene) -> Non
 def test_nobody_is_given_what_is_under_way_to_somebody_else(scene: Scene) -> None:
     """The second waits until the first has its answer, and goes on behind it."""
     scene.lose_master()
-    escape = scene.slave.service.services._escape
+    escape = scene.slave.service.group.services._escape
     assert escape is not None
     under_way: list[Callable[[bool], None]] = []
     escape._send = lambda _, sent: under_way.append(sent)
@@ -187,16 +187,16 @@ def test_nobody_is_given_what_is_under_way_to_somebody_else(scene: Scene) -> Non
 def test_a_master_that_is_back_meanwhile_has_the_last_word(scene: Scene) -> None:
     scene.lose_master()
     service = scene.slave.service
-    assert service.services._escape is not None
+    assert service.group.services._escape is not None
     under_way: list[Callable[[bool], None]] = []
-    service.services._escape._send = lambda _, sent: under_way.append(sent)
+    service.group.services._escape._send = lambda _, sent: under_way.append(sent)
     assert pop(scene.slave) is None
     service.broker.role.become(RoleKind.SLAVE)
     under_way[0](True)
     scene.group.wait(0)
     (answer,) = scene.slave.talker.take()
     assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert service.broker.offsets.query("G", "T", 0) == 0
+    assert service.broker.tables.offsets.query("G", "T", 0) == 0
 
 
 def test_a_pop_waits_for_messages_until_its_time_is_up(scene: Scene) -> None:
@@ -246,4 +246,4 @@ def test_the_other_broker_does_not_take_the_groups_place_for_its_own(scene: Scen
     scene.other.kill()
     scene.other.begin(ASYNC, 0)
     scene.group.wait(15)
-    assert scene.other.service.broker.offsets.query("G", "T", 0) == -1
+    assert scene.other.service.broker.tables.offsets.query("G", "T", 0) == -1

@@ -35,7 +35,7 @@ def test_a_topic_is_there_is_readable_and_has_the_queue() -> None:
 def test_a_group_may_consume() -> None:
     broker = PopBroker().broker
     assert checked_group(broker, "G").group_name == "G"
-    broker.groups.disable_consume("G")
+    broker.tables.groups.disable_consume("G")
     with pytest.raises(OperationError, match="no permission, G") as refused:
         checked_group(broker, "G")
     assert refused.value.reason is Reason.NO_PERMISSION

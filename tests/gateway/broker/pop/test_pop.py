@@ -100,7 +100,7 @@ def test_a_message_comes_again_in_the_retry_topic(broker: PopBroker) -> None:
     properties = again.stored.properties
     assert properties["1ST_POP_TIME"] == first.receipt.split(" ")[1]
     assert (properties["ORIGIN_GROUP"], properties["TAGS"], properties["OTHER"]) == ("G", "x", "y")
-    assert broker.broker.topics.get("%RETRY%G_T") == TopicConfig("%RETRY%G_T", 1, 1)
+    assert broker.broker.tables.topics.get("%RETRY%G_T") == TopicConfig("%RETRY%G_T", 1, 1)
 
 
 def test_it_comes_again_and_again(broker: PopBroker) -> None:
@@ -236,8 +236,8 @@ def test_what_may_not_be_read_is_refused(broker: PopBroker) -> None:
         16,
         "the topic[T] peeking message is forbidden",
     )
-    broker.broker.groups.find("G")
-    broker.broker.groups.disable_consume("G")
+    broker.broker.tables.groups.find("G")
+    broker.broker.tables.groups.disable_consume("G")
     broker.add_topic("T")
     assert broker.ask_pop().remark == "subscription group no permission, G"
     broker.options.broker_permission = 2
@@ -378,7 +378,7 @@ def test_in_order_messages_come_again_in_place(broker: PopBroker) -> None:
     answer = broker.ask_pop(order=True)
     assert [message.body for message in answer.messages] == [b"b"]
     assert answer.ext["orderCountInfo"] == "0 qo0%1 1;0 0 1"
-    assert broker.broker.topics.get("%RETRY%G_T") is None
+    assert broker.broker.tables.topics.get("%RETRY%G_T") is None
 
 
 def test_in_order_other_queues_go_on(broker: PopBroker) -> None:
@@ -417,14 +417,14 @@ def test_in_order_time_wakes_who_waits(broker: PopBroker) -> None:
 def test_in_order_what_nobody_wants_is_passed(broker: PopBroker) -> None:
     send(broker, b"a", TAGS="x")
     assert broker.pop(order=True, exp="y", exp_type="TAG") == []
-    assert broker.broker.offsets.query("G", "T", 0) == 1
+    assert broker.broker.tables.offsets.query("G", "T", 0) == 1
 
 
 @pytest.mark.parametrize("order", [False, True])
 def test_a_reset_sends_the_group_back(broker: PopBroker, order: bool) -> None:
     send(broker, b"a", b"b")
     assert len(broker.pop(order=order)) == 2
-    broker.broker.offsets.assign_reset("G", "T", 0, 1)
+    broker.broker.tables.offsets.assign_reset("G", "T", 0, 1)
     assert [message.body for message in broker.pop(order=order)] == [b"b"]
 
 
@@ -432,7 +432,7 @@ def test_a_group_whose_offset_is_wrong_goes_on_where_it_can(broker: PopBroker) -
     send(broker, b"a")
     broker.pop()
     broker.wait(1000)
-    broker.broker.offsets.commit("G", "T", 0, 99)
+    broker.broker.tables.offsets.commit("G", "T", 0, 99)
     assert broker.pop() == []
     send(broker, b"b")
     assert [message.body for message in broker.pop()] == [b"b"]

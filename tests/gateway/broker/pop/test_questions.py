@@ -144,8 +144,8 @@ def test_what_cannot_be_asked_is_refused(broker: PopBroker, code: str) -> None:
     assert ask("U")[0] == ResponseCode.TOPIC_NOT_EXIST
     assert ask(queue_id=4)[0] == ResponseCode.INVALID_PARAMETER
     assert ask(group="a b")[0] == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
-    broker.broker.groups.find("G")
-    broker.broker.groups.disable_consume("G")
+    broker.broker.tables.groups.find("G")
+    broker.broker.tables.groups.disable_consume("G")
     assert ask() == (16, "subscription group no permission, G")
     broker.add_topic("W", perm=2)
     assert ask("W") == (16, "the topic[W] peeking message is forbidden")

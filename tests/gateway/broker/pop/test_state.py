@@ -11,7 +11,7 @@ def send(broker: PopBroker, *bodies: bytes) -> None:
 
 def test_a_group_goes_on_where_it_popped_or_committed() -> None:
     broker = PopBroker()
-    state, offsets = broker.broker.pop, broker.broker.offsets
+    state, offsets = broker.broker.pop, broker.broker.tables.offsets
     send(broker, b"a", b"b")
     assert offsets.query("G", "T", 0) == UNKNOWN
     assert state.first_offset("G", "T", 0) == 0
@@ -25,10 +25,10 @@ def test_a_reset_ends_what_was_out() -> None:
     send(broker, b"a", b"b")
     broker.pop()
     assert state.take_reset("G", "T", 0) is None
-    broker.broker.offsets.assign_reset("G", "T", 0, 1)
+    broker.broker.tables.offsets.assign_reset("G", "T", 0, 1)
     assert state.take_reset("G", "T", 0) == 1
     broker.pass_time(1000)
-    assert broker.broker.offsets.query("G", "T", 0) == 1
+    assert broker.broker.tables.offsets.query("G", "T", 0) == 1
 
 
 def test_a_clean_restart_loses_and_repeats_nothing() -> None:
@@ -89,7 +89,7 @@ def test_ordered_queues_of_topics_that_are_gone_are_forgotten() -> None:
     broker.pop(order=True)
     broker.pass_time(60_000, step=1000)
     assert len(broker.broker.pop.orders) == 1
-    broker.broker.topics.delete("T")
+    broker.broker.tables.topics.delete("T")
     broker.pass_time(61_000, step=1000)
     assert len(broker.broker.pop.orders) == 0
 
@@ -110,9 +110,9 @@ def test_messages_of_a_group_that_is_gone_do_not_come_again() -> None:
     broker = PopBroker()
     send(broker, b"a")
     broker.pop()
-    broker.broker.groups.delete("G")
+    broker.broker.tables.groups.delete("G")
     broker.pass_time(INVISIBLE + GRACE)
-    assert broker.broker.topics.get("%RETRY%G_T") is None
+    assert broker.broker.tables.topics.get("%RETRY%G_T") is None
 
 
 def test_who_waits_is_told_of_a_reset() -> None:
@@ -120,7 +120,7 @@ def test_who_waits_is_told_of_a_reset() -> None:
     send(broker, b"a")
     broker.ack(broker.pop()[0])
     waiting = broker.ask_pop(poll_time=60_000)
-    broker.broker.offsets.assign_reset("G", "T", 0, 0)
+    broker.broker.tables.offsets.assign_reset("G", "T", 0, 0)
     broker.broker.pop.sent_elsewhere("G", "T", 0)
     assert [message.body for message in popped(waiting)] == [b"a"]
 

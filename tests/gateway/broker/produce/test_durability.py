@@ -111,7 +111,7 @@ def test_who_is_gone_waits_no_more(*, for_disk: bool, for_slaves: bool, is_flush
         },
         max_sends_waiting_for_flush=1,
     )
-    store, durability = flushing.memory.broker.store, flushing.memory.broker.durability
+    store, durability = flushing.memory.broker.store, flushing.memory.broker.produce.durability
     result = store.put(Message("T", 0, b"x", {}, flushing.memory.clock.millis(), STORE_HOST, STORE_HOST))
     waiting = durability.wait(result)
     gone: list[object] = []
@@ -149,12 +149,12 @@ def test_what_waits_for_slaves_is_answered_as_soon_as_the_broker_is_fenced() -> 
     assert answer.waits
     memory.broker.role.become(RoleKind.FENCED)
     assert answer.code == 14
-    assert memory.broker.durability.replicas.waiting == 0
+    assert memory.broker.produce.durability.replicas.waiting == 0
 
 
 def test_a_broker_that_started_as_a_slave_waits_for_slaves_once_it_is_the_master() -> None:
     memory = MemoryBroker(options={"broker_id": 1}, store_options={"broker_role": BrokerRole.SLAVE})
-    durability, role = memory.broker.durability, memory.broker.role
+    durability, role = memory.broker.produce.durability, memory.broker.role
     assert not durability.is_awaited
     role.become(RoleKind.MASTER)
     assert durability.is_awaited

@@ -24,7 +24,7 @@ class Waiting(MemoryBroker):
         super().__init__(options={"auto_create_topic_enable": True}, store_options=store_options)
         self.asked: list[float | None] = []
         self.known: Deferred[None] = Deferred()
-        self.broker.when_registered = self._when_registered
+        self.broker.cluster.registration.heard = self._when_registered
 
     def _when_registered(self, within: float | None = None) -> Deferred[None]:
         self.asked.append(within)
@@ -97,12 +97,12 @@ def test_topics_of_retries_and_dead_letters_are_waited_for_too(
     for topic in ("T", exists):
         if topic:
             memory.add_topic(topic)
-    memory.broker.groups.find("G")
+    memory.broker.tables.groups.find("G")
     memory.put(TypedMessage("T"))
     memory.broker.store.dispatch()
-    assert made not in memory.broker.topics
+    assert made not in memory.broker.tables.topics
     first, second = do(memory), do(memory)
-    assert made in memory.broker.topics
+    assert made in memory.broker.tables.topics
     assert isinstance(first, Deferred) and not first.called
     assert not isinstance(second, Deferred), "the topic is there"
     memory.known.callback(None)
@@ -111,5 +111,5 @@ def test_topics_of_retries_and_dead_letters_are_waited_for_too(
 
 def test_what_name_servers_know_already_is_not_waited_for() -> None:
     memory = Waiting()
-    memory.broker.when_registered = lambda within=None: succeed(None)
+    memory.broker.cluster.registration.heard = lambda within=None: succeed(None)
     assert once_registered(memory.broker, 7) == 7

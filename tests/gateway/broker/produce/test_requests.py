@@ -44,7 +44,7 @@ def test_each_status_of_what_is_stored_has_its_code() -> None:
 )
 def test_old_clients_do_not_say_when_a_retry_has_had_its_turns(version: int, topic: str) -> None:
     memory = MemoryBroker()
-    memory.broker.groups.find("G")
+    memory.broker.tables.groups.find("G")
     memory.add_topic("%RETRY%G")
     memory.send("%RETRY%G", version=version, reconsume_times=2, max_reconsume_times=1)
     assert len(memory.stored(topic)) == 1

@@ -246,14 +246,14 @@ def test_a_queue_that_is_only_read_takes_messages_too(memory: MemoryBroker) -> N
 
 def test_an_unknown_topic_is_made_like_the_default_one(memory: MemoryBroker) -> None:
     assert memory.send("NEW", queue_id=3).code == 0
-    topic = memory.broker.topics.get("NEW")
+    topic = memory.broker.tables.topics.get("NEW")
     assert topic is not None
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm) == (4, 4, 6)
 
 
 def test_a_topic_of_a_unit_says_so(memory: MemoryBroker) -> None:
     memory.send("UNIT", unit_mode=True)
-    topic = memory.broker.topics.get("UNIT")
+    topic = memory.broker.tables.topics.get("UNIT")
     assert topic is not None
     assert topic.topic_sys_flag == 1
 
@@ -261,7 +261,7 @@ def test_a_topic_of_a_unit_says_so(memory: MemoryBroker) -> None:
 def test_a_retry_topic_is_made_with_one_queue(memory: MemoryBroker) -> None:
     memory.options.auto_create_topic_enable = False
     assert memory.send("%RETRY%G", default_topic="NONE", unit_mode=True).code == 0
-    topic = memory.broker.topics.get("%RETRY%G")
+    topic = memory.broker.tables.topics.get("%RETRY%G")
     assert topic is not None
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.topic_sys_flag) == (1, 1, 2)
 
@@ -290,7 +290,7 @@ def test_turns_of_a_retry(memory: MemoryBroker, fields: dict[str, Any], version:
 
 
 def test_what_an_ordered_consumer_sends_to_retry_is_a_dead_letter(memory: MemoryBroker) -> None:
-    memory.broker.locks.lock("G", "client", [MessageQueue("T", "b", 0)], memory.clock.millis())
+    memory.broker.clients.locks.lock("G", "client", [MessageQueue("T", "b", 0)], memory.clock.millis())
     answer = memory.send("%RETRY%G", reconsume_times=1, properties={"DELAY": "3", "UNIQ_KEY": "U"})
     assert answer.code == 0
     (message,) = memory.stored("%DLQ%G")
@@ -639,7 +639,7 @@ def test_refusals_have_reasons(memory: MemoryBroker, request_: TypedMessage, rea
 
 
 def test_a_retry_that_says_when_it_has_had_its_turns(memory: MemoryBroker) -> None:
-    memory.broker.groups.find("G")
+    memory.broker.tables.groups.find("G")
     memory.add_topic("%RETRY%G")
     for turns, topic in ((3, "%RETRY%G"), (2, "%DLQ%G")):
         typed(memory, TypedMessage("%RETRY%G", reconsume_times=3, max_reconsume_times=turns))

@@ -45,7 +45,7 @@ def test_it_waits_for_its_turn_in_the_schedule(memory: MemoryBroker) -> None:
     assert again.properties["ORIGIN_MESSAGE_ID"] == original.message_id
     assert again.properties["WAIT"] == "false"
     assert again.properties["UNIQ_KEY"] == "U"
-    topic = memory.broker.topics.get("%RETRY%G")
+    topic = memory.broker.tables.topics.get("%RETRY%G")
     assert topic is not None
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm) == (1, 1, 6)
 
@@ -88,7 +88,7 @@ def test_an_old_client_does_not_decide_on_turns(memory: MemoryBroker) -> None:
 
 
 def test_a_groups_turns(memory: MemoryBroker) -> None:
-    group = memory.broker.groups.find("G")
+    group = memory.broker.tables.groups.find("G")
     assert group is not None
     group.retry_max_times = 0
     back(memory, sent(memory).physical_offset)
@@ -96,18 +96,18 @@ def test_a_groups_turns(memory: MemoryBroker) -> None:
 
 
 def test_a_group_without_retry_queues_drops_it(memory: MemoryBroker) -> None:
-    group = memory.broker.groups.find("G")
+    group = memory.broker.tables.groups.find("G")
     assert group is not None
     group.retry_queue_nums = 0
     end = memory.broker.store.max_physical_offset
     assert back(memory, 0).code == 0
     assert memory.broker.store.max_physical_offset == end
-    assert memory.broker.topics.get("%RETRY%G") is None
+    assert memory.broker.tables.topics.get("%RETRY%G") is None
 
 
 def test_a_consumer_of_a_unit_marks_its_retry_topic(memory: MemoryBroker) -> None:
     back(memory, sent(memory).physical_offset, unit_mode=True)
-    topic = memory.broker.topics.get("%RETRY%G")
+    topic = memory.broker.tables.topics.get("%RETRY%G")
     assert topic is not None
     assert topic.topic_sys_flag == 2
 
@@ -183,7 +183,7 @@ def test_waiting_in_the_schedule_is_counted_for_the_topic_but_not_for_the_broker
 def test_without_a_word_on_turns_the_groups_setting_counts() -> None:
     memory = MemoryBroker()
     memory.add_topic("T")
-    memory.broker.groups.find("G")
+    memory.broker.tables.groups.find("G")
     outcome = memory.send("T")
     offset = int(outcome.ext["msgId"][-16:], 16)
     for turns, topic in ((None, "SCHEDULE_TOPIC_XXXX"), (0, "%DLQ%G")):

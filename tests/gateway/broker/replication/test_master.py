@@ -69,7 +69,7 @@ def test_keep_alives_come_and_silence_ends_the_connection(group: Group, master: 
     assert slave.got == [Transfer(master.store.raw.position, b"")]
     group.wait(16)
     assert slave.is_lost
-    assert master.service.replication.server.connections == []
+    assert master.service.group.replication.server.connections == []
 
 
 def test_a_slave_with_another_log_is_refused_and_that_is_said_once(

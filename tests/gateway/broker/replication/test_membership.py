@@ -32,7 +32,7 @@ def test_a_slave_acts_while_its_master_is_gone() -> None:
     assert scene.acts
     scene.return_master()
     assert not scene.acts
-    assert scene.slave.service.replication.follows
+    assert scene.slave.service.group.replication.follows
     assert brokers(scene)["b1"].keys() == {0, 1}
 
 
@@ -102,7 +102,7 @@ def test_while_nobody_takes_them_messages_wait_for_the_master() -> None:
 def test_without_escape_a_slave_delivers_nothing() -> None:
     scene = Scene(enable_remote_escape=False)
     scene.lose_master()
-    assert scene.slave.service.membership.group.acts
+    assert scene.slave.service.group.membership.group.acts
     assert not scene.acts
 
 
@@ -146,24 +146,24 @@ def test_a_slave_that_acts_takes_no_messages() -> None:
 def test_a_master_that_is_cut_off_from_the_name_servers_is_not_replaced() -> None:
     """Its stream is alive: it does its work, and its slave would do it once more."""
     scene = Scene()
-    scene.slave.service.membership.noticed(1, "10.0.0.1:11911", "")
-    assert scene.slave.service.membership.group.acts
+    scene.slave.service.group.membership.noticed(1, "10.0.0.1:11911", "")
+    assert scene.slave.service.group.membership.group.acts
     assert not scene.acts
 
 
 def test_a_master_comes_online_only_when_its_slave_follows() -> None:
     scene = Scene()
     scene.lose_master()
-    scene.slave.service.replication.client.ha_address = ""
-    scene.slave.service.replication.follow = lambda *_: None  # type: ignore[method-assign]
-    scene.slave.service.membership._follow = lambda *_: None
+    scene.slave.service.group.replication.client.ha_address = ""
+    scene.slave.service.group.replication.follow = lambda *_: None  # type: ignore[method-assign]
+    scene.slave.service.group.membership._follow = lambda *_: None
     scene.master.begin(ASYNC, 0)
     scene.group.wait(10)
     assert brokers(scene)["b1"].keys() == {1}
-    assert not scene.master.service.services.is_on
+    assert not scene.master.service.group.services.is_on
     scene.group.wait(60)
     assert brokers(scene)["b1"].keys() == {0, 1}, "it cannot wait for ever"
-    assert scene.master.service.membership.coming.left_out == ["10.0.0.1:11911"]
+    assert scene.master.service.group.membership.coming.left_out == ["10.0.0.1:11911"]
 
 
 def test_a_slave_comes_online_only_when_it_follows() -> None:
@@ -192,9 +192,9 @@ def test_members_are_asked_for_in_the_words_of_either_version(compatible: bool) 
     scene = Scene(compatible_with_old_name_srv=compatible)
     scene.group.wait(40)
     assert brokers(scene)["b1"].keys() == {0, 1}, "heartbeats keep them there"
-    group = scene.slave.service.membership.group
+    group = scene.slave.service.group.membership.group
     assert (group.alive, group.min_address) == (2, "10.0.0.1:10911")
-    replicas = scene.master.service.broker.durability.replicas
+    replicas = scene.master.service.broker.produce.durability.replicas
     assert replicas.alive == 2
     scene.slave.kill()
     scene.group.wait(25)
@@ -204,11 +204,11 @@ def test_members_are_asked_for_in_the_words_of_either_version(compatible: bool) 
 def test_a_broker_without_the_setting_is_online_at_once_and_asks_nobody() -> None:
     group = Group()
     master = group.master()
-    membership = master.service.membership
+    membership = master.service.group.membership
     assert membership.is_online
     membership.noticed(1, "10.0.0.1:11911", "")
     assert membership.group.min_id == 0
-    assert master.service.services.is_on
+    assert master.service.group.services.is_on
 
 
 def test_a_slave_that_could_not_take_over_tries_again() -> None:
@@ -243,27 +243,27 @@ def test_a_second_slave_does_not_act() -> None:
     scene.group.wait(15)
     scene.lose_master()
     assert scene.acts
-    assert not second.service.services.is_on
+    assert not second.service.group.services.is_on
     scene.slave.stop()
     scene.group.wait(GONE)
-    assert second.service.services.is_on
+    assert second.service.group.services.is_on
 
 
 def test_a_broker_that_stops_before_it_is_online_is_never_registered() -> None:
     scene = Scene()
     scene.lose_master()
     scene.master.begin(ASYNC, 0)
-    assert not scene.master.service.membership.is_online
+    assert not scene.master.service.group.membership.is_online
     scene.master.stop()
     scene.group.wait(10)
     assert brokers(scene)["b1"].keys() == {1}
-    assert not scene.master.service.membership.is_online
+    assert not scene.master.service.group.membership.is_online
 
 
 def test_what_was_popped_and_not_acknowledged_comes_again_elsewhere() -> None:
     """Its check point goes to the other broker, which reads the message from the slave that acts."""
     scene = Scene()
-    scene.other.service.broker.groups.find("G")
+    scene.other.service.broker.tables.groups.find("G")
     scene.master.send(body=b"popped")
     header = PopMessageRequestHeader(
         consumer_group="G",
@@ -290,7 +290,7 @@ def test_a_slave_that_acts_takes_over_no_tables() -> None:
     """A master that is there again, but not registered yet, is behind it."""
     scene = Scene()
     scene.lose_master()
-    tables = scene.slave.service.replication.tables
+    tables = scene.slave.service.group.replication.tables
     assert tables is not None
     asked: list[object] = []
 

@@ -78,7 +78,7 @@ def test_a_slave_goes_on_after_its_master_was_away() -> None:
     group, master, slave = pair()
     master.send(3)
     master.stop()
-    assert not slave.service.replication.follows
+    assert not slave.service.group.replication.follows
     master.begin(ASYNC, 0)
     master.send(3)
     group.wait(10)
@@ -113,7 +113,7 @@ def test_roles_change_hands() -> None:
 
 def test_a_master_that_stops_waits_until_its_slaves_have_everything() -> None:
     group, master, slave = pair()
-    server = master.service.replication.server
+    server = master.service.group.replication.server
     server.connections[0].pauseProducing()
     master.send(3)
     master.service.stop()
@@ -178,15 +178,15 @@ def test_a_slave_that_is_ahead_does_not_follow() -> None:
     slave.begin(SLAVE, 1)
     group.wait(6)
     assert "we have what it does not have" in slave.problem
-    assert master.service.replication.server.connections == []
+    assert master.service.group.replication.server.connections == []
 
 
 def test_a_send_waits_for_the_slave() -> None:
     group, master, _ = pair(SYNC, in_sync_replicas=2)
     assert send(master) == 0
-    master.service.replication.server.connections[0].pauseProducing()
+    master.service.group.replication.server.connections[0].pauseProducing()
     assert send(master) is None
-    master.service.replication.server.connections[0].resumeProducing()
+    master.service.group.replication.server.connections[0].resumeProducing()
     group.wait(0.5)
     assert [answer.code for answer in master.talker.take()] == [0]
 
@@ -237,9 +237,9 @@ def test_without_slaves_the_store_knows_of_nothing() -> None:
     before = master.service.broker.store.on_arrivals
     slave.stop()
     after = master.service.broker.store.on_arrivals
-    assert before == master.service.replication.server._arrived
+    assert before == master.service.group.replication.server._arrived
     assert after != before
-    assert master.service.replication.after_read == master.service.broker.store.dispatch
+    assert master.service.group.replication.after_read == master.service.broker.store.dispatch
 
 
 def test_a_port_that_is_taken_matters_where_somebody_named_it() -> None:
@@ -249,7 +249,7 @@ def test_a_port_that_is_taken_matters_where_somebody_named_it() -> None:
     def taken(*_: object) -> None:
         raise CannotListenError("", 10912, OSError("in use"))
 
-    replication = master.service.replication
+    replication = master.service.group.replication
     replication.server.listen = taken  # type: ignore[method-assign]
     replication.listen("", 10912)
     master.service.broker.store_options.ha_listen_port = 10912
@@ -260,12 +260,12 @@ def test_a_port_that_is_taken_matters_where_somebody_named_it() -> None:
 def test_a_new_master_address_is_followed() -> None:
     group, _, slave = pair()
     group.wait(1)
-    slave.service.replication.on_master("10.0.0.1:12911", "10.0.0.1:12912")
+    slave.service.group.replication.on_master("10.0.0.1:12911", "10.0.0.1:12912")
     group.wait(1)
-    assert not slave.service.replication.follows
-    slave.service.replication.on_master("10.0.0.1:10911", "10.0.0.1:10912")
+    assert not slave.service.group.replication.follows
+    slave.service.group.replication.on_master("10.0.0.1:10911", "10.0.0.1:10912")
     group.wait(1)
-    assert slave.service.replication.follows
+    assert slave.service.group.replication.follows
 
 
 def test_the_two_change_places_while_they_run() -> None:
@@ -279,8 +279,8 @@ def test_the_two_change_places_while_they_run() -> None:
     group.wait(40)
     slave.send(3)
     group.wait(1)
-    assert master.service.replication.follows
-    assert slave.service.replication.client is None
+    assert master.service.group.replication.follows
+    assert slave.service.group.replication.client is None
     assert master.log() == slave.log()
     assert slave.bodies() == master.bodies() == [b"hello"] * 6
     assert send(master) == 2
@@ -288,7 +288,7 @@ def test_the_two_change_places_while_they_run() -> None:
 
 def test_what_was_asked_for_as_a_slave_is_not_taken_over_by_a_master() -> None:
     group, _, slave = pair()
-    replication = slave.service.replication
+    replication = slave.service.group.replication
     tables, client = replication.tables, replication.client
     assert tables is not None and client is not None
     taken: list[bytes] = []

@@ -18,7 +18,7 @@ def test_a_slave_without_the_setting_acts_for_nobody() -> None:
     header = NotifyMinBrokerIdChangeRequestHeader(min_broker_id=1, min_broker_addr="10.0.0.1:11911")
     assert slave.code(RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, header) == 0
     assert slave.code(RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE) == 0
-    assert not slave.service.membership.group.acts
+    assert not slave.service.group.membership.group.acts
 
 
 def test_a_master_may_say_where_its_log_is_to_any_slave() -> None:
@@ -28,7 +28,7 @@ def test_a_master_may_say_where_its_log_is_to_any_slave() -> None:
         master_ha_address="10.0.0.1:10912", master_address="10.0.0.1:10911", master_flush_offset=0
     )
     assert slave.code(RequestCode.EXCHANGE_BROKER_HA_INFO, header) == 0
-    client = slave.service.replication.client
+    client = slave.service.group.replication.client
     assert client is not None
     assert (client.ha_address, client.main_address) == ("10.0.0.1:10912", "10.0.0.1:10911")
 

@@ -124,14 +124,14 @@ def test_a_fenced_broker_acknowledges_nothing_else(member: Member) -> None:
         member.code(RequestCode.LOCK_BATCH_MQ, None, b"{}"),
     ]
     assert refused == [ResponseCode.SERVICE_NOT_AVAILABLE] * 4
-    assert member.service.broker.topics.get("new") is None
+    assert member.service.broker.tables.topics.get("new") is None
 
 
 def test_a_fenced_broker_is_read_and_notes_nothing(member: Member) -> None:
     answer = member.pull(0, COMMITS | SUBSCRIBES, commit_offset=2)
     assert answer is not None
     assert (answer.code, answer.ext_fields["nextBeginOffset"]) == (0, "3")
-    assert member.service.broker.offsets.query("G", "T", 0) == -1
+    assert member.service.broker.tables.offsets.query("G", "T", 0) == -1
     assert member.code(RequestCode.GET_BROKER_RUNTIME_INFO) == 0
 
 

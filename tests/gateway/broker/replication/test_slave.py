@@ -74,7 +74,7 @@ def test_the_configured_master_is_followed(scene: Scene) -> None:
     scene.master.send(100, scene.bytes[100:])
     assert scene.master.reports == [0, 100, len(scene.bytes)]
     assert scene.slave.bodies() == [b"hello"] * 3
-    scene.slave.service.replication.on_master(None, "10.0.0.1:1")
+    scene.slave.service.group.replication.on_master(None, "10.0.0.1:1")
     assert scene.slave.ha_status()["haClientRuntimeInfo"]["masterAddr"] == f"10.0.0.1:{PORT}"
 
 

@@ -90,9 +90,9 @@ def test_readers_of_a_group_whose_broker_this_is_go_to_the_master_unless_they_ar
     scene: Scene,
 ) -> None:
     broker = scene.slave.service.broker
-    group = broker.groups.get("G") or SubscriptionGroupConfig("G")
+    group = broker.tables.groups.get("G") or SubscriptionGroupConfig("G")
     group.broker_id = group.which_broker_when_consume_slowly = 1
-    broker.groups.put(group)
+    broker.tables.groups.put(group)
     assert suggested(scene.slave.pull(0)) == (0, "0", "3")
     assert suggested(scene.slave.pull(3, SUBSCRIBES | SUSPENDS)) == (20, "0", "3")
     scene.without_master()

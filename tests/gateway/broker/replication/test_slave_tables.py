@@ -72,16 +72,16 @@ def scene() -> Scene:
 def test_every_table_is_taken_over(scene: Scene) -> None:
     scene.round()
     broker = scene.memory.broker
-    assert broker.topics.names() == ["N"]
-    assert broker.topics.data_version.counter == 9
-    assert broker.mappings.table["N"].total_queues == 1
-    group = broker.groups.get("G")
+    assert broker.tables.topics.names() == ["N"]
+    assert broker.tables.topics.data_version.counter == 9
+    assert broker.tables.mappings.table["N"].total_queues == 1
+    group = broker.tables.groups.get("G")
     assert group is not None and group.retry_max_times == 3
-    assert broker.groups.forbidden("G", "T") == 1
-    assert broker.offsets.query("G", "T", 0) == 0
-    assert broker.offsets.data_version.counter == 3
+    assert broker.tables.groups.forbidden("G", "T") == 1
+    assert broker.tables.offsets.query("G", "T", 0) == 0
+    assert broker.tables.offsets.data_version.counter == 3
     assert broker.delays.offsets == {3: 7}
-    mode = broker.request_modes.get("T", "G")
+    mode = broker.tables.request_modes.get("T", "G")
     assert mode is not None and mode.share == 2
 
 
@@ -120,9 +120,9 @@ def test_without_a_master_nobody_is_asked(scene: Scene, address: str) -> None:
 )
 def test_a_table_that_cannot_be_had_does_not_hinder_the_others(scene: Scene, answer: object) -> None:
     scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = answer
-    before = scene.memory.broker.topics.names()
+    before = scene.memory.broker.tables.topics.names()
     scene.round()
-    assert scene.memory.broker.topics.names() == before
+    assert scene.memory.broker.tables.topics.names() == before
     assert scene.memory.broker.delays.offsets == {3: 7}
 
 
@@ -136,7 +136,7 @@ def test_a_master_that_is_gone_is_asked_no_more_in_this_round(
     assert sum("gone" in record.message for record in caplog.records) == 1
     scene.told = TOLD
     scene.round()
-    assert scene.memory.broker.topics.names() == ["N"]
+    assert scene.memory.broker.tables.topics.names() == ["N"]
 
 
 def test_a_slave_hears_of_topics_and_offsets_of_its_master() -> None:
@@ -148,7 +148,7 @@ def test_a_slave_hears_of_topics_and_offsets_of_its_master() -> None:
     master.send(8)
     master.commit(2)
     group.wait(14)
-    assert slave.service.broker.topics.get("N") is not None
+    assert slave.service.broker.tables.topics.get("N") is not None
     assert slave.committed() == 2
     master.stop()
     slave.commit(5)

@@ -26,7 +26,9 @@ def clean_all(brokers: Cluster) -> dict[str, list[str]]:
         done: list[object] = []
         clean(member.broker).addCallback(done.append)
         assert done == [None]
-    tables = {name: member.broker.mappings.table[TOPIC].queues for name, member in brokers.brokers.items()}
+    tables = {
+        name: member.broker.tables.mappings.table[TOPIC].queues for name, member in brokers.brokers.items()
+    }
     return {
         name: [piece.broker_name for piece in queues[0]] for name, queues in tables.items() if 0 in queues
     }
@@ -60,7 +62,7 @@ def test_nothing_is_forgotten_of_what_cannot_be_asked() -> None:
 
 def test_a_leader_of_another_state_is_not_believed() -> None:
     brokers = moved("a", "b", "c")
-    mapping = brokers["c"].broker.mappings.table[TOPIC]
+    mapping = brokers["c"].broker.tables.mappings.table[TOPIC]
     mapping.epoch += 1
     assert "a" in clean_all(brokers)
 

@@ -31,7 +31,7 @@ class Histories(RuleBasedStateMachine):
         self.brokers = Cluster(*NAMES)
         self.brokers.create("a", "b")
         for member in self.brokers.brokers.values():
-            member.broker.groups.find("G")
+            member.broker.tables.groups.find("G")
         self.sent: dict[int, list[bytes]] = {queue: [] for queue in QUEUES}
         self.read = dict.fromkeys(QUEUES, 0)
         self.is_moving = dict.fromkeys(QUEUES, False)

@@ -201,8 +201,8 @@ def test_a_commit_that_comes_with_a_pull_is_of_the_brokers_queue() -> None:
     brokers.fill("b", b"2")
     for commit in (BLOCK + 1, 1):
         brokers["b"].pull(TOPIC, offset=BLOCK + 1, sys_flag=1, commit_offset=commit)
-    assert brokers["b"].broker.offsets.queues_of("G", TOPIC) == {0: 1}
-    assert not brokers["a"].broker.offsets.queues_of("G", TOPIC)
+    assert brokers["b"].broker.tables.offsets.queues_of("G", TOPIC) == {0: 1}
+    assert not brokers["a"].broker.tables.offsets.queues_of("G", TOPIC)
 
 
 def test_a_broker_that_cannot_be_asked_is_named() -> None:
@@ -218,7 +218,7 @@ def test_a_refusal_of_the_other_broker_is_named() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1")
     brokers.move(0, "b")
-    brokers["a"].broker.topics.delete(TOPIC)
+    brokers["a"].broker.tables.topics.delete(TOPIC)
     answer = brokers["b"].pull(TOPIC)
     assert answer.code == 1
     assert (answer.remark or "").startswith("broker a answers 17, topic[static] not exist")

@@ -62,7 +62,7 @@ def committed(brokers: Cluster, name: str = "b", **fields: Any) -> Answer:
 
 def known_group(brokers: Cluster) -> Cluster:
     for member in brokers.brokers.values():
-        member.broker.groups.find("G")
+        member.broker.tables.groups.find("G")
     return brokers
 
 
@@ -116,8 +116,8 @@ def test_an_offset_is_committed_where_it_lies() -> None:
     for offset in (2, 2 * BLOCK + 1):
         assert commit(brokers, offset).code == 0
         assert committed(brokers).ext["offset"] == str(offset)
-    assert brokers["a"].broker.offsets.queues_of("G", TOPIC) == {0: 2}
-    assert brokers["b"].broker.offsets.queues_of("G", TOPIC) == {0: 1}
+    assert brokers["a"].broker.tables.offsets.queues_of("G", TOPIC) == {0: 2}
+    assert brokers["b"].broker.tables.offsets.queues_of("G", TOPIC) == {0: 1}
 
 
 def test_nothing_committed_is_nothing_found() -> None:
@@ -133,7 +133,7 @@ def test_a_refused_commit_of_another_broker_is_passed_on() -> None:
 def test_a_queue_that_never_moved_is_a_brokers_queue() -> None:
     brokers = known_group(moved())
     member = brokers["c"].broker
-    member.offsets.commit("G", TOPIC, 0, 7)
+    member.tables.offsets.commit("G", TOPIC, 0, 7)
     assert committed(brokers, "c", queue_id=1).ext["offset"] == "7"
     assert committed(brokers, "c", queue_id=1, consumer_group="new").code in (0, 22)
 

@@ -12,13 +12,13 @@ from tests.support.gateway.broker.clusters import TOPIC, Cluster
 def test_queues_of_static_topics_are_served_by_who_leads_them() -> None:
     brokers = Cluster("a", "b")
     brokers.create("a", "b")
-    mappings = brokers["a"].broker.mappings
+    mappings = brokers["a"].broker.tables.mappings
     for queue_id in (0, -1):
         queue = led_queue(mappings, TOPIC, queue_id, chooses=True)
         assert queue is not None
         assert (queue.topic, queue.broker_name, queue.queue_id) == (TOPIC, "a", 0)
     assert led_queue(mappings, "other", 0) is None
-    assert led_queue(Cluster("a")["a"].broker.mappings, TOPIC, 0) is None
+    assert led_queue(Cluster("a")["a"].broker.tables.mappings, TOPIC, 0) is None
     for queue_id in (-1, 1, 2):
         with pytest.raises(OperationError, match=f"{TOPIC}-{queue_id} is elsewhere, not on a") as refusal:
             led_queue(mappings, TOPIC, queue_id, "is elsewhere, not on {broker}")

@@ -30,7 +30,7 @@ class Scene:
         self.settings = ACTING | settings
         self.master = Member(self.group, 10911, ASYNC, 0, **self.settings)
         self.master.create("T")
-        self.master.service.broker.groups.find("G")
+        self.master.service.broker.tables.groups.find("G")
         self.other = Member(self.group, 30911, ASYNC, 0, broker_name="b2", timer_wheel_enable=True)
         self.other.create("T")
         self.slave = self.group.slave(**self.settings)
@@ -51,7 +51,7 @@ class Scene:
     @property
     def acts(self) -> bool:
         """Whether the slave acts."""
-        return self.slave.service.services.is_on
+        return self.slave.service.group.services.is_on
 
     def send(self, body: bytes, **properties: str) -> int:
         """The code of a send to the master."""

@@ -76,7 +76,7 @@ class Cluster:
         infos = {
             name: mapping.info()
             for name, member in self.brokers.items()
-            if (mapping := member.broker.mappings.table.get(TOPIC)) is not None
+            if (mapping := member.broker.tables.mappings.table.get(TOPIC)) is not None
         }
         return TopicRouteData(topic_queue_mapping_by_broker=infos).encode()
 

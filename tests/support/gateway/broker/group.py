@@ -81,8 +81,8 @@ class Member:
 
     @property
     def problem(self) -> str:
-        assert self.service.replication.client is not None
-        return self.service.replication.client.problem
+        assert self.service.group.replication.client is not None
+        return self.service.group.replication.client.problem
 
     def stop(self) -> Member:
         """In good order."""
@@ -97,11 +97,12 @@ class Member:
         for pair in self.group.net.pairs:
             if pair.server.host.port in (self.port, self.port - 2, self.port + 1):
                 pair.client.abortConnection()
-        gone = (self.service, self.service.registration)
+        self.service._schedule.stop()
+        registration = self.service.broker.cluster.registration
         for call in list(self.group.net.getDelayedCalls()):
-            if getattr(call.func, "__self__", None) in gone or call.func in self.service._timers:
+            if getattr(call.func, "__self__", None) is registration:
                 call.cancel()
-        client = self.service.replication.client
+        client = self.service.group.replication.client
         if client is not None:
             client.stop()
         self.group.net.settle()
@@ -211,7 +212,7 @@ class Group:
         """A master with the topic T and the group G."""
         member = Member(self, 10911, role, 0, **settings)
         member.create("T")
-        member.service.broker.groups.find("G")
+        member.service.broker.tables.groups.find("G")
         return member
 
     def slave(self, number: int = 1, **settings: Any) -> Member:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.disk import Disk
@@ -28,7 +29,7 @@ from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.clients.table import Client
-from mqgateway.gateway.broker.consume.long_polling import resume_all
+from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -144,6 +145,19 @@ def split_records(body: bytes) -> list[StoredMessage]:
     return found
 
 
+class Outside:
+    """The other servers, as far as a broker asks them."""
+
+    def __init__(self, ask: Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]) -> None:
+        self._ask = ask
+
+    def request(
+        self, address: str, command: RemotingCommand, timeout: float = 3.0
+    ) -> Deferred[RemotingCommand]:
+        """Ask one of them."""
+        return self._ask(address, command, timeout)
+
+
 class MemoryBroker:
     """All parts of a broker that requests see, and the requests."""
 
@@ -180,18 +194,11 @@ class MemoryBroker:
 
     def _build(self, worker: Worker) -> Broker:
         """The product's own assembly; what arrives is kept too, for who looks at it."""
-        broker = build_broker(
-            self.options,
-            self.store_options,
-            OptionSet(self.options, self.store_options),
-            disk=self.disk,
-            clock=self.clock,
-            worker=worker,
-            port=PORT,
-            ask=self.ask_outside,
-            register_soon=lambda: None,
-            when_registered=lambda within=None: succeed(None),
+        environment = Environment(
+            self.options, self.store_options, self.disk, self.clock, worker, PORT, PORT + 1
         )
+        settings = OptionSet(self.options, self.store_options)
+        broker = build_broker(environment, settings, caller=Outside(self.ask_outside), clockwork=Clock())
         wake = broker.store.on_arrivals
 
         def arrived(arrivals: list[Arrival]) -> None:
@@ -221,7 +228,7 @@ class MemoryBroker:
         config = TopicConfig(
             topic_name=name, read_queue_nums=queues, write_queue_nums=queues, perm=perm, **other
         )
-        self.broker.topics.put(config)
+        self.broker.tables.topics.put(config)
         return config
 
     def subscribe(
@@ -242,7 +249,7 @@ class MemoryBroker:
         self.broker.clients.register_consumer(
             consumer, Client(member, member.address, "JAVA", CURRENT_VERSION, outgoing)
         )
-        self.broker.filters.register(group, consumer.subscription_data_set)
+        self.broker.tables.filters.register(group, consumer.subscription_data_set)
 
     def ask(
         self,
@@ -308,8 +315,7 @@ class MemoryBroker:
         self.broker.timers.tick(self.broker.store.steady.now())
         self.broker.pop.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
         self.broker.lite.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
-        due = self.broker.held_pulls.due(elapsed_millis(self.clock), self.broker.store.max_offset)
-        resume_all(due)
+        self.broker.consume.answer_due(elapsed_millis(self.clock), self.broker.store)
 
     def stored(self, topic: str, queue_id: int = 0, offset: int = 0, count: int = 32) -> list[StoredMessage]:
         """What lies in a queue."""

@@ -37,7 +37,9 @@ class LiteBroker(MemoryBroker):
     def bind(self, group: str, topic: str = PARENT, **attributes: str) -> None:
         """Make a group of the parent; attributes without their `lite.sub.`"""
         given = {f"lite.sub.{name.replace('_', '.')}": value for name, value in attributes.items()}
-        self.broker.groups.put(SubscriptionGroupConfig(group, attributes={"lite.bind.topic": topic} | given))
+        self.broker.tables.groups.put(
+            SubscriptionGroupConfig(group, attributes={"lite.bind.topic": topic} | given)
+        )
 
     def post(self, lite: str, *bodies: bytes) -> None:
         """Send messages of a lite topic."""

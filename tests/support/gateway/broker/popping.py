@@ -45,12 +45,12 @@ class PopBroker(MemoryBroker):
         self.given = given
         self.chance = 50
         self.broker.pop.chance = lambda: self.chance
-        self.broker.topics.load()
-        self.broker.groups.load()
-        self.broker.offsets.load()
+        self.broker.tables.topics.load()
+        self.broker.tables.groups.load()
+        self.broker.tables.offsets.load()
         self.broker.timers.load()
         self.broker.pop.load()
-        if self.broker.topics.get("T") is None:
+        if self.broker.tables.topics.get("T") is None:
             self.add_topic("T")
 
     def ask_pop(self, *, peer: FakePeer | None = None, **fields: Any) -> Answer:
@@ -166,7 +166,7 @@ class PopBroker(MemoryBroker):
 
     def restart(self) -> PopBroker:
         """Stop cleanly and start again."""
-        self.broker.offsets.persist()
+        self.broker.tables.offsets.persist()
         self.broker.pop.orders.persist()
         self.broker.store.stop()
         self.broker.timers.close()

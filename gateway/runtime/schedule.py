@@ -1,6 +1,6 @@
-"""Time for the client: the one place where its timers are set.
+"""Calls that are to come: of a client or a server, with which they end.
 
-A `Schedule` belongs to one client and ends with it; what it calls may fail, which is logged.
+What is called may fail, which is logged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.gateway.remoting.loop import Clockwork, Timer
+from mqgateway.gateway.runtime.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
 
@@ -21,20 +21,20 @@ class Schedule:
 
     def __init__(self, reactor: Clockwork) -> None:
         self._reactor = reactor
-        self._timers: set[_Call] = set()
+        self._timers: set[Call] = set()
         self._is_over = False
 
     def seconds(self) -> float:
         """The loop's time."""
         return self._reactor.seconds()
 
-    def later(self, seconds: float, work: Callable[..., object], *args: Any) -> _Call:
+    def later(self, seconds: float, work: Callable[..., object], *args: Any) -> Call:
         """Call `work(*args)` once; the result can be cancelled. Nothing is called once this is stopped."""
-        return _Call(self, seconds, None, work, args)
+        return Call(self, seconds, None, work, args)
 
-    def every(self, first: float, seconds: float, work: Callable[[], object]) -> _Call:
+    def every(self, first: float, seconds: float, work: Callable[[], object]) -> Call:
         """Call `work` after `first` seconds and then again and again."""
-        return _Call(self, first, seconds, work, ())
+        return Call(self, first, seconds, work, ())
 
     def pause(self, seconds: float) -> Deferred[None]:
         """A Deferred that fires after a while; never, once this is stopped."""
@@ -49,7 +49,7 @@ class Schedule:
             call.cancel()
 
 
-class _Call:
+class Call:
     """One call that is to come."""
 
     def __init__(

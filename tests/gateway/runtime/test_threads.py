@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.gateway.remoting.threads import ThreadWorker
+from mqgateway.gateway.runtime.threads import ThreadWorker
 
 
 class Loop:

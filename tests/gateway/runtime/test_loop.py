@@ -12,7 +12,7 @@ from twisted.internet.tcp import Connection, Port
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 
 from mqgateway.engine.clock import monotonic_seconds
-from mqgateway.gateway.remoting import loop
+from mqgateway.gateway.runtime import loop
 from tests.support.gateway.remoting.pair import Net, NetPort, Wire
 
 

@@ -7,7 +7,7 @@ import logging
 import pytest
 from twisted.internet.task import Clock
 
-from mqgateway.gateway.client.schedule import Schedule
+from mqgateway.gateway.runtime.schedule import Schedule
 
 
 def test_once_and_again_and_again() -> None:

@@ -1,0 +1,127 @@
+"""What a broker does as time passes: it looks what is due, ten times a second, and sooner where something is.
+
+With each beat the store writes and cleans up, slaves are served, what is delayed is delivered, and who has
+waited long enough is answered.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.message import SCHEDULE_TOPIC
+from mqgateway.engine.steps import Steps, run_for
+from mqgateway.gateway.broker.assembly import Group
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.runtime.schedule import Call, Schedule
+
+log = logging.getLogger(__name__)
+
+BEAT_SECONDS = 0.1
+IDLE_BEAT_SECONDS = 0.4
+"""The beat when nothing is stored or waits for its delay; a held pull may be answered so much late."""
+BACKLOG_SECONDS = 0.002
+"""The beat when more timers are due than are delivered in one go."""
+NOTE_SECONDS = 0.005
+"""How long the loop is held up to note where counts stand; the rest follows with the next beats."""
+FOREVER = 2**62
+
+
+class Beat:
+    """From `start` on, until the schedule is stopped. Standard: the threads of `BrokerController`."""
+
+    def __init__(self, broker: Broker, group: Group, schedule: Schedule) -> None:
+        self._broker = broker
+        self._group = group
+        self._schedule = schedule
+        self._next: Call | None = None
+        self._next_at = 0.0
+        self._is_dispatching = False
+        self._stored_before = -1
+        self._noting: Steps[None] | None = None
+        self.nobody_waits = False
+        """The broker stops: who waits is answered, or the connections would never be settled."""
+        self.puts_no_more = False
+        """All have their answers, and nothing is put any more."""
+        broker.timers.on_set = self.within
+        broker.store.on_rest = self.dispatch_soon
+        if group.escape is not None:
+            group.escape.on_ended = lambda: self.within(0)
+
+    def start(self) -> None:
+        """Beat from now on."""
+        self._plan(BEAT_SECONDS)
+
+    def within(self, millis: int) -> None:
+        """Beat sooner than was planned: something is due then."""
+        seconds = max(millis / 1000, BACKLOG_SECONDS)
+        if self._next is not None and self._next_at - self._schedule.seconds() > seconds:
+            self._next.cancel()
+            self._plan(seconds)
+
+    def dispatch_soon(self) -> None:
+        """Dispatch what is left, once others had their turn."""
+        if not self._is_dispatching:
+            self._is_dispatching = True
+            self._schedule.later(0, self._dispatch)
+
+    def note_counts(self) -> None:
+        """Note where counts stand; what takes long goes on with the next beats."""
+        if self._noting is None:
+            clock = self._broker.clock
+            self._noting = self._broker.stats.tick(clock.millis(), elapsed_millis(clock))
+            self._go_on_noting()
+
+    def _plan(self, seconds: float) -> None:
+        self._next_at = self._schedule.seconds() + seconds
+        self._next = self._schedule.later(seconds, self._beat)
+
+    def _dispatch(self) -> None:
+        self._is_dispatching = False
+        self._broker.store.dispatch()
+
+    def _beat(self) -> None:
+        self._next = None
+        try:
+            self._do_what_is_due()
+        except Exception:
+            log.exception("what is due cannot be done")
+        seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
+        wait = self._broker.timers.wait_millis(self._broker.store.steady.now())
+        if self._group.services.is_behind:
+            wait = 0
+        if wait is not None:
+            seconds = min(seconds, max(wait / 1000, BACKLOG_SECONDS))
+        self._plan(seconds)
+
+    def _do_what_is_due(self) -> None:
+        broker, group = self._broker, self._group
+        broker.store.tick()
+        now = broker.store.steady.now()
+        self._go_on_noting()
+        group.replication.tick()
+        group.membership.tick()
+        if self.puts_no_more:
+            return
+        elapsed = FOREVER if self.nobody_waits else elapsed_millis(broker.clock)
+        group.services.tick(now, elapsed)
+        broker.lite.tick(now, elapsed)
+        broker.consume.answer_due(elapsed, broker.store)
+
+    def _is_busy(self) -> bool:
+        """Whether something was stored since the last beat, waits for its delay, or must be let go."""
+        broker, store = self._broker, self._broker.store
+        before, self._stored_before = self._stored_before, store.max_physical_offset
+        if before != self._stored_before or self.nobody_waits or broker.transactions.is_walking:
+            return True
+        if broker.pop.is_busy or broker.lite.is_busy:
+            return True
+        done = broker.delays.offsets
+        return any(
+            store.max_offset(SCHEDULE_TOPIC, level - 1) > done.get(level, 0)
+            for level in range(1, broker.delays.levels.max_level + 1)
+        )
+
+    def _go_on_noting(self) -> None:
+        if self._noting is not None and run_for(self._noting, self._broker.clock, NOTE_SECONDS):
+            self._noting = None

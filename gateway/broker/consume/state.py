@@ -1,0 +1,32 @@
+"""What a broker keeps of those who read: pulls that wait, who is far behind, how far broadcasts are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mqgateway.engine.cold_reads import ColdReads
+from mqgateway.engine.slow_consumers import SlowConsumers
+from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.tables.broadcasts import BroadcastOffsets
+from mqgateway.gateway.broker.consume.long_polling import HeldPulls, resume_all
+from mqgateway.gateway.broker.environment import Environment
+
+
+class ConsumeState:
+    """In memory only."""
+
+    def __init__(self, environment: Environment) -> None:
+        options, clock = environment.options, environment.clock
+        self.held_pulls = HeldPulls(options)
+        self.cold_reads = ColdReads(options, environment.store_options, clock)
+        self.slow_consumers = SlowConsumers(options)
+        self.broadcasts = BroadcastOffsets(options, clock)
+
+    def arrived(self, arrivals: Sequence[Arrival]) -> None:
+        """Let those read who wait for these messages."""
+        resume_all(self.held_pulls.arrived(arrivals))
+
+    def answer_due(self, elapsed: int, store: MessageStore) -> None:
+        """Answer who has waited until `elapsed` (ms), and let those read whose queue has grown."""
+        if self.held_pulls:
+            resume_all(self.held_pulls.due(elapsed, store.max_offset))

@@ -1,0 +1,21 @@
+"""What a broker keeps for those who send: what their messages wait for, and the keys that it gives them."""
+
+from __future__ import annotations
+
+import os
+import random
+
+from mqgateway.engine.ha.role import Role
+from mqgateway.engine.message import UniqueKeys
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.produce.durability import Durability
+
+
+class ProduceState:
+    """`unique_keys` makes the keys of messages that came without one."""
+
+    def __init__(self, environment: Environment, store: MessageStore, role: Role) -> None:
+        clock, address = environment.clock, environment.store_host[:-4]
+        self.durability = Durability(store, environment.options, environment.store_options, clock, role)
+        self.unique_keys = UniqueKeys(address, os.getpid(), random.getrandbits(32), clock.millis())

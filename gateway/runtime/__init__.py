@@ -1,0 +1,7 @@
+"""What every service needs of Twisted, once.
+
+loop           what is needed of the reactor and its transports; reactors that go by the monotonic clock
+schedule       calls later, once or again and again
+threads        work that may block, elsewhere
+name_servers   who they are, and one asked after the other
+"""

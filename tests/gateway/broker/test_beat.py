@@ -1,0 +1,150 @@
+"""When a broker looks what is due, and what it does then."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from mqgateway.gateway.broker.beat import BACKLOG_SECONDS, BEAT_SECONDS, IDLE_BEAT_SECONDS, Beat
+from mqgateway.gateway.runtime.schedule import Schedule
+from tests.support.gateway.broker.helpers import MemoryBroker
+
+
+class Scene:
+    """A beat whose ticks are noted, by the time at which they come."""
+
+    def __init__(self) -> None:
+        self.memory = MemoryBroker()
+        self.time = Clock()
+        self.beats: list[float] = []
+        self.ticks: list[str] = []
+        self.is_behind = False
+        self.elapsed = 0
+        group: Any = SimpleNamespace(
+            replication=SimpleNamespace(tick=lambda: self.beats.append(round(self.time.seconds(), 3))),
+            membership=SimpleNamespace(tick=lambda: self.ticks.append("membership")),
+            services=self,
+            escape=None,
+        )
+        self.schedule = Schedule(self.time)
+        self.beat = Beat(self.memory.broker, group, self.schedule)
+
+    def tick(self, now: int, elapsed: int) -> None:
+        """See `SpecialServices`."""
+        self.ticks.append("services")
+        self.elapsed = elapsed
+
+    def wait(self, seconds: float) -> list[float]:
+        """Let time pass, in steps of a ms; when beats came meanwhile."""
+        self.beats.clear()
+        for _ in range(round(seconds * 1000)):
+            self.time.advance(0.001)
+        return self.beats
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_nothing_beats_before_the_start_or_after_the_end(scene: Scene) -> None:
+    assert scene.wait(1) == []
+    scene.beat.start()
+    assert scene.wait(0.2)
+    scene.schedule.stop()
+    assert scene.wait(1) == [] and not scene.time.getDelayedCalls()
+
+
+def test_an_idle_broker_beats_slowly_and_a_busy_one_does_not(scene: Scene) -> None:
+    scene.beat.start()
+    scene.wait(1)
+    idle = len(scene.wait(4))
+    scene.memory.add_topic("T")
+    busy = 0
+    for _ in range(40):
+        scene.memory.send("T")
+        busy += len(scene.wait(0.1))
+    assert idle == pytest.approx(4 / IDLE_BEAT_SECONDS, abs=1)
+    assert busy > 3 * idle
+
+
+def test_a_timer_that_is_due_sooner_is_not_waited_past(scene: Scene) -> None:
+    scene.beat.start()
+    scene.wait(1)
+    begun = scene.time.seconds()
+    scene.beat.within(20)
+    assert scene.wait(0.03)[0] == pytest.approx(begun + 0.02, abs=0.002)
+
+
+def test_a_later_wish_changes_nothing(scene: Scene) -> None:
+    scene.beat.start()
+    scene.beat.within(5000)
+    assert scene.wait(BEAT_SECONDS + 0.002) == [pytest.approx(BEAT_SECONDS, abs=0.002)]
+
+
+def test_who_is_behind_goes_on_at_once(scene: Scene) -> None:
+    scene.is_behind = True
+    scene.beat.start()
+    scene.wait(0.2)
+    assert len(scene.wait(0.1)) == pytest.approx(0.1 / BACKLOG_SECONDS, rel=0.2)
+
+
+def test_a_beat_that_fails_is_not_the_last(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise OSError("no disk")
+
+    tick = scene.memory.broker.store.tick
+    scene.memory.broker.store.tick = fail  # type: ignore[method-assign]
+    scene.beat.start()
+    assert scene.wait(0.2) == []
+    assert "what is due cannot be done" in caplog.text
+    scene.memory.broker.store.tick = tick  # type: ignore[method-assign]
+    assert scene.wait(1)
+
+
+def test_nobody_waits_for_a_broker_that_stops(scene: Scene) -> None:
+    scene.beat.start()
+    scene.wait(0.2)
+    assert scene.elapsed < 1 << 60
+    scene.beat.nobody_waits = True
+    scene.wait(0.5)
+    assert scene.elapsed == 1 << 62
+
+
+def test_what_would_put_rests_when_nothing_is_put_any_more(scene: Scene) -> None:
+    scene.beat.start()
+    scene.beat.puts_no_more = True
+    scene.wait(1)
+    assert set(scene.ticks) == {"membership"}
+
+
+def test_what_is_left_is_dispatched_in_a_turn_of_its_own(scene: Scene) -> None:
+    store = scene.memory.broker.store
+    dispatched: list[float] = []
+    store.dispatch = lambda: dispatched.append(scene.time.seconds())  # type: ignore[method-assign]
+    assert store.on_rest is not None
+    store.on_rest()
+    store.on_rest()
+    assert dispatched == []
+    scene.wait(0.01)
+    assert len(dispatched) == 1
+    store.on_rest()
+    scene.wait(0.01)
+    assert len(dispatched) == 2
+
+
+def test_counts_are_noted(scene: Scene) -> None:
+    stats, noted = scene.memory.broker.stats, []
+    tick = stats.tick
+
+    def watched(now: int, elapsed: int) -> Any:
+        noted.append(elapsed)
+        return tick(now, elapsed)
+
+    stats.tick = watched  # type: ignore[method-assign]
+    scene.beat.note_counts()
+    scene.beat.note_counts()
+    assert len(noted) == 2, "one after the other"
