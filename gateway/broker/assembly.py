@@ -25,7 +25,6 @@ from mqgateway.gateway.broker.acting.foreign_messages import ForeignReader
 from mqgateway.gateway.broker.acting.services import SpecialServices
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import ClientTable
-from mqgateway.gateway.broker.cluster.registration import Caller
 from mqgateway.gateway.broker.cluster.state import ClusterState
 from mqgateway.gateway.broker.consume.state import ConsumeState
 from mqgateway.gateway.broker.environment import Environment
@@ -44,14 +43,14 @@ from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
 
 def build_broker(
-    environment: Environment, settings: OptionSet, *, caller: Caller, clockwork: Clockwork
+    environment: Environment, settings: OptionSet, *, client: RemotingClient, clockwork: Clockwork
 ) -> Broker:
-    """A broker that asks other servers with `caller`. `settings` are all options of the process."""
+    """A broker that asks other servers with `client`. `settings` are all options of the process."""
     options, clock, tables = environment.options, environment.clock, Tables(environment)
     role = Role.initial(environment.store_options.broker_role, options.broker_id)
     store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals))
     stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
-    cluster = ClusterState(environment, tables, role, caller, clockwork)
+    cluster = ClusterState(environment, tables, role, client, clockwork)
     produce = ProduceState(environment, store, role)
     timers = _timers(environment, store, stats)
     broker = Broker(
@@ -184,11 +183,11 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     """What makes a broker one of several: it follows or is followed, and may act for another one."""
     options, cluster = broker.options, broker.cluster
     replication = Replication(broker, reactor, client.request)
-    reader = ForeignReader(options, client.request, cluster.broker_directory.ask_name_server)
+    reader = ForeignReader(options, client.request, cluster.name_servers)
     broker.pop.log.foreign = ForeignMessages(reader.read, options.max_escapes_under_way)
     escape = None
     if options.enable_slave_acting_master:
-        sender = EscapeSender(options, broker.clock, client.request, cluster.broker_directory.ask_name_server)
+        sender = EscapeSender(options, broker.clock, client.request, cluster.name_servers)
         escape = Escape(sender.send, options.max_escapes_under_way)
     epochs = Epochs(broker.environment.disk, broker.environment.path(EPOCHS_FILE))
     services = SpecialServices(broker, lambda: replication.tables, escape, send_check, epochs)

@@ -102,7 +102,7 @@ class BrokerService:
             reader,
         )
         everything = OptionSet(options, remoting, store_options, tls) if settings is None else settings
-        self.broker = build_broker(environment, everything, caller=self._client, clockwork=reactor)
+        self.broker = build_broker(environment, everything, client=self._client, clockwork=reactor)
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon

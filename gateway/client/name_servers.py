@@ -17,6 +17,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
+from mqgateway.gateway.runtime.name_servers import ask_in_turn
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +39,21 @@ class NameServers:
         if not self.addresses:
             raise BadArgument("no name server is configured: give namesrv_addr, or set NAMESRV_ADDR")
         reasons = []
-        for _ in range(len(self.addresses)):
-            address = self.addresses[self._turn % len(self.addresses)]
+
+        async def ask(address: str) -> RemotingCommand:
             try:
                 return await self._asking.ask(address, code, header, body)
             except Unreachable as error:
                 reasons.append(str(error))
                 log.warning("name server %s does not answer: %s", address, error)
                 self._turn += 1
-        raise Unreachable("no name server answers: " + "; ".join(reasons))
+                raise
+
+        turn = self._turn % len(self.addresses)
+        try:
+            return await ask_in_turn(self.addresses[turn:] + self.addresses[:turn], ask, Unreachable)
+        except Unreachable:
+            raise Unreachable("no name server answers: " + "; ".join(reasons)) from None
 
     async def route(self, topic: str) -> TopicRouteData | None:
         """The route of a topic; None when there is none. Raises `Unreachable` or `BrokerError`."""

@@ -19,6 +19,7 @@ from mqgateway.engine.options.option_set import Options
 from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.codec.codes import SerializeType
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 T = TypeVar("T", bound="ClientOptions")
 
@@ -268,7 +269,7 @@ def checked(options: T) -> T:
 def name_servers_of(options: ClientOptions) -> list[str]:
     """The name servers that are configured, here or in the environment."""
     text = options.namesrv_addr or os.environ.get("NAMESRV_ADDR", "")
-    return [address.strip() for address in text.split(";") if address.strip()]
+    return split_addresses(text)
 
 
 def shown(options: ClientOptions) -> dict[str, str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Protocol
 
 from twisted.internet.defer import Deferred, DeferredList, fail
 from twisted.python.failure import Failure
@@ -35,6 +36,14 @@ SWEEP_SECONDS = 5.0
 
 LAST_WORDS_SECONDS = 1.0
 """How long a closed client lets its connections write what they still have."""
+
+
+class Ask(Protocol):
+    """`RemotingClient.request`, for who does nothing else with it."""
+
+    def __call__(
+        self, address: str, command: RemotingCommand, timeout: float = 3.0
+    ) -> Deferred[RemotingCommand]: ...
 
 
 class RemotingClient:

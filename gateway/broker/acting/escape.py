@@ -9,7 +9,6 @@ for, those that the master stored before it was gone together with the slave's. 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
@@ -22,11 +21,13 @@ from mqgateway.engine.message import PROPERTY_PRODUCER_GROUP, Message, format_pr
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.names import revive_topic
 from mqgateway.engine.tables.topics import PERM_WRITE
+from mqgateway.gateway.broker.cluster.name_servers import NameServers
 from mqgateway.gateway.codec.bodies import TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
 from mqgateway.gateway.codec.headers.send import SendMessageRequestHeaderV2
+from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
@@ -44,9 +45,6 @@ STORED = frozenset(
     }
 )
 
-Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
-AskNameServer = Callable[[RemotingCommand], Deferred[RemotingCommand]]
-
 
 class Place(NamedTuple):
     """A queue of another broker: that one's name and address, and the number."""
@@ -59,13 +57,11 @@ class Place(NamedTuple):
 class EscapeSender:
     """`send` is what `engine.ha.escape.Escape` is given."""
 
-    def __init__(
-        self, options: BrokerOptions, clock: Clock, ask: Ask, ask_name_server: AskNameServer
-    ) -> None:
+    def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask, name_servers: NameServers) -> None:
         self._options = options
         self._clock = clock
         self._ask = ask
-        self._ask_name_server = ask_name_server
+        self._name_servers = name_servers
         self._places: dict[str, tuple[float, list[Place]]] = {}
         self._turn = 0
         self._problem = ""
@@ -132,7 +128,7 @@ class EscapeSender:
             return succeed(known[1])
         header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
         command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
-        return self._ask_name_server(command).addCallback(self._found, topic)
+        return self._name_servers.ask(command).addCallback(self._found, topic)
 
     def _found(self, answer: RemotingCommand, topic: str) -> list[Place]:
         route = TopicRouteData.decode(answer.body)

@@ -7,18 +7,19 @@ That group's master is gone, or was when it sent them: whoever has the smallest 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.foreign import Ended, Found, MessageLocation, Missing
 from mqgateway.engine.store.record import decode
+from mqgateway.gateway.broker.cluster.name_servers import NameServers
 from mqgateway.gateway.codec.bodies import TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader, PullMessageRequestHeader
+from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
@@ -27,17 +28,14 @@ PULL_SECONDS = 10.0
 FLAG_SUBSCRIPTION = 4
 """The pull says itself what it wants to have. Standard: `PullSysFlag`."""
 
-Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
-AskNameServer = Callable[[RemotingCommand], Deferred[RemotingCommand]]
-
 
 class ForeignReader:
     """`read` is what `engine.pop.foreign.ForeignMessages` is given."""
 
-    def __init__(self, options: BrokerOptions, ask: Ask, ask_name_server: AskNameServer) -> None:
+    def __init__(self, options: BrokerOptions, ask: Ask, name_servers: NameServers) -> None:
         self._options = options
         self._ask = ask
-        self._ask_name_server = ask_name_server
+        self._name_servers = name_servers
 
     def read(self, place: MessageLocation, ended: Ended) -> None:
         """Fetch one message; `ended` is told how that went."""
@@ -48,7 +46,7 @@ class ForeignReader:
 
         header = GetRouteInfoRequestHeader(topic=place.topic, accept_standard_json_only=True)
         command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
-        asked = maybeDeferred(self._ask_name_server, command)
+        asked = self._name_servers.ask(command)
         asked.addCallback(self._pull, place).addCallback(_message, place).addCallbacks(ended, failed)
 
     def _pull(self, route: RemotingCommand, place: MessageLocation) -> Deferred[RemotingCommand]:

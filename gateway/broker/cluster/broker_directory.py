@@ -7,37 +7,35 @@ is old is still better than none. Standard: `BrokerOuterAPI.refreshMetadata`, `R
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.cluster.name_servers import NameServers
 from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.remoting.client import Ask
 
 log = logging.getLogger(__name__)
 
 FRESH_SECONDS = 30.0
 """How long an address is used before it is looked up again."""
-LOOKUP_SECONDS = 3.0
-
-Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
-"""Asks an address something within so many seconds."""
 
 
 class BrokerDirectory:
     """The brokers of the cluster; as many as the name servers know."""
 
-    def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask) -> None:
+    def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask, name_servers: NameServers) -> None:
         self._options = options
         self._clock = clock
         self._ask = ask
+        self.name_servers = name_servers
         self._addresses: dict[str, str] = {}
         self._looked_up: float | None = None
         self._waiting: list[Deferred[None]] = []
@@ -58,21 +56,6 @@ class BrokerDirectory:
 
         return self._fresh().addCallback(asked).addErrback(explained)
 
-    @inlineCallbacks
-    def ask_name_server(self, command: RemotingCommand) -> Generator[Deferred[Any], Any, RemotingCommand]:
-        """Ask one name server after the other, until one answers with success; fails when none does."""
-        why: Exception = _failed("there is no name server (namesrvAddr)")
-        for address in (part.strip() for part in self._options.namesrv_addr.split(";") if part.strip()):
-            try:
-                answer: RemotingCommand = yield maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
-            except Exception as error:  # of any kind: the next one may answer
-                why = error
-                continue
-            if answer.code == ResponseCode.SUCCESS:
-                return answer
-            why = _failed(f"the name server answers {answer.code}, {answer.remark}")
-        raise why
-
     def __len__(self) -> int:
         return len(self._addresses)
 
@@ -85,7 +68,7 @@ class BrokerDirectory:
         self._waiting.append(ready)
         if len(self._waiting) == 1:
             command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-            self.ask_name_server(command).addCallback(self._take).addErrback(_unknown).addBoth(self._tell)
+            self.name_servers.ask(command).addCallback(self._take).addErrback(_unknown).addBoth(self._tell)
         return ready
 
     def _take(self, answer: RemotingCommand) -> None:

@@ -35,6 +35,7 @@ from mqgateway.gateway.codec.headers import (
     UnRegisterBrokerRequestHeader,
 )
 from mqgateway.gateway.runtime.loop import Clockwork, Timer
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 log = logging.getLogger(__name__)
 
@@ -304,7 +305,7 @@ class Registration:
 
     def _follow_name_servers(self) -> None:
         """`namesrvAddr` may be changed while the broker runs."""
-        addresses = [part.strip() for part in (self.options.namesrv_addr or "").split(";") if part.strip()]
+        addresses = split_addresses(self.options.namesrv_addr)
         self._registrars = {
             address: self._registrars.get(address) or Registrar(address, self) for address in addresses
         }

@@ -8,27 +8,21 @@ Standard: `TopicRouteInfoManager`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.topics import PERM_READ, TopicTable
+from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
-from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
-
-LOOKUP_SECONDS = 3.0
-"""How long a name server may take to answer. Standard: `TopicRouteInfoManager.GET_TOPIC_ROUTE_TIMEOUT`."""
-
-Ask = Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]
-"""Asks an address something within so many seconds."""
 
 Found = Sequence[MessageQueue] | None
 """The queues, by broker and number; None for a topic that nobody has."""
@@ -37,10 +31,12 @@ Found = Sequence[MessageQueue] | None
 class RouteCache:
     """What is known of the topics that were asked for lately; with `perm` 2 of queues that are written to."""
 
-    def __init__(self, options: BrokerOptions, topics: TopicTable, ask: Ask, perm: int = PERM_READ) -> None:
+    def __init__(
+        self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers, perm: int = PERM_READ
+    ) -> None:
         self._options = options
         self._topics = topics
-        self._ask = ask
+        self._name_servers = name_servers
         self._perm = perm
         self._known: dict[str, Sequence[MessageQueue]] = {}
         self._wanted: set[str] = set()
@@ -72,14 +68,13 @@ class RouteCache:
             self._look_up(self._due.pop()).addCallback(self._refresh_next)
 
     def _look_up(self, topic: str) -> Deferred[Found]:
-        addresses = [part.strip() for part in self._options.namesrv_addr.split(";") if part.strip()]
-        if not addresses:
+        if not self._name_servers.addresses:
             return succeed(self._own(topic))
         answer: Deferred[Found] = Deferred()
         waiting = self._waiting.setdefault(topic, [])
         waiting.append(answer)
         if len(waiting) == 1:
-            self._ask_one_of(addresses, topic)
+            self._ask_name_servers(topic)
         return answer
 
     def _own(self, topic: str) -> Found:
@@ -90,22 +85,16 @@ class RouteCache:
         count = nums if config.perm & self._perm else 0
         return [MessageQueue(topic, self._options.broker_name, queue_id) for queue_id in range(count)]
 
-    def _ask_one_of(self, addresses: Sequence[str], topic: str) -> None:
-        address, *others = addresses
+    def _ask_name_servers(self, topic: str) -> None:
         header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
         command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
 
         def failed(failure: Failure) -> None:
-            if others:
-                self._ask_one_of(others, topic)
-                return
             log.warning("the queues of topic %s cannot be looked up: %s", topic, failure.value)
             self._tell(topic, self._known.get(topic))
 
-        asked = maybeDeferred(self._ask, address, command, LOOKUP_SECONDS)
-        asked.addCallback(_queues, topic, self._perm).addCallbacks(
-            lambda found: self._take(topic, found), failed
-        )
+        asked = self._name_servers.read(command, lambda answer: _queues(answer, topic, self._perm))
+        asked.addCallbacks(lambda found: self._take(topic, found), failed)
 
     def _take(self, topic: str, found: Found) -> None:
         if found:
@@ -127,9 +116,8 @@ def _queues(answer: RemotingCommand, topic: str, perm: int) -> Found:
     """
     if answer.code == ResponseCode.TOPIC_NOT_EXIST:
         return None
-    if answer.code != ResponseCode.SUCCESS:
-        raise RemotingError(f"the name server answers {answer.code}, {answer.remark}")
-    brokers = sorted(TopicRouteData.decode(answer.body).queue_datas, key=lambda data: data.broker_name)
+    route = TopicRouteData.decode(accepted(answer).body)
+    brokers = sorted(route.queue_datas, key=lambda data: data.broker_name)
     return [
         MessageQueue(topic, data.broker_name, queue_id)
         for data in brokers

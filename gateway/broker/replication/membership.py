@@ -11,10 +11,10 @@ and its role is all that counts. Standard: `BrokerController.syncBrokerMemberGro
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
-from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine import lenient_json
@@ -26,6 +26,7 @@ from mqgateway.engine.ha.online import ComingOnline, Step, Task
 from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.gateway.broker.acting.services import SpecialServices
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cluster.name_servers import accepted
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.slave_tables import places
 from mqgateway.gateway.codec.bodies import GetBrokerMemberGroupResponseBody, TopicRouteData
@@ -38,6 +39,7 @@ from mqgateway.gateway.codec.headers import (
     GetBrokerMemberGroupRequestHeader,
     GetRouteInfoRequestHeader,
 )
+from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
@@ -45,7 +47,6 @@ log = logging.getLogger(__name__)
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 """The route of this and the broker's name is the members of its group, for old name servers."""
 
-Ask = Callable[[str, RemotingCommand], Deferred[RemotingCommand]]
 Tell = Callable[[str, RemotingCommand], None]
 
 
@@ -119,7 +120,7 @@ class Membership:
             return
         if now >= self._next_heartbeat and not self._role.is_fenced:
             self._next_heartbeat = now + options.broker_heartbeat_interval
-            for name_server in self._name_servers():
+            for name_server in self._broker.cluster.name_servers.addresses:
                 self._tell(name_server, self._lives())
         if now >= self._next_question and not self._is_asking:
             self._next_question = now + options.sync_broker_member_group_period
@@ -170,40 +171,20 @@ class Membership:
             lambda failure: log.info("the master does not say where its log is: %s", failure.value)
         )
 
-    def _name_servers(self) -> list[str]:
-        return [part.strip() for part in self._broker.options.namesrv_addr.split(";") if part.strip()]
-
     def _members(self) -> Deferred[dict[int, str]]:
         """Who is there, by id."""
-        options = self._broker.options
+        options, name_servers = self._broker.options, self._broker.cluster.name_servers
         if not options.compatible_with_old_name_srv:
             header = GetBrokerMemberGroupRequestHeader(
                 cluster_name=options.broker_cluster_name, broker_name=options.broker_name
             )
             command = RemotingCommand.request(RequestCode.GET_BROKER_MEMBER_GROUP, header)
-            return self._ask_name_servers(command).addCallback(_of_group)
+            return name_servers.read(command, _of_group)
         route = GetRouteInfoRequestHeader(
             topic=MEMBER_TOPIC_PREFIX + options.broker_name, accept_standard_json_only=True
         )
         command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, route)
-        return self._ask_name_servers(command).addCallback(_of_route, options.broker_name)
-
-    @inlineCallbacks
-    def _ask_name_servers(
-        self, command: RemotingCommand
-    ) -> Generator[Deferred[RemotingCommand], RemotingCommand, RemotingCommand]:
-        """What the first name server answers that knows; fails when none does."""
-        why = RemotingError("there is no name server (namesrvAddr)")
-        for address in self._name_servers():
-            try:
-                answer = yield self._ask(address, command)
-            except RemotingError as error:
-                why = error
-                continue
-            if answer.code in (ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST):
-                return answer
-            why = RemotingError(f"name server {address} answers {answer.code}, {answer.remark}")
-        raise why
+        return name_servers.read(command, lambda answer: _of_route(answer, options.broker_name))
 
     def _lives(self) -> RemotingCommand:
         """The light heartbeat."""
@@ -328,14 +309,14 @@ def _checked(answer: RemotingCommand) -> RemotingCommand:
 
 
 def _of_group(answer: RemotingCommand) -> dict[int, str]:
-    group = GetBrokerMemberGroupResponseBody.decode(answer.body).broker_member_group
+    group = GetBrokerMemberGroupResponseBody.decode(accepted(answer).body).broker_member_group
     return {} if group is None else group.broker_addrs
 
 
 def _of_route(answer: RemotingCommand, name: str) -> dict[int, str]:
     if answer.code == ResponseCode.TOPIC_NOT_EXIST:
         return {}
-    for data in TopicRouteData.decode(answer.body).broker_datas:
+    for data in TopicRouteData.decode(accepted(answer).body).broker_datas:
         if data.broker_name == name:
             return data.broker_addrs
     return {}

@@ -19,10 +19,11 @@ from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.long_polling import resume_all
 from mqgateway.gateway.broker.replication.master import SlaveServer
-from mqgateway.gateway.broker.replication.slave import Ask, MasterClient
+from mqgateway.gateway.broker.replication.slave import MasterClient
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
+from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)

@@ -27,6 +27,7 @@ from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import ViewMessageRequestHeader
+from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.link import endpoint_for
 from mqgateway.gateway.runtime.loop import Reactor, Transport
 
@@ -35,8 +36,6 @@ log = logging.getLogger(__name__)
 RETRY_MILLIS = 5000
 """How long after a connection was lost, or could not be made, the next is tried."""
 CONNECT_SECONDS = 3.0
-
-Ask = Callable[[str, RemotingCommand], Deferred[RemotingCommand]]
 
 
 class MasterConnection(Protocol):

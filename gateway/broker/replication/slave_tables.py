@@ -26,14 +26,13 @@ from mqgateway.engine.timers.checkpoint import TimerProgress
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 3.0
 """How often it is looked whether a round is due; the first one is."""
-
-Ask = Callable[[str, RemotingCommand], Deferred[RemotingCommand]]
 
 
 Adopt = Callable[[bytes], None]

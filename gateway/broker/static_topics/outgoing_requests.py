@@ -224,7 +224,7 @@ def leaders(directory: BrokerDirectory, topic: str) -> Deferred[dict[int, str]]:
                 found[number] = max(found.get(number, says), says)
         return {number: name for number, (_, name) in found.items()}
 
-    return _read_body(directory.ask_name_server(command), read)
+    return _read_body(directory.name_servers.ask(command), read)
 
 
 def _read_body(asked: Deferred[RemotingCommand], read: Callable[[bytes], T]) -> Deferred[T]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,7 +31,8 @@ class Bench:
     def __init__(self, known: dict[str, tuple[int, int]] | None = None) -> None:
         self.known = brokers("b1", "b2", "b3") if known is None else known
         self.clock = ManualClock()
-        self.sender = EscapeSender(OPTIONS, self.clock, self.ask, self.ask_name_server)
+        name_servers: Any = SimpleNamespace(ask=self.ask_name_server)
+        self.sender = EscapeSender(OPTIONS, self.clock, self.ask, name_servers)
         self.answers: list[int | Exception] = []
         self.looked_up = 0
         self.went: list[tuple[str, int]] = []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
@@ -45,8 +48,9 @@ def read(
         route = TopicRouteData([], [BrokerData("c", name, each) for name, each in known.items()])
         return succeed(RemotingCommand.response(0, body=route.encode_standard()))
 
+    name_servers: Any = SimpleNamespace(ask=ask_name_server)
     found: list[Found] = []
-    ForeignReader(BrokerOptions(broker_name="b1"), ask, ask_name_server).read(place, found.append)
+    ForeignReader(BrokerOptions(broker_name="b1"), ask, name_servers).read(place, found.append)
     (one,) = found
     return one, asked
 

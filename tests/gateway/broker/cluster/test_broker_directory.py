@@ -8,6 +8,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
+from mqgateway.gateway.broker.cluster.name_servers import NameServers
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -27,7 +28,9 @@ class World:
         self.clock = ManualClock()
         self.waiting: list[tuple[str, int, Deferred[RemotingCommand]]] = []
         options = BrokerOptions(namesrv_addr=servers, forward_timeout=1500)
-        self.broker_directory = BrokerDirectory(options, self.clock, self._ask)
+        self.broker_directory = BrokerDirectory(
+            options, self.clock, self._ask, NameServers(options, self._ask)
+        )
         self.timeouts: list[float] = []
         self.found: list[RemotingCommand] = []
         self.failed: list[str] = []

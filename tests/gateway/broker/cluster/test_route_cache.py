@@ -9,6 +9,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig, TopicTable
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.broker.cluster.name_servers import NameServers
 from mqgateway.gateway.broker.cluster.route_cache import Found, RouteCache
 from mqgateway.gateway.codec.bodies import MessageQueue, QueueData, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -34,7 +35,7 @@ class Cluster:
         self._answers: list[Deferred[RemotingCommand]] = []
         options = BrokerOptions(broker_name="own", namesrv_addr=servers)
         self.topics = TopicTable(options, CrashDisk(), "/topics.json", ManualClock())
-        self.queues = RouteCache(options, self.topics, self._ask)
+        self.queues = RouteCache(options, self.topics, NameServers(options, self._ask))
 
     def _ask(self, address: str, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
         assert command.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
@@ -171,7 +172,8 @@ def test_a_broker_without_name_servers_knows_its_own_queues() -> None:
 def test_queues_that_are_written_to_are_counted_apart() -> None:
     cluster = Cluster("")
     cluster.topics.put(TopicConfig("T", 3, 1))
-    writable = RouteCache(BrokerOptions(), cluster.topics, cluster._ask, PERM_WRITE)
+    options = BrokerOptions()
+    writable = RouteCache(options, cluster.topics, NameServers(options, cluster._ask), PERM_WRITE)
     found: list[Found] = []
     for queues in (cluster.queues, writable):
         queues.of("T").addCallback(found.append)

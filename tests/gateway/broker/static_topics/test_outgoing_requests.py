@@ -14,6 +14,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
+from mqgateway.gateway.broker.cluster.name_servers import NameServers
 from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.static_topics import outgoing_requests
@@ -33,7 +34,9 @@ class World:
     def __init__(self) -> None:
         self.asked: list[RemotingCommand] = []
         self.answer: RemotingCommand | Exception = RemotingCommand.response(0)
-        self.directory = BrokerDirectory(BrokerOptions(namesrv_addr="names"), ManualClock(), self._ask)
+        options = BrokerOptions(namesrv_addr="names")
+        name_servers = NameServers(options, self._ask)
+        self.directory = BrokerDirectory(options, ManualClock(), self._ask, name_servers)
 
     def _ask(self, address: str, command: RemotingCommand, _: float) -> Deferred[RemotingCommand]:
         if address == "names":

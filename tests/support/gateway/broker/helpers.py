@@ -198,7 +198,7 @@ class MemoryBroker:
             self.options, self.store_options, self.disk, self.clock, worker, PORT, PORT + 1
         )
         settings = OptionSet(self.options, self.store_options)
-        broker = build_broker(environment, settings, caller=Outside(self.ask_outside), clockwork=Clock())
+        broker = build_broker(environment, settings, client=Outside(self.ask_outside), clockwork=Clock())
         wake = broker.store.on_arrivals
 
         def arrived(arrivals: list[Arrival]) -> None:
