@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.broker.cluster.name_servers import NameServers
+from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
 from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -68,22 +68,25 @@ class BrokerDirectory:
         self._waiting.append(ready)
         if len(self._waiting) == 1:
             command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-            self.name_servers.ask(command).addCallback(self._take).addErrback(_unknown).addBoth(self._tell)
+            looked_up = self.name_servers.read(command, _masters)
+            looked_up.addCallback(self._take).addErrback(_unknown).addBoth(self._tell)
         return ready
 
-    def _take(self, answer: RemotingCommand) -> None:
-        table = ClusterInfo.decode(answer.body).broker_addr_table
-        self._addresses = {
-            name: data.broker_addrs[MASTER_ID]
-            for name, data in table.items()
-            if MASTER_ID in data.broker_addrs
-        }
+    def _take(self, addresses: dict[str, str]) -> None:
+        self._addresses = addresses
         self._looked_up = self._clock.monotonic()
 
     def _tell(self, _: object) -> None:
         waiting, self._waiting = self._waiting, []
         for ready in waiting:
             ready.callback(None)
+
+
+def _masters(answer: RemotingCommand) -> dict[str, str]:
+    table = ClusterInfo.decode(accepted(answer).body).broker_addr_table
+    return {
+        name: data.broker_addrs[MASTER_ID] for name, data in table.items() if MASTER_ID in data.broker_addrs
+    }
 
 
 def _unknown(failure: Failure) -> None:

@@ -114,6 +114,17 @@ def test_a_name_server_that_is_down_is_passed_over() -> None:
     assert len(world.found) == 1
 
 
+def test_an_answer_that_cannot_be_read_is_passed_over() -> None:
+    world = World()
+    world.ask("b")
+    [(_, _, answer)] = world.waiting
+    world.waiting.clear()
+    answer.callback(RemotingCommand.response(0, body=b"no JSON"))
+    world.answer(AGAIN)
+    world.answer(ASK)
+    assert len(world.found) == 1
+
+
 def test_who_cannot_be_asked_is_named() -> None:
     world = World()
     world.ask("nobody")
