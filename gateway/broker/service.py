@@ -46,7 +46,6 @@ from mqgateway.gateway.broker.replication.membership import Membership
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
-from mqgateway.gateway.broker.transactions.requests import send_check
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
@@ -187,7 +186,7 @@ class BrokerService:
             )
             escape = Escape(sender.send, self._options.max_escapes_under_way)
             escape.on_ended = lambda: self.beat_within(0)
-        services = SpecialServices(broker, lambda: replication.tables, escape, send_check)
+        services = SpecialServices(broker, lambda: replication.tables, escape)
         broker.membership = membership = Membership(
             broker,
             services,

@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred, fail
 
+from mqgateway.engine.transactions import CheckBack
+from mqgateway.gateway.broker.message_request import MessageRequest
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
@@ -41,6 +43,21 @@ class DirectConsumption(NamedTuple):
     group_sys_flag: int | None
 
 
+class PushedReply(NamedTuple):
+    """A reply on its way to the requester: what was sent, and where it came from and by way of whom.
+
+    `properties` has the time of the push in it; the hosts are packed as in a record; `store_timestamp` is
+    the wall time in ms.
+    """
+
+    request: MessageRequest
+    body: bytes
+    properties: dict[str, str]
+    born_address: str
+    store_host: bytes
+    store_timestamp: int
+
+
 class ClientAnswer(NamedTuple):
     """What a client answered, which the broker hands back unread."""
 
@@ -51,7 +68,7 @@ class ClientAnswer(NamedTuple):
 
 
 class NotAnswered(Exception):
-    """A client did not answer; the text says why."""
+    """A client did not answer, or refused; the text says why."""
 
     def __init__(self, why: str, *, is_late: bool = False) -> None:
         super().__init__(why)
@@ -87,6 +104,14 @@ class Outgoing(Protocol):
         """Have it consume a message now. Raises `OperationError` where the client is too old for that."""
         ...
 
+    def push_reply(self, reply: PushedReply) -> Deferred[None]:
+        """Hand over a reply to a request of its own; fires once it has taken that."""
+        ...
+
+    def check_transaction(self, check: CheckBack, broker_name: str) -> None:
+        """Ask what became of a transaction. It answers with an end of the transaction, or not at all."""
+        ...
+
 
 class _Unreachable:
     """The way to a client that can be told nothing."""
@@ -105,6 +130,12 @@ class _Unreachable:
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
         return fail(NotAnswered("the client cannot be asked"))
+
+    def push_reply(self, reply: PushedReply) -> Deferred[None]:
+        return fail(NotAnswered("the client cannot be asked"))
+
+    def check_transaction(self, check: CheckBack, broker_name: str) -> None:
+        """Another member of its group is asked in the next round."""
 
 
 UNREACHABLE: Outgoing = _Unreachable()
