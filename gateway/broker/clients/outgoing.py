@@ -5,6 +5,7 @@ Each door's clients have an `Outgoing` of that door. Standard: `Broker2Client`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred, fail
@@ -30,7 +31,8 @@ class OffsetReset(NamedTuple):
 class DirectConsumption(NamedTuple):
     """A stored message, as its record, that one client is to consume now.
 
-    The flags are None for a topic or a group that the broker does not know.
+    The flags are None for a topic or a group that the broker does not know. `fields` is what the asker said,
+    which the client is told too, be it known here or not.
     """
 
     group: str
@@ -41,6 +43,7 @@ class DirectConsumption(NamedTuple):
     topic: str | None
     topic_sys_flag: int | None
     group_sys_flag: int | None
+    fields: Mapping[str, str] = {}
 
 
 class PushedReply(NamedTuple):
@@ -93,10 +96,12 @@ class Outgoing(Protocol):
         """Ask it how far it is with the queues that it has."""
         ...
 
-    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+    def running_info(
+        self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
+    ) -> Deferred[ClientAnswer]:
         """Ask it what it is doing, with the stacks of its threads if those are wished for.
 
-        Raises `OperationError` where the client is too old to know.
+        `fields` as in `DirectConsumption`. Raises `OperationError` where the client is too old to know.
         """
         ...
 
@@ -125,7 +130,9 @@ class _Unreachable:
     def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
         return fail(NotAnswered("the client cannot be asked"))
 
-    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+    def running_info(
+        self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
+    ) -> Deferred[ClientAnswer]:
         return fail(NotAnswered("the client cannot be asked"))
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:

@@ -8,6 +8,7 @@ a message, 326 to take a reply, 39 what became of a transaction. Standard: `Brok
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -84,14 +85,15 @@ class RemotingOutgoing:
             lambda answer: GetConsumerStatusBody.decode(answer.body).message_queue_table
         )
 
-    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+    def running_info(
+        self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
+    ) -> Deferred[ClientAnswer]:
         """307 GET_CONSUMER_RUNNING_INFO."""
         self._check_version(client_id)
         header = GetConsumerRunningInfoRequestHeader(
             consumer_group=group, client_id=client_id, jstack_enable=jstack
         )
-        command = RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
-        return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
+        return self._pass_on(RequestCode.GET_CONSUMER_RUNNING_INFO, header, fields)
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
         """309 CONSUME_MESSAGE_DIRECTLY."""
@@ -105,8 +107,8 @@ class RemotingOutgoing:
             topic_sys_flag=message.topic_sys_flag,
             group_sys_flag=message.group_sys_flag,
         )
-        command = RemotingCommand.request(RequestCode.CONSUME_MESSAGE_DIRECTLY, header, message.record)
-        return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
+        code = RequestCode.CONSUME_MESSAGE_DIRECTLY
+        return self._pass_on(code, header, message.fields, message.record)
 
     def push_reply(self, reply: PushedReply) -> Deferred[None]:
         """326 PUSH_REPLY_MESSAGE_TO_CLIENT."""
@@ -144,6 +146,14 @@ class RemotingOutgoing:
         )
         what = f"transaction {check.unique_key} is open"
         self._tell(RequestCode.CHECK_TRANSACTION_STATE, header, check.record, what)
+
+    def _pass_on(
+        self, code: RequestCode, header: Header, fields: Mapping[str, str], body: bytes = b""
+    ) -> Deferred[ClientAnswer]:
+        """Ask with what an asker said, as far as `header` does not say otherwise. Standard:
+        `AdminBrokerProcessor.callConsumer`."""
+        command = RemotingCommand.request(code, body=body, ext={**fields, **header.encode()})
+        return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
 
     def _check_version(self, client_id: str) -> None:
         if self._version < V3_1_8_SNAPSHOT:

@@ -20,7 +20,7 @@ def test_who_cannot_be_reached_is_told_nothing_and_answers_nothing() -> None:
     message = DirectConsumption("g", "me", "id", b"", "broker-a", None, None, None)
     asked: list[Deferred[object]] = [
         UNREACHABLE.offsets("g", "T").addCallback(lambda _: None),
-        UNREACHABLE.running_info("g", "me", False).addCallback(lambda _: None),
+        UNREACHABLE.running_info("g", "me", False, {}).addCallback(lambda _: None),
         UNREACHABLE.consume(message).addCallback(lambda _: None),
         UNREACHABLE.push_reply(PushedReply(TypedMessage(), b"", {}, "", b"", 0)).addCallback(lambda _: None),
     ]

@@ -70,16 +70,19 @@ def test_it_says_how_far_it_is() -> None:
     assert found == [{QUEUE: 5}]
 
 
-def test_its_answer_is_handed_back_as_it_is() -> None:
+SAID = {"brokerName": "elsewhere", "topicSysFlag": "9", "groupSysFlag": "3"}
+
+
+def test_it_is_asked_what_the_asker_said_and_its_answer_is_handed_back_as_it_is() -> None:
     peer = AnsweringPeer(ONE, RemotingCommand.response(1, body=b"b", remark="r", ext={"a": "b"}))
     found: list[ClientAnswer] = []
-    outgoing(peer).running_info("g", "me", True).addCallback(found.append)
-    outgoing(peer).consume(MESSAGE).addCallback(found.append)
+    outgoing(peer).running_info("g", "me", True, {"x": "1", "clientId": "?"}).addCallback(found.append)
+    outgoing(peer).consume(MESSAGE._replace(fields=SAID)).addCallback(found.append)
     assert found == [ClientAnswer(1, b"b", "r", {"a": "b"})] * 2
     asked, consumed = peer.sent
-    assert asked.ext_fields == {"consumerGroup": "g", "clientId": "me", "jstackEnable": "true"}
+    assert asked.ext_fields == {"consumerGroup": "g", "clientId": "me", "jstackEnable": "true", "x": "1"}
     assert consumed.body == b"record" and consumed.ext_fields["topicSysFlag"] == "1"
-    assert "groupSysFlag" not in consumed.ext_fields
+    assert (consumed.ext_fields["brokerName"], consumed.ext_fields["groupSysFlag"]) == ("broker-a", "3")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ def test_its_answer_is_handed_back_as_it_is() -> None:
 )
 def test_why_it_does_not_answer(error: Exception, why: str, is_late: bool) -> None:
     failed: list[BaseException] = []
-    asked = outgoing(AnsweringPeer(ONE, error)).running_info("g", "me", False)
+    asked = outgoing(AnsweringPeer(ONE, error)).running_info("g", "me", False, {})
     asked.addErrback(lambda failure: failed.append(failure.value))
     (refused,) = failed
     assert isinstance(refused, NotAnswered)
@@ -101,7 +104,7 @@ def test_why_it_does_not_answer(error: Exception, why: str, is_late: bool) -> No
 def test_old_clients_are_not_asked_what_they_do_not_know() -> None:
     peer = FakePeer(ONE)
     old = outgoing(peer, version=26)
-    for ask in (lambda: old.running_info("g", "me", False), lambda: old.consume(MESSAGE)):
+    for ask in (lambda: old.running_info("g", "me", False, {}), lambda: old.consume(MESSAGE)):
         with pytest.raises(OperationError) as refused:
             ask()
         assert refused.value.reason is Reason.SYSTEM_ERROR
