@@ -9,11 +9,23 @@ from typing import Any
 import pytest
 
 
+def _refuse_skip(report: Any, what: str) -> None:
+    if report.skipped and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+        report.longrepr = f"{what} was skipped, which CI=true does not allow: {report.longrepr}"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Turn a skip, or a failure that was expected, into a failure."""
     report = yield
-    if report.skipped and os.environ.get("CI") == "true":
-        report.outcome = "failed"
-        report.longrepr = f"{item.nodeid} was skipped, which CI=true does not allow: {report.longrepr}"
+    _refuse_skip(report, item.nodeid)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """The same for a module that skips all its tests while it is loaded."""
+    report = yield
+    _refuse_skip(report, collector.nodeid)
     return report

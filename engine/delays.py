@@ -84,10 +84,6 @@ class DelayLevels:
         """How long messages of the level wait, in ms."""
         return self._delays[level - 1] if 1 <= level <= len(self._delays) else UNKNOWN_LEVEL_MILLIS
 
-    def deliver_time(self, level: int, store_timestamp: int) -> int:
-        """When a message stored at `store_timestamp` is delivered; both in ms since the epoch."""
-        return store_timestamp + self.delay(level)
-
     def rewrite(self, message: Message) -> bool:
         """Turn a message with DELAY > 0 into one of the schedule topic; false when it has none.
 

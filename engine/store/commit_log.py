@@ -224,10 +224,6 @@ class CommitLog(Log):
             if first <= offset and (start := self.files.start_of(offset)) in starts
         ]
 
-    def next_file(self, offset: int) -> int:
-        """Where the file after the one with `offset` starts. Standard: `rollNextFile`."""
-        return offset + self.file_size - offset % self.file_size
-
 
 def commit_log_of(options: StoreOptions, disk: Disk, root: str, memory: int) -> CommitLog:
     """The commit log of a store in a folder, on a machine with so many bytes of memory."""

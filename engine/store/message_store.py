@@ -82,7 +82,8 @@ _SAMPLE_MILLIS = 1000
 
 class MessageStore:
     """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks
-    say so. They lie in `commit_log`; where none is given, in the one that the settings describe.
+    say so. They lie in `commit_log`; where none is given, in the one that the settings describe, in the
+    folder `root`.
     """
 
     compaction: Compacted | None = None
@@ -112,7 +113,6 @@ class MessageStore:
         self._clock = clock
         self.on_arrivals = on_arrivals
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
-        """The folder that it lies in."""
         memory = total_memory() if memory is None else memory
         self._log = commit_log_of(options, disk, self.root, memory) if commit_log is None else commit_log
         self._queues = queues_of(options, disk, self.root, is_batch_topic)

@@ -138,10 +138,6 @@ class ConsumerOffsets:
         pulled = self._pulled.get(f"{topic}{SEPARATOR}{group}", {}).get(queue_id)
         return self.query(group, topic, queue_id) if pulled is None else pulled
 
-    def clear_pull(self, group: str, topic: str) -> None:
-        """Forget how far the group has read."""
-        self._pulled_count -= len(self._pulled.pop(f"{topic}{SEPARATOR}{group}", ()))
-
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Send the group to an offset: at its next pull, and for who asks at once."""
         if not topic or not group or queue_id < 0 or offset < 0:

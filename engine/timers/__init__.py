@@ -5,5 +5,4 @@
 - `enqueue`, `dequeue`: into the wheel, out of it; `delivery` puts what is due
 - `wheel`, `timer_log`, `checkpoint`, `metrics`: the files; `schema` states them in construct
 - `recovery`, `stability`: after a crash; before one
-- `inspection`: what waits, for people to look at
 """

@@ -66,7 +66,6 @@ class IndexCheck:
         self._hashes = KeyHashes()
         self._files = self._find()
         self._stream = self._entries()
-        self._log_start = 0
         self._is_damaged: Callable[[int], bool] = lambda _: False
         self._missing = 0
         self._missing_from = 0
@@ -104,7 +103,6 @@ class IndexCheck:
 
     def start(self, log_start: int, is_damaged: Callable[[int], bool]) -> None:
         """Begin, before the first record; entries of records that have gone are passed over."""
-        self._log_start = log_start
         self._is_damaged = is_damaged
         self._entry = next(self._stream, _END)
         while self._entry[0] < log_start:

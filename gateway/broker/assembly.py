@@ -37,7 +37,6 @@ from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
 from mqgateway.gateway.broker.tables import Tables
-from mqgateway.gateway.broker.transactions.requests import send_check
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
@@ -190,7 +189,7 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
         sender = EscapeSender(options, broker.clock, client.request, cluster.name_servers)
         escape = Escape(sender.send, options.max_escapes_under_way)
     epochs = Epochs(broker.environment.disk, broker.environment.path(EPOCHS_FILE))
-    services = SpecialServices(broker, lambda: replication.tables, escape, send_check, epochs)
+    services = SpecialServices(broker, lambda: replication.tables, escape, epochs)
     membership = Membership(broker, services, replication, client.request, client.send_oneway)
     broker.replication, broker.membership = replication, membership
     return Group(replication, services, membership, escape)

@@ -27,6 +27,10 @@ class ClientConnection(Protocol):
         """False from the moment closing has begun."""
         ...
 
+    def close(self, reason: str) -> None:
+        """Close it after what was said has gone out; the reason is logged, unless it is empty."""
+        ...
+
     def on_lost(self, callback: Callable[[Any], None]) -> None:
         """Call `callback(connection)` once when it is gone; at once if it already is."""
         ...

@@ -93,7 +93,6 @@ def test_levels_are_read_in_their_units() -> None:
     levels = DelayLevels("1s 5m 2h 1d")
     assert levels.max_level == 4
     assert [levels.delay(level) for level in (1, 2, 3, 4)] == [1000, 300_000, 7_200_000, 86_400_000]
-    assert levels.deliver_time(2, 100) == 300_100
     assert levels.delay(5) == 1000, "a level that is none"
     assert DelayLevels(STANDARD).max_level == 18
 

@@ -26,7 +26,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
-from mqgateway.gateway.broker.transactions.checks import SendCheck, check_back, is_reachable
+from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
 
 log = logging.getLogger(__name__)
 
@@ -40,22 +40,19 @@ ACTIVE = (RoleKind.MASTER, RoleKind.ACTING)
 
 class SpecialServices:
     """`load` at the start, `tick` with every beat; `tables` are what a slave heard of its master, `escape` is
-    for slaves that may act, `send_check` asks a producer about a transaction, `epochs` are those of the log.
-    What runs follows the broker's role."""
+    for slaves that may act, `epochs` are those of the log. What runs follows the broker's role."""
 
     def __init__(
         self,
         broker: Broker,
         tables: Callable[[], SlaveTables | None],
         escape: Escape | None,
-        send_check: SendCheck,
         epochs: Epochs,
     ) -> None:
         self._broker = broker
         self._epochs = epochs
         self._tables = tables
         self._escape = escape
-        self._send_check = send_check
         self._transactions = TransactionEscape(broker.store, broker.tables.offsets)
         self._transactions_from = 0
         self._wanted = _wanted(broker.role.state)
@@ -210,7 +207,7 @@ class SpecialServices:
         broker.pop.tick(now, elapsed)
         if wanted is RoleKind.MASTER:
             due = broker.transactions.tick(now, partial(is_reachable, broker.clients))
-            check_back(broker, due, self._send_check)
+            check_back(broker, due)
         elif self._now() >= self._transactions_from:
             self._transactions.tick()
 

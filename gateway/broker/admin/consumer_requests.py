@@ -92,7 +92,11 @@ def running_info(broker: Broker, call: Call) -> Deferred[Reply]:
     header = call.header
     assert isinstance(header, GetConsumerRunningInfoRequestHeader)
     asked = consumers.running_info(
-        broker, header.consumer_group, header.client_id, jstack=header.jstack_enable
+        broker,
+        header.consumer_group,
+        header.client_id,
+        jstack=header.jstack_enable,
+        fields=call.command.ext_fields,
     )
     return asked.addCallback(_reply)
 
@@ -102,7 +106,12 @@ def consume_directly(broker: Broker, call: Call) -> Deferred[Reply]:
     header = call.header
     assert isinstance(header, ConsumeMessageDirectlyResultRequestHeader)
     asked = consumers.consume_directly(
-        broker, header.consumer_group, header.client_id or "", header.topic, header.msg_id or ""
+        broker,
+        header.consumer_group,
+        header.client_id or "",
+        header.topic,
+        header.msg_id or "",
+        call.command.ext_fields,
     )
     return asked.addCallback(_reply)
 

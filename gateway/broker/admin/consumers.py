@@ -3,7 +3,7 @@
 Standard: `AdminBrokerProcessor`, `Broker2Client`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
@@ -48,17 +48,35 @@ def subscription_of_consumer(broker: Broker, group: str, topic: str) -> Subscrip
     return broker.clients.subscription(group, topic)
 
 
+NOTHING_ELSE: Mapping[str, str] = {}
+
+
 def running_info(
-    broker: Broker, group: str, client_id: str, *, jstack: bool = False
+    broker: Broker,
+    group: str,
+    client_id: str,
+    *,
+    jstack: bool = False,
+    fields: Mapping[str, str] = NOTHING_ELSE,
 ) -> Deferred[ClientAnswer]:
-    """What a consumer is doing, told by itself."""
-    return _ask(broker, group, client_id, lambda one: one.outgoing.running_info(group, client_id, jstack))
+    """What a consumer is doing, told by itself. `fields` is what else the asker says, for the consumer."""
+
+    def ask(client: Client) -> Deferred[ClientAnswer]:
+        return client.outgoing.running_info(group, client_id, jstack, fields)
+
+    return _ask(broker, group, client_id, ask)
 
 
 def consume_directly(
-    broker: Broker, group: str, client_id: str, topic: str | None, message_id: str
+    broker: Broker,
+    group: str,
+    client_id: str,
+    topic: str | None,
+    message_id: str,
+    fields: Mapping[str, str] = NOTHING_ELSE,
 ) -> Deferred[ClientAnswer]:
-    """Give a consumer one stored message; it tells what became of it. `message_id` is the broker's own."""
+    """Give a consumer one stored message; it tells what became of it. `message_id` is the broker's own,
+    `fields` what else the asker says, for the consumer."""
     known = broker.tables.topics.get(topic) if topic else None
     config = broker.tables.groups.find(group)
     message = DirectConsumption(
@@ -70,6 +88,7 @@ def consume_directly(
         topic=topic,
         topic_sys_flag=None if known is None else known.topic_sys_flag,
         group_sys_flag=None if config is None else config.group_sys_flag,
+        fields=fields,
     )
     return _ask(broker, group, client_id, lambda one: one.outgoing.consume(message))
 

@@ -5,10 +5,13 @@ Each door's clients have an `Outgoing` of that door. Standard: `Broker2Client`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred, fail
 
+from mqgateway.engine.transactions import CheckBack
+from mqgateway.gateway.broker.message_request import MessageRequest
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
@@ -28,7 +31,8 @@ class OffsetReset(NamedTuple):
 class DirectConsumption(NamedTuple):
     """A stored message, as its record, that one client is to consume now.
 
-    The flags are None for a topic or a group that the broker does not know.
+    The flags are None for a topic or a group that the broker does not know. `fields` is what the asker said,
+    which the client is told too, be it known here or not.
     """
 
     group: str
@@ -39,6 +43,22 @@ class DirectConsumption(NamedTuple):
     topic: str | None
     topic_sys_flag: int | None
     group_sys_flag: int | None
+    fields: Mapping[str, str] = {}
+
+
+class PushedReply(NamedTuple):
+    """A reply on its way to the requester: what was sent, and where it came from and by way of whom.
+
+    `properties` has the time of the push in it; the hosts are packed as in a record; `store_timestamp` is
+    the wall time in ms.
+    """
+
+    request: MessageRequest
+    body: bytes
+    properties: dict[str, str]
+    born_address: str
+    store_host: bytes
+    store_timestamp: int
 
 
 class ClientAnswer(NamedTuple):
@@ -51,7 +71,7 @@ class ClientAnswer(NamedTuple):
 
 
 class NotAnswered(Exception):
-    """A client did not answer; the text says why."""
+    """A client did not answer, or refused; the text says why."""
 
     def __init__(self, why: str, *, is_late: bool = False) -> None:
         super().__init__(why)
@@ -76,15 +96,25 @@ class Outgoing(Protocol):
         """Ask it how far it is with the queues that it has."""
         ...
 
-    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+    def running_info(
+        self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
+    ) -> Deferred[ClientAnswer]:
         """Ask it what it is doing, with the stacks of its threads if those are wished for.
 
-        Raises `OperationError` where the client is too old to know.
+        `fields` as in `DirectConsumption`. Raises `OperationError` where the client is too old to know.
         """
         ...
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
         """Have it consume a message now. Raises `OperationError` where the client is too old for that."""
+        ...
+
+    def push_reply(self, reply: PushedReply) -> Deferred[None]:
+        """Hand over a reply to a request of its own; fires once it has taken that."""
+        ...
+
+    def check_transaction(self, check: CheckBack, broker_name: str) -> None:
+        """Ask what became of a transaction. It answers with an end of the transaction, or not at all."""
         ...
 
 
@@ -100,11 +130,19 @@ class _Unreachable:
     def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
         return fail(NotAnswered("the client cannot be asked"))
 
-    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+    def running_info(
+        self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
+    ) -> Deferred[ClientAnswer]:
         return fail(NotAnswered("the client cannot be asked"))
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
         return fail(NotAnswered("the client cannot be asked"))
+
+    def push_reply(self, reply: PushedReply) -> Deferred[None]:
+        return fail(NotAnswered("the client cannot be asked"))
+
+    def check_transaction(self, check: CheckBack, broker_name: str) -> None:
+        """Another member of its group is asked in the next round."""
 
 
 UNREACHABLE: Outgoing = _Unreachable()

@@ -1,21 +1,26 @@
 """What the broker tells and asks clients that speak the remoting protocol, as commands.
 
 40 tells of changed members, 220 of offsets; 221 asks for offsets, 307 what a client is doing, 309 to consume
-a message. Standard: `Broker2Client`.
+a message, 326 to take a reply, 39 what became of a transaction. Standard: `Broker2Client`,
+`ReplyMessageProcessor`.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from mqgateway.engine.message import TRANS_HALF_TOPIC, format_properties, unpack_host
+from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.clients.outgoing import (
     ClientAnswer,
     DirectConsumption,
     NotAnswered,
     OffsetReset,
+    PushedReply,
 )
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import (
@@ -25,14 +30,16 @@ from mqgateway.gateway.codec.bodies import (
     ResetOffsetBody,
     ResetOffsetBodyForC,
 )
-from mqgateway.gateway.codec.codes import V3_1_8_SNAPSHOT, RequestCode, version_name
+from mqgateway.gateway.codec.codes import V3_1_8_SNAPSHOT, RequestCode, ResponseCode, version_name
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import (
+    CheckTransactionStateRequestHeader,
     ConsumeMessageDirectlyResultRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetConsumerStatusRequestHeader,
     NotifyConsumerIdsChangedRequestHeader,
+    ReplyMessageRequestHeader,
     ResetOffsetRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Peer
@@ -41,7 +48,8 @@ from mqgateway.gateway.remoting.exchange import RemotingError, RequestTimedOut
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 10.0
-"""How long a client may take for what one client is asked. Standard: `Broker2Client.callClient`."""
+"""How long a client may take for what one client is asked. Standard: `Broker2Client.callClient`,
+`ReplyMessageProcessor`."""
 OFFSETS_SECONDS = 5.0
 """The same for what all members are asked. Standard: `Broker2Client.getConsumeStatus`."""
 
@@ -77,14 +85,15 @@ class RemotingOutgoing:
             lambda answer: GetConsumerStatusBody.decode(answer.body).message_queue_table
         )
 
-    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
+    def running_info(
+        self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
+    ) -> Deferred[ClientAnswer]:
         """307 GET_CONSUMER_RUNNING_INFO."""
         self._check_version(client_id)
         header = GetConsumerRunningInfoRequestHeader(
             consumer_group=group, client_id=client_id, jstack_enable=jstack
         )
-        command = RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
-        return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
+        return self._pass_on(RequestCode.GET_CONSUMER_RUNNING_INFO, header, fields)
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
         """309 CONSUME_MESSAGE_DIRECTLY."""
@@ -98,7 +107,52 @@ class RemotingOutgoing:
             topic_sys_flag=message.topic_sys_flag,
             group_sys_flag=message.group_sys_flag,
         )
-        command = RemotingCommand.request(RequestCode.CONSUME_MESSAGE_DIRECTLY, header, message.record)
+        code = RequestCode.CONSUME_MESSAGE_DIRECTLY
+        return self._pass_on(code, header, message.fields, message.record)
+
+    def push_reply(self, reply: PushedReply) -> Deferred[None]:
+        """326 PUSH_REPLY_MESSAGE_TO_CLIENT."""
+        request = reply.request
+        ip, port = unpack_host(reply.store_host)
+        header = ReplyMessageRequestHeader(
+            producer_group=request.producer_group,
+            topic=request.topic,
+            default_topic=request.default_topic,
+            default_topic_queue_nums=request.default_topic_queue_nums,
+            queue_id=request.queue_id,
+            sys_flag=request.sys_flag,
+            born_timestamp=request.born_timestamp,
+            flag=request.flag,
+            properties=format_properties(reply.properties),
+            reconsume_times=request.reconsume_times,
+            unit_mode=bool(request.unit_mode),
+            born_host=reply.born_address,
+            store_host=f"{ip}:{port}",
+            store_timestamp=reply.store_timestamp,
+        )
+        command = RemotingCommand.request(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, header, reply.body)
+        return self._ask(command, ANSWER_SECONDS).addCallback(_taken)
+
+    def check_transaction(self, check: CheckBack, broker_name: str) -> None:
+        """39 CHECK_TRANSACTION_STATE; answered with 37."""
+        header = CheckTransactionStateRequestHeader(
+            topic=TRANS_HALF_TOPIC,
+            tran_state_table_offset=check.queue_offset,
+            commit_log_offset=check.physical_offset,
+            msg_id=check.unique_key,
+            transaction_id=check.unique_key,
+            offset_msg_id=check.message_id,
+            bname=broker_name,
+        )
+        what = f"transaction {check.unique_key} is open"
+        self._tell(RequestCode.CHECK_TRANSACTION_STATE, header, check.record, what)
+
+    def _pass_on(
+        self, code: RequestCode, header: Header, fields: Mapping[str, str], body: bytes = b""
+    ) -> Deferred[ClientAnswer]:
+        """Ask with what an asker said, as far as `header` does not say otherwise. Standard:
+        `AdminBrokerProcessor.callConsumer`."""
+        command = RemotingCommand.request(code, body=body, ext={**fields, **header.encode()})
         return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
 
     def _check_version(self, client_id: str) -> None:
@@ -121,6 +175,11 @@ class RemotingOutgoing:
 
 def _answer(answer: RemotingCommand) -> ClientAnswer:
     return ClientAnswer(answer.code, answer.body, answer.remark, answer.ext_fields)
+
+
+def _taken(answer: RemotingCommand) -> None:
+    if answer.code != ResponseCode.SUCCESS:
+        raise NotAnswered(f"it answers {answer.code} {answer.remark}")
 
 
 def _not_answered(failure: Failure) -> RemotingCommand:

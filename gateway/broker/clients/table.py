@@ -16,7 +16,6 @@ from mqgateway.gateway.broker.clients.locks import QueueLocks
 from mqgateway.gateway.broker.clients.outgoing import UNREACHABLE, Outgoing
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from mqgateway.gateway.remoting.call import Peer
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +53,12 @@ class Client:
     )
 
     def __init__(
-        self, peer: Peer, client_id: str, language: str, version: int, outgoing: Outgoing = UNREACHABLE
+        self,
+        peer: ClientConnection,
+        client_id: str,
+        language: str,
+        version: int,
+        outgoing: Outgoing = UNREACHABLE,
     ) -> None:
         self.peer = peer
         self.outgoing = outgoing
@@ -310,13 +314,13 @@ class ClientTable:
         for group in list(self._produces.get(peer, ())):
             self.unregister_producer(group, peer)
 
-    def expire(self) -> list[Peer]:
+    def expire(self) -> list[ClientConnection]:
         """Drop who has not been heard of for `channelExpiredTimeout` and give their channels, to be closed.
 
         Standard: `scanNotActiveChannel`.
         """
         oldest = elapsed_millis(self._clock) - self._options.channel_expired_timeout
-        silent: dict[Peer, None] = {}
+        silent: dict[ClientConnection, None] = {}
         tables = [group.clients for group in self.consumer_groups.values()]
         tables.extend(self.producer_groups.values())
         for clients in tables:

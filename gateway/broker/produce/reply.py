@@ -8,7 +8,6 @@ TTL. Standard: `ReplyMessageProcessor`.
 """
 
 import logging
-from collections.abc import Callable
 from random import random
 from typing import NamedTuple
 
@@ -24,35 +23,16 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.outgoing import PushedReply
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.produce.message_request import MessageRequest
+from mqgateway.gateway.broker.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
 
 log = logging.getLogger(__name__)
 
 STORED_FLAGS = SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK
 """What of a reply's flags says how to read its body; the others make no sense in a stored reply."""
-
-
-class PushedReply(NamedTuple):
-    """A reply on its way to the requester: what was sent, and where it came from and by way of whom.
-
-    `properties` has the time of the push in it; the hosts are packed as in a record; `store_timestamp` is
-    the wall time in ms.
-    """
-
-    request: MessageRequest
-    body: bytes
-    properties: dict[str, str]
-    born_address: str
-    store_host: bytes
-    store_timestamp: int
-
-
-PushReply = Callable[[Client, PushedReply], "Deferred[None]"]
-"""How a reply is handed to a client; fires once that has taken it, and fails where it has not."""
 
 
 class StoredReply(NamedTuple):
@@ -85,7 +65,6 @@ def send_reply(
     body: bytes,
     connection: ClientConnection,
     now: int,
-    push: PushReply,
 ) -> Deferred[ReplyOutcome]:
     """Hand a reply over to the client that waits for it. `now` is the wall time in ms.
 
@@ -114,7 +93,7 @@ def send_reply(
 
     properties[PROPERTY_PUSH_REPLY_TIME] = str(now)
     pushed = PushedReply(request, body, properties, connection.address, broker.store_host, now)
-    return push(requester, pushed).addCallbacks(lambda _: outcome, lost)
+    return requester.outgoing.push_reply(pushed).addCallbacks(lambda _: outcome, lost)
 
 
 def _message(

@@ -1,4 +1,4 @@
-"""324 SEND_REPLY_MESSAGE and 325 SEND_REPLY_MESSAGE_V2; 326 PUSH_REPLY_MESSAGE_TO_CLIENT for the requester.
+"""324 SEND_REPLY_MESSAGE and 325 SEND_REPLY_MESSAGE_V2.
 
 Standard: `ReplyMessageProcessor`.
 """
@@ -9,20 +9,14 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import (
     PROPERTY_MSG_REGION,
     PROPERTY_TRACE_SWITCH,
-    format_properties,
-    unpack_host,
 )
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.produce import reply
-from mqgateway.gateway.broker.produce.reply import PushedReply, ReplyNotTaken, ReplyOutcome
+from mqgateway.gateway.broker.produce.reply import ReplyNotTaken, ReplyOutcome
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-
-REQUESTER_ANSWER_SECONDS = 10.0
+from mqgateway.gateway.codec.headers import SendMessageRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply
 
 
 def send_reply(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
@@ -30,39 +24,10 @@ def send_reply(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
     try:
-        taken = reply.send_reply(broker, header, call.body, call.peer, call.now, push)
+        taken = reply.send_reply(broker, header, call.body, call.peer, call.now)
     except ReplyNotTaken as error:
         return _not_taken(error)
     return taken.addCallbacks(_taken, _failed)
-
-
-def push(requester: Client, pushed: PushedReply) -> Deferred[None]:
-    """326: hand a reply over; fails where the requester does not answer, or with `RequestError`."""
-    request = pushed.request
-    ip, port = unpack_host(pushed.store_host)
-    question = ReplyMessageRequestHeader(
-        producer_group=request.producer_group,
-        topic=request.topic,
-        default_topic=request.default_topic,
-        default_topic_queue_nums=request.default_topic_queue_nums,
-        queue_id=request.queue_id,
-        sys_flag=request.sys_flag,
-        born_timestamp=request.born_timestamp,
-        flag=request.flag,
-        properties=format_properties(pushed.properties),
-        reconsume_times=request.reconsume_times,
-        unit_mode=bool(request.unit_mode),
-        born_host=pushed.born_address,
-        store_host=f"{ip}:{port}",
-        store_timestamp=pushed.store_timestamp,
-    )
-    command = RemotingCommand.request(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, question, pushed.body)
-    return requester.peer.request(command, REQUESTER_ANSWER_SECONDS).addCallback(_accepted)
-
-
-def _accepted(answer: RemotingCommand) -> None:
-    if answer.code != ResponseCode.SUCCESS:
-        raise RequestError(answer.code, f"it answers {answer.code} {answer.remark}")
 
 
 def _taken(outcome: ReplyOutcome) -> Reply:

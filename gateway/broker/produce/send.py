@@ -51,8 +51,8 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD
+from mqgateway.gateway.broker.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.durability import STORED
-from mqgateway.gateway.broker.produce.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.new_topics import once_registered
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
 

@@ -10,7 +10,7 @@ from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_FLAG, UNI
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
-from mqgateway.gateway.broker.produce.message_request import MessageRequest
+from mqgateway.gateway.broker.message_request import MessageRequest
 
 
 def checked_topic(

@@ -26,8 +26,8 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullRequest,
     PullStatus,
 )
+from mqgateway.gateway.broker.message_request import MessageRequest
 from mqgateway.gateway.broker.outcomes import then, then_in_steps
-from mqgateway.gateway.broker.produce.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.send import send as store
 from mqgateway.gateway.broker.static_topics import outgoing_requests

@@ -8,7 +8,7 @@ connection. Standard: `AbstractTransactionalMessageCheckListener`, `ProducerMana
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import TRANS_HALF_TOPIC, parse_offset_message_id
@@ -24,9 +24,6 @@ log = logging.getLogger(__name__)
 
 RESUME_FAILED = f"Put message back to {TRANS_HALF_TOPIC} failed."
 RESUME_IMPOSSIBLE = f"Exception was thrown when putting message back to {TRANS_HALF_TOPIC}."
-
-SendCheck = Callable[["Broker", Client, CheckBack], None]
-"""How a client is asked what became of a transaction; its answer is an end of the transaction."""
 
 
 def resume_check(broker: Broker, message_id: str) -> None:
@@ -47,14 +44,14 @@ def is_reachable(clients: ClientTable, group: str) -> bool:
     return any(peer.is_open for peer in clients.producer_groups.get(group, ()))
 
 
-def check_back(broker: Broker, checks: Iterable[CheckBack], send: SendCheck) -> None:
+def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
     """Ask one client of each check's group, all of them in turn."""
     for check in checks:
         client = _asked(broker.clients, check)
         if client is None:
             log.info("nobody of producer group %s is there to be asked", check.group)
         else:
-            send(broker, client, check)
+            client.outgoing.check_transaction(check, broker.options.broker_name)
 
 
 def _asked(clients: ClientTable, check: CheckBack) -> Client | None:

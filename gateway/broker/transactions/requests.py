@@ -1,19 +1,15 @@
-"""37 END_TRANSACTION, 323 RESUME_CHECK_HALF_MESSAGE, and 39 CHECK_TRANSACTION_STATE, which asks producers.
+"""37 END_TRANSACTION and 323 RESUME_CHECK_HALF_MESSAGE.
 
-Standard: `EndTransactionProcessor`, `Broker2Client.checkProducerTransactionState`.
+Standard: `EndTransactionProcessor`, `AdminBrokerProcessor`.
 """
 
-from mqgateway.engine.message import TRANS_HALF_TOPIC, SysFlag
-from mqgateway.engine.transactions import CheckBack
+from mqgateway.engine.message import SysFlag
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.transactions import checks, ends
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
 from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
-    CheckTransactionStateRequestHeader,
     EndTransactionRequestHeader,
     ResumeCheckHalfMessageRequestHeader,
 )
@@ -49,22 +45,6 @@ def resume_check(broker: Broker, call: Call) -> Reply:
     assert isinstance(header, ResumeCheckHalfMessageRequestHeader)
     checks.resume_check(broker, header.msg_id or "")
     return Reply()
-
-
-def send_check(broker: Broker, client: Client, check: CheckBack) -> None:
-    """39: ask a producer what became of a transaction; it answers with 37, or not at all."""
-    header = CheckTransactionStateRequestHeader(
-        topic=TRANS_HALF_TOPIC,
-        tran_state_table_offset=check.queue_offset,
-        commit_log_offset=check.physical_offset,
-        msg_id=check.unique_key,
-        transaction_id=check.unique_key,
-        offset_msg_id=check.message_id,
-        bname=broker.options.broker_name,
-    )
-    client.peer.send_oneway(
-        RemotingCommand.request(RequestCode.CHECK_TRANSACTION_STATE, header, check.record, oneway=True)
-    )
 
 
 REQUESTS: dict[int, Request] = {

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mqgateway.gateway.codec.bodies.body import Body, Int
-from mqgateway.gateway.codec.codes import V4_9_4
 
 
 @dataclass(slots=True)
@@ -44,16 +43,6 @@ class TopicRouteData(Body):
     filter_server_table: dict[str, list[str]] = field(default_factory=dict)
     order_topic_conf: str | None = None
     topic_queue_mapping_by_broker: dict[str, Any] | None = None
-
-    def encode_for(self, version: int, accept_standard_json_only: bool | None) -> bytes:
-        """The text a client of this version reads; older ones want broker ids without quotes.
-
-        Neither form has a blank: Go clients split it at commas and colons.
-        Standard: `ClientRequestProcessor.getRouteInfoByTopic`.
-        """
-        if version >= V4_9_4 or accept_standard_json_only:
-            return self.encode_standard()
-        return self.encode()
 
 
 @dataclass(slots=True)

@@ -39,7 +39,6 @@ def test_a_file_ends_with_a_blank_that_says_what_was_left() -> None:
     blank = schema.BLANK.parse(disk.read_bytes("/s/log/" + file_name(0))[50:])
     assert blank.size == 50
     assert log.read(100, 43) == b"b" * 43
-    assert log.next_file(0) == 100
 
 
 def test_reads_stay_inside_the_log_and_inside_a_file() -> None:

@@ -58,8 +58,6 @@ def test_reads_are_noted_apart() -> None:
     assert offsets.query_pull("g", "t", 0) == 5
     offsets.commit_pull("g", "t", 0, 9)
     assert (offsets.query_pull("g", "t", 0), offsets.query("g", "t", 0)) == (9, 5)
-    offsets.clear_pull("g", "t")
-    assert offsets.query_pull("g", "t", 0) == 5
 
 
 def test_a_reset_waits_for_the_next_pull() -> None:
@@ -164,8 +162,6 @@ def test_reads_are_limited_too() -> None:
     offsets.commit_pull("g", "t", 1, 5)
     assert (offsets.query_pull("g", "t", 0), offsets.query_pull("h", "t", 0)) == (5, -1)
     assert offsets.query_pull("g", "t", 1) == -1
-    offsets.clear_pull("g", "t")
-    offsets.commit_pull("h", "t", 0, 6)
     offsets.remove_topic("t")
     offsets.commit_pull("g", "t", 1, 7)
     assert (offsets.query_pull("g", "t", 1), offsets.query_pull("h", "t", 0)) == (7, -1)

@@ -104,7 +104,7 @@ RUNNING = GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="me"
 
 def test_a_question_is_passed_on_and_the_answer_back(broker: AdminBroker) -> None:
     peer = connected(broker, RemotingCommand.response(0, body=b"running", remark="well", ext={"a": "b"}))
-    answer = broker.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, RUNNING)
+    answer = broker.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, RUNNING, ext={"newer": "field"})
     assert (answer.code, answer.remark, answer.ext, answer.arrived.body) == (
         0,
         "well",
@@ -114,6 +114,7 @@ def test_a_question_is_passed_on_and_the_answer_back(broker: AdminBroker) -> Non
     (asked,) = peer.sent
     assert asked.code == RequestCode.GET_CONSUMER_RUNNING_INFO
     assert (asked.ext_fields["clientId"], asked.ext_fields["jstackEnable"]) == ("me", "true")
+    assert asked.ext_fields["newer"] == "field"
 
 
 def test_a_refusal_is_passed_back_too(broker: AdminBroker) -> None:
@@ -162,10 +163,10 @@ def test_a_consumer_is_given_a_stored_message(broker: AdminBroker) -> None:
     broker.add_topic("T", topic_sys_flag=1)
     message_id = broker.send("T", body=b"again").ext["msgId"]
     peer = connected(broker, RemotingCommand.response(0, body=b"done"))
-    answer = broker.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, direct(message_id))
+    answer = broker.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, direct(message_id), ext={"newer": "field"})
     assert (answer.code, answer.arrived.body) == (0, b"done")
     (asked,) = peer.sent
-    assert asked.ext_fields["brokerName"] == "broker-a"
+    assert (asked.ext_fields["brokerName"], asked.ext_fields["newer"]) == ("broker-a", "field")
     assert (asked.ext_fields["topicSysFlag"], asked.ext_fields["groupSysFlag"]) == ("1", "0")
     assert b"again" in asked.body
 

@@ -1,8 +1,11 @@
 """Connected clients, and what is asked of them through the way that their door has."""
 
+from collections.abc import Mapping
+
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
+from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.admin import consumers
 from mqgateway.gateway.broker.clients.outgoing import (
     UNREACHABLE,
@@ -11,6 +14,7 @@ from mqgateway.gateway.broker.clients.outgoing import (
     NotAnswered,
     OffsetReset,
     Outgoing,
+    PushedReply,
 )
 from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -38,9 +42,17 @@ class Told:
     def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
         return succeed({QUEUE: 5})
 
-    def running_info(self, group: str, client_id: str, jstack: bool) -> Deferred[ClientAnswer]:
-        self.heard.append((group, client_id, jstack))
+    def running_info(
+        self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
+    ) -> Deferred[ClientAnswer]:
+        self.heard.append((group, client_id, jstack, fields))
         return self.answer
+
+    def push_reply(self, reply: PushedReply) -> Deferred[None]:
+        raise AssertionError
+
+    def check_transaction(self, check: CheckBack, broker_name: str) -> None:
+        raise AssertionError
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
         self.heard.append(message)
@@ -83,8 +95,10 @@ def test_a_client_is_asked_what_it_does(memory: AdminBroker) -> None:
     client = Told()
     join(memory, client)
     answers: list[ClientAnswer] = []
-    consumers.running_info(memory.broker, "g", "me", jstack=True).addCallback(answers.append)
-    assert client.heard == [("g", "me", True)] and answers == []
+    consumers.running_info(memory.broker, "g", "me", jstack=True, fields={"x": "1"}).addCallback(
+        answers.append
+    )
+    assert client.heard == [("g", "me", True, {"x": "1"})] and answers == []
     client.answer.callback(DONE)
     assert answers == [DONE]
 

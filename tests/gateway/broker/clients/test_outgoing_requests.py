@@ -1,21 +1,27 @@
 """What clients of the remoting protocol are told and asked, as they see it."""
 
 import pytest
+from twisted.python.failure import Failure
 
+from mqgateway.engine.message import pack_host
+from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.clients.outgoing import (
     ClientAnswer,
     DirectConsumption,
     NotAnswered,
     OffsetReset,
+    PushedReply,
 )
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import GetConsumerStatusBody, MessageQueue
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import CheckTransactionStateRequestHeader, ReplyMessageRequestHeader
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
 from tests.support.gateway.broker.admin import AnsweringPeer
 from tests.support.gateway.broker.helpers import FakePeer
+from tests.support.gateway.broker.producing import TypedMessage
 
 ONE = "10.0.0.1:4001"
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -64,16 +70,19 @@ def test_it_says_how_far_it_is() -> None:
     assert found == [{QUEUE: 5}]
 
 
-def test_its_answer_is_handed_back_as_it_is() -> None:
+SAID = {"brokerName": "elsewhere", "topicSysFlag": "9", "groupSysFlag": "3"}
+
+
+def test_it_is_asked_what_the_asker_said_and_its_answer_is_handed_back_as_it_is() -> None:
     peer = AnsweringPeer(ONE, RemotingCommand.response(1, body=b"b", remark="r", ext={"a": "b"}))
     found: list[ClientAnswer] = []
-    outgoing(peer).running_info("g", "me", True).addCallback(found.append)
-    outgoing(peer).consume(MESSAGE).addCallback(found.append)
+    outgoing(peer).running_info("g", "me", True, {"x": "1", "clientId": "?"}).addCallback(found.append)
+    outgoing(peer).consume(MESSAGE._replace(fields=SAID)).addCallback(found.append)
     assert found == [ClientAnswer(1, b"b", "r", {"a": "b"})] * 2
     asked, consumed = peer.sent
-    assert asked.ext_fields == {"consumerGroup": "g", "clientId": "me", "jstackEnable": "true"}
+    assert asked.ext_fields == {"consumerGroup": "g", "clientId": "me", "jstackEnable": "true", "x": "1"}
     assert consumed.body == b"record" and consumed.ext_fields["topicSysFlag"] == "1"
-    assert "groupSysFlag" not in consumed.ext_fields
+    assert (consumed.ext_fields["brokerName"], consumed.ext_fields["groupSysFlag"]) == ("broker-a", "3")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +94,7 @@ def test_its_answer_is_handed_back_as_it_is() -> None:
 )
 def test_why_it_does_not_answer(error: Exception, why: str, is_late: bool) -> None:
     failed: list[BaseException] = []
-    asked = outgoing(AnsweringPeer(ONE, error)).running_info("g", "me", False)
+    asked = outgoing(AnsweringPeer(ONE, error)).running_info("g", "me", False, {})
     asked.addErrback(lambda failure: failed.append(failure.value))
     (refused,) = failed
     assert isinstance(refused, NotAnswered)
@@ -95,8 +104,37 @@ def test_why_it_does_not_answer(error: Exception, why: str, is_late: bool) -> No
 def test_old_clients_are_not_asked_what_they_do_not_know() -> None:
     peer = FakePeer(ONE)
     old = outgoing(peer, version=26)
-    for ask in (lambda: old.running_info("g", "me", False), lambda: old.consume(MESSAGE)):
+    for ask in (lambda: old.running_info("g", "me", False, {}), lambda: old.consume(MESSAGE)):
         with pytest.raises(OperationError) as refused:
             ask()
         assert refused.value.reason is Reason.SYSTEM_ERROR
     assert peer.sent == []
+
+
+@pytest.mark.parametrize(("code", "error"), [(0, None), (1, "it answers 1 busy")])
+def test_a_reply_is_taken_when_the_requester_says_so(code: int, error: str | None) -> None:
+    store_host = pack_host("10.0.0.9", 5)
+    reply = PushedReply(TypedMessage("T"), b"here", {"TTL": "1"}, "10.0.0.1:4", store_host, 77)
+    peer = AnsweringPeer(ONE, RemotingCommand.response(code, remark="busy"))
+    results: list[Failure | None] = []
+    outgoing(peer).push_reply(reply).addBoth(results.append)
+    (command,) = peer.sent
+    header = ReplyMessageRequestHeader.decode(command.ext_fields)
+    assert (command.code, command.body) == (RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, b"here")
+    assert (header.topic, header.born_host, header.store_host) == ("T", "10.0.0.1:4", "10.0.0.9:5")
+    assert (header.properties, header.store_timestamp) == ("TTL\x011\x02", 77)
+    (result,) = results
+    assert (None if result is None else str(result.value)) == error
+
+
+def test_a_check_names_the_half_message() -> None:
+    peer = FakePeer(ONE)
+    check = CheckBack(0, "PG", 7, 1234, "K1", "ID", b"record")
+    outgoing(peer).check_transaction(check, "broker-a")
+    (command,) = peer.sent
+    header = CheckTransactionStateRequestHeader.decode(command.ext_fields)
+    assert (command.code, command.body) == (RequestCode.CHECK_TRANSACTION_STATE, b"record")
+    assert (header.tran_state_table_offset, header.commit_log_offset) == (7, 1234)
+    assert (header.msg_id, header.transaction_id, header.offset_msg_id) == ("K1", "K1", "ID")
+    assert (header.topic, header.bname) == ("RMQ_SYS_TRANS_HALF_TOPIC", "broker-a")
+    outgoing(Gone(ONE)).check_transaction(check, "broker-a")

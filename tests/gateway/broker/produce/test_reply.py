@@ -8,17 +8,17 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import format_properties, parse_properties
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.outgoing import PushedReply
+from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.produce.reply import (
-    PushedReply,
     ReplyNotTaken,
     ReplyOutcome,
     StoredReply,
     send_reply,
 )
-from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader, SendMessageRequestHeader
+from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader
 from mqgateway.gateway.remoting.exchange import RequestTimedOut
 from tests.support.gateway.broker.admin import AdminBroker, AnsweringPeer
 from tests.support.gateway.broker.helpers import Answer, FakePeer, send_header
@@ -67,17 +67,6 @@ def test_a_reply_is_brought_to_the_client_that_asked() -> None:
         "MSG_REGION": "DefaultRegion",
         "TRACE_ON": "true",
     }
-
-
-def test_the_long_spelling_is_the_same_request() -> None:
-    """324, as the Go client sends it."""
-    broker, peer = world(taken())
-    short = send_header(TOPIC, PROPERTIES)
-    header = SendMessageRequestHeader(
-        **{field.name: getattr(short, field.name) for field in short.__fields__}
-    )
-    assert broker.ask(RequestCode.SEND_REPLY_MESSAGE, header, b"here").code == 0
-    assert len(peer.sent) == 1
 
 
 def test_a_reply_is_stored_as_it_came_and_readable() -> None:
@@ -141,17 +130,23 @@ def test_a_reply_that_cannot_be_stored_is_brought_all_the_same() -> None:
 
 def test_who_brings_the_reply_is_up_to_the_door() -> None:
     broker, peer = world()
-    pushed: list[tuple[Client, PushedReply]] = []
+    pushed: list[PushedReply] = []
     taken_later: Deferred[None] = Deferred()
 
-    def push(requester: Client, reply: PushedReply) -> Deferred[None]:
-        pushed.append((requester, reply))
-        return taken_later
+    class Elsewhere(RemotingOutgoing):
+        """A way that is not remoting's."""
 
+        def push_reply(self, reply: PushedReply) -> Deferred[None]:
+            pushed.append(reply)
+            return taken_later
+
+    requester = broker.broker.clients.producer("asker@1")
+    assert requester is not None
+    requester.outgoing = Elsewhere(peer, CURRENT_VERSION)
     request = TypedMessage(TOPIC, properties=format_properties(PROPERTIES))
-    arrived = later(send_reply(broker.broker, request, b"here", broker.producer, 5, push))
-    ((requester, brought),) = pushed
-    assert (requester.peer, brought.request, brought.body) == (peer, request, b"here")
+    arrived = later(send_reply(broker.broker, request, b"here", broker.producer, 5))
+    (brought,) = pushed
+    assert (brought.request, brought.body) == (request, b"here")
     assert brought.properties["PUSH_REPLY_TIME"] == "5"
     assert arrived == []
     taken_later.callback(None)
@@ -163,5 +158,5 @@ def test_who_brings_the_reply_is_up_to_the_door() -> None:
 def test_a_reply_for_nobody_says_where_it_is_stored() -> None:
     broker, _ = world()
     with pytest.raises(ReplyNotTaken) as caught:
-        send_reply(broker.broker, TypedMessage(TOPIC), b"here", broker.producer, 5, lambda *_: Deferred())
+        send_reply(broker.broker, TypedMessage(TOPIC), b"here", broker.producer, 5)
     assert caught.value.outcome.stored is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from mqgateway.engine.transactions import CheckBack
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable, resume_check
@@ -15,19 +15,28 @@ def check(number: int, group: str = "PG") -> CheckBack:
     return CheckBack(number, group, 0, 0, "K", "ID", b"")
 
 
+class Asked(RemotingOutgoing):
+    """The way to a client, which notes what it is asked."""
+
+    def __init__(self, peer: FakePeer, asked: list[tuple[str, int, str]]) -> None:
+        super().__init__(peer, CURRENT_VERSION)
+        self.address = peer.address
+        self.asked = asked
+
+    def check_transaction(self, check: CheckBack, broker_name: str) -> None:
+        self.asked.append((self.address, check.number, broker_name))
+
+
 def test_the_clients_of_a_group_are_asked_in_turn() -> None:
     memory = MemoryBroker()
     peers = [FakePeer(f"10.0.0.{number}:4001") for number in range(3)]
+    asked: list[tuple[str, int, str]] = []
     for peer in peers:
-        memory.broker.clients.register_producer("PG", Client(peer, peer.address, "JAVA", CURRENT_VERSION))
+        client = Client(peer, peer.address, "RUST", 1, Asked(peer, asked))
+        memory.broker.clients.register_producer("PG", client)
     peers[1].is_open = False
-    asked: list[tuple[str, int]] = []
-
-    def send(broker: Broker, client: Client, one: CheckBack) -> None:
-        asked.append((client.client_id, one.number))
-
-    check_back(memory.broker, [check(0), check(1), check(2), check(3, "nobody")], send)
-    assert asked == [(peers[0].address, 0), (peers[2].address, 1), (peers[0].address, 2)]
+    check_back(memory.broker, [check(0), check(1), check(2), check(3, "nobody")])
+    assert asked == [(peers[at].address, number, "broker-a") for number, at in enumerate((0, 2, 0))]
     assert is_reachable(memory.broker.clients, "PG")
     assert not is_reachable(memory.broker.clients, "nobody")
 

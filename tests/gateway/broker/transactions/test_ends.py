@@ -2,11 +2,11 @@
 
 import pytest
 
+from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd, end_transaction
-from mqgateway.gateway.broker.transactions.requests import send_check
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
@@ -26,7 +26,8 @@ class Talk(MemoryBroker):
 
     def join(self, peer: FakePeer, group: str = "PG") -> None:
         """What a producer's heartbeat does."""
-        client = Client(peer, peer.address, "JAVA", CURRENT_VERSION)
+        outgoing = RemotingOutgoing(peer, CURRENT_VERSION)
+        client = Client(peer, peer.address, "JAVA", CURRENT_VERSION, outgoing)
         self.broker.clients.register_producer(group, client)
         peer.on_lost(self.broker.clients.lost)
 
@@ -61,7 +62,7 @@ class Talk(MemoryBroker):
         for _ in range(0, millis, 1000):
             self.clock.advance(1000)
             due = broker.transactions.tick(self.now, lambda group: is_reachable(broker.clients, group))
-            check_back(broker, due, send_check)
+            check_back(broker, due)
             broker.store.tick()
 
     def answer(self, question: RemotingCommand, outcome: int, *, peer: FakePeer | None = None) -> Answer:
@@ -252,7 +253,7 @@ def test_a_question_goes_nowhere_when_everybody_just_left() -> None:
     talk.clock.advance(31_000)
     questions = talk.broker.transactions.tick(talk.now, lambda group: True)
     talk.producer.lose()
-    check_back(talk.broker, questions, send_check)
+    check_back(talk.broker, questions)
     assert talk.producer.sent == []
 
 

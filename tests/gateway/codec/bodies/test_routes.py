@@ -24,20 +24,9 @@ BARE_ROUTE = (
 QUOTED_ROUTE = BARE_ROUTE.replace(b"{0:", b'{"0":').replace(b",1:", b',"1":')
 
 
-@pytest.mark.parametrize(
-    ("version", "standard_only", "expected"),
-    [
-        (317, None, BARE_ROUTE),
-        (400, False, BARE_ROUTE),
-        (401, None, QUOTED_ROUTE),
-        (513, False, QUOTED_ROUTE),
-        (317, True, QUOTED_ROUTE),
-    ],
-)
-def test_routes_are_written_for_the_clients_version(
-    version: int, standard_only: bool | None, expected: bytes
-) -> None:
-    assert ROUTE.encode_for(version, standard_only) == expected
+def test_routes_are_written_in_both_forms() -> None:
+    """Neither has a blank: Go clients split it at commas and colons."""
+    assert (ROUTE.encode(), ROUTE.encode_standard()) == (BARE_ROUTE, QUOTED_ROUTE)
 
 
 @pytest.mark.parametrize("text", [BARE_ROUTE, QUOTED_ROUTE])
@@ -56,8 +45,8 @@ def test_cluster_info_has_bare_ids() -> None:
 def test_static_topics_keep_their_bare_ids() -> None:
     """What is carried as plain JSON is printed in the form of the rest."""
     route = TopicRouteData(topic_queue_mapping_by_broker={"b": {"currIdMap": {0: 1}}})
-    assert b'"topicQueueMappingByBroker":{"b":{"currIdMap":{0:1}}}' in route.encode_for(317, None)
-    assert b'"topicQueueMappingByBroker":{"b":{"currIdMap":{"0":1}}}' in route.encode_for(513, None)
+    assert b'"topicQueueMappingByBroker":{"b":{"currIdMap":{0:1}}}' in route.encode()
+    assert b'"topicQueueMappingByBroker":{"b":{"currIdMap":{"0":1}}}' in route.encode_standard()
 
 
 def test_a_broker_group() -> None:

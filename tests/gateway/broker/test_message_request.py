@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.gateway.broker.produce.message_request import MessageRequest
+from mqgateway.gateway.broker.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.send import send
 from tests.support.gateway.broker.helpers import MemoryBroker, send_header
 from tests.support.gateway.broker.producing import TypedMessage, outcome_of
