@@ -3,11 +3,12 @@
     half      what a producer's half message, its renewed copy and its outcome look like; what is due with one
     settled   which half messages are done with, and how far that goes without a gap
     ops       the messages that list what is done with
+    listing   writing those, and how far all is done
     counts    how many half messages of each topic are open
-    open      the whole: taking, ending, asking, giving up, with the store and the clock
+    log       the whole: taking, ending, asking, giving up, with the store and the clock
     escape    what a slave does with those of its master while it acts for it
 
-`TransactionLog` in `open` is the face.
+`TransactionLog` in `log` is the face.
 Standard: `TransactionalMessageServiceImpl`, `TransactionalMessageBridge`.
 """
 

@@ -17,7 +17,8 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.transactions.half import HALF_QUEUE, HalfMessage
-from mqgateway.engine.transactions.log import ATTEMPTS_MAX, GROUP
+from mqgateway.engine.transactions.listing import GROUP
+from mqgateway.engine.transactions.log import ATTEMPTS_MAX
 from mqgateway.engine.transactions.ops import listed
 from mqgateway.engine.transactions.settled import Settled
 

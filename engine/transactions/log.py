@@ -21,7 +21,7 @@ until somebody is or the message is older than `fileReservedTime`; a producer's 
 questions; a commit of a half message that was copied meanwhile settles the copy too; a half message is young
 by our clock, not by its producer's.
 
-Standard: `TransactionalMessageServiceImpl`, `TransactionalOpBatchService`.
+What is done with `listing` tells. Standard: `TransactionalMessageServiceImpl`.
 """
 
 import logging
@@ -54,13 +54,13 @@ from mqgateway.engine.transactions.half import (
     question_record,
     renewed,
 )
-from mqgateway.engine.transactions.ops import first_body, listed, op_message, size_of
-from mqgateway.engine.transactions.settled import Recent, Settled
-from mqgateway.engine.transactions.unlisted import GROWTH_MAX, unlisted_commits
+from mqgateway.engine.transactions.listing import GROUP, Listing
+from mqgateway.engine.transactions.ops import listed
+from mqgateway.engine.transactions.settled import Recent
+from mqgateway.engine.transactions.unlisted import unlisted_commits
 
 log = logging.getLogger(__name__)
 
-GROUP = "CID_RMQ_SYS_TRANS"
 HOUR_MILLIS = 3_600_000
 RENEWAL_MILLIS = HOUR_MILLIS
 """A half message that waits is put back after this time, so that its log file may be deleted."""
@@ -132,26 +132,20 @@ class TransactionLog:
         self._options = options
         self._store_options = store_options
         self._clock = clock
-        self._unique_keys = unique_keys
-        self._store_host = store_host
         self._topics = topics
         self._is_flushed_at_once = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._listing = Listing(store, offsets, options, clock, unique_keys, store_host, self._put, stats)
         self._begin(0, 0)
 
     def _begin(self, progress: int, op_progress: int) -> None:
-        self._settled = Settled(progress, op_progress)
-        self._saved = (progress, op_progress)
-        self._unsaved: tuple[int, int, int] | None = None
+        self._listing.begin(progress, op_progress)
+        self._settled = self._listing.settled
         # By the offset of the producer's own message: the copy that stands for it, and the last answers.
         self._newest: dict[int, int] = {}
         self._answered = Recent(self._options.max_waiting_transactions)
         self._answered_unasked = Recent(REPEATED_MAX)
         self._held: dict[int, _Held] = {}
         self._unreadable: dict[int, int] = {}
-        self._pending: list[int] = []
-        self._pending_size = 0
-        self._pending_since = 0.0
-        self._pending_from = 0
         self._round: _Round | None = None
         self._questions = 0
         self._rested_since = self._clock.monotonic()
@@ -170,7 +164,7 @@ class TransactionLog:
 
     def stand_by(self) -> None:
         """Another broker is master: forget what is under way, which `load` finds in the log."""
-        self._begin(*self._saved)
+        self._begin(*self._listing.saved)
 
     def _read_ops(self) -> None:
         """Learn what is done with beyond the progress."""
@@ -217,7 +211,7 @@ class TransactionLog:
             is_open = half.stored.queue_offset not in settled or half.origin in self._newest
             if is_open and not self._is_answered(half):
                 self._take_answer(half)
-                self._pending_from = min(self._pending_from, stored.physical_offset)
+                self._listing.reach_back(stored.physical_offset)
                 count += 1
         if count:
             log.info("%d transactions were committed and not listed", count)
@@ -309,18 +303,13 @@ class TransactionLog:
         if newest != own:
             self._settle(newest)
         self.counts.add(half.topic, -1)
-        if self._pending_size >= self._options.transaction_op_msg_max_size:
-            self._write_ops()
+        if self._listing.is_full:
+            self._listing.write()
 
     def _settle(self, offset: int) -> None:
-        self._settled.add(offset)
+        self._listing.add(offset)
         self._held.pop(offset, None)
         self._unreadable.pop(offset, None)
-        if not self._pending:
-            self._pending_since = self._clock.monotonic()
-            self._pending_from = self._store.max_physical_offset
-        self._pending.append(offset)
-        self._pending_size += size_of(offset)
 
     def topic_deleted(self, topic: str) -> None:
         """A topic was deleted, with its offsets: all begins anew without the half topic, and without that of
@@ -330,10 +319,9 @@ class TransactionLog:
         if topic == TRANS_HALF_TOPIC:
             # Ends that were told are about half messages that are gone, and must not be read as others.
             self._begin(self._start_of(topic), self._store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE))
-            self._commit(*self._saved)
+            self._listing.commit()
         elif topic == TRANS_OP_HALF_TOPIC:
-            self._pending = sorted({*self._pending, *self._settled.begin_ops(self._start_of(topic))})
-            self._pending_size = sum(map(size_of, self._pending))
+            self._listing.begin_ops(self._start_of(topic))
 
     # What the clock does.
 
@@ -346,25 +334,21 @@ class TransactionLog:
             self._begin_round()
         questions: list[CheckBack] = []
         if self._round is not None:
-            before = len(self._pending)
+            before = self._listing.count
             try:
                 self._walk(self._round, now, is_reachable, questions)
             except OSError as error:
                 log.error("half messages cannot be read: %s", error)
                 self._end_round()
-            if len(self._pending) > before:
-                self._write_ops()
-        pending = (elapsed - self._pending_since) * 1000
-        grown = self._store.max_physical_offset - self._pending_from
-        if self._pending and (pending >= options.transaction_op_batch_interval or grown >= GROWTH_MAX):
-            self._write_ops()
-        self._save_progress()
+            if self._listing.count > before:
+                self._listing.write()
+        self._listing.tick()
         return questions
 
     def close(self) -> None:
         """Write what is not written yet, while the store still takes it."""
-        self._write_ops()
-        self._save_progress()
+        self._listing.write()
+        self._listing.save()
         self.counts.persist(inline=True)
 
     @property
@@ -512,43 +496,3 @@ class TransactionLog:
         if is_gone or attempts >= ATTEMPTS_MAX:
             log.error("half message %d cannot be read and is left out", offset)
             self._settle(offset)
-
-    # What is written.
-
-    def _write_ops(self) -> None:
-        """Write op messages about everything settled since; what cannot be written is tried again."""
-        while self._pending:
-            count, body = first_body(self._pending, self._options.transaction_op_msg_max_size)
-            written = self._pending[:count]
-            now = self._clock.millis()
-            result = self._put(op_message(body, self._unique_keys.next(now), now, self._store_host))
-            if result.status is not PutStatus.PUT_OK:
-                log.warning("ends of transactions cannot be written: %s", result.remark or result.status.name)
-                self._pending_since = self._clock.monotonic()
-                return
-            self._settled.listed(result.queue_offset, written)
-            size = result.end_offset - result.physical_offset
-            self._stats.put(TRANS_OP_HALF_TOPIC, 1, size)
-            # What it says is known here already; the standard's broker reads it to learn that.
-            self._stats.got(GROUP, TRANS_OP_HALF_TOPIC, 1, size)
-            del self._pending[:count]
-            self._pending_size -= len(body)
-        self._settled.advance()
-
-    def _save_progress(self) -> None:
-        """Tell the offsets how far all is done, as far as the log is durable that this relies on."""
-        if self._unsaved is None:
-            progress = (self._settled.progress, self._settled.op_progress)
-            if progress == self._saved:
-                return
-            self._unsaved = (self._store.max_physical_offset, *progress)
-        relied_on, half, op = self._unsaved
-        if self._store.flushed_offset < relied_on:
-            return
-        self._commit(half, op)
-        self._saved = (half, op)
-        self._unsaved = None
-
-    def _commit(self, half: int, op: int) -> None:
-        self._offsets.commit(GROUP, TRANS_HALF_TOPIC, HALF_QUEUE, half)
-        self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op)

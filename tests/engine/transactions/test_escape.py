@@ -6,7 +6,7 @@ from mqgateway.engine.message import Message
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.transactions.escape import TransactionEscape
-from mqgateway.engine.transactions.log import GROUP
+from mqgateway.engine.transactions.listing import GROUP
 from tests.support.engine.transactions.transactions import INTERVAL, Bench
 
 
