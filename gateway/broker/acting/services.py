@@ -95,12 +95,8 @@ class SpecialServices:
             return
         self._wanted = wanted
         self._broker.store.gate = closed_gate(after.kind)
-        self._steps = None
         self._retry_at = 0
-        self._is_ready = False
-        begun, self._begun = self._begun, None
-        if begun is not None:
-            self._rest(begun)
+        self._rest()
 
     def _goes_on_in(self, state: RoleState) -> bool:
         """Whether what was begun goes on in another epoch. A master's log takes nothing more before it is
@@ -117,8 +113,13 @@ class SpecialServices:
         """Raises `OSError`."""
         self._epochs.begin(self._broker.role.state.epoch, self._broker.store.max_physical_offset)
 
-    def _rest(self, begun: RoleKind) -> None:
-        """Leave everything as it is, ready or not: another broker goes on with it."""
+    def _rest(self) -> None:
+        """Leave all as it is, ready or not: another broker goes on with it, or this one begins again."""
+        self._steps = None
+        self._is_ready = False
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return
         broker = self._broker
         broker.delays.stand_by()
         broker.transactions.stand_by()
@@ -128,7 +129,10 @@ class SpecialServices:
             if self._escape is not None:
                 self._escape.forget()
         broker.pop.persist()
-        broker.timers.hand_back()
+        try:
+            broker.timers.hand_back()
+        except (OSError, EngineError):
+            log.exception("how far the timers are cannot be written")
         tables = self._tables()
         if begun is RoleKind.ACTING and broker.timers.is_enabled and tables is not None:
             # The log does not show what was delivered here, should this slave act again soon.
@@ -138,9 +142,9 @@ class SpecialServices:
         """Take over for a while."""
         try:
             is_done = run_for(steps, self._broker.clock, TAKE_OVER_SECONDS)
-        except (OSError, EngineError):
+        except Exception:  # whatever it is: steps that failed are over, and nothing of them may stay
             log.exception("this broker cannot go on as %s; it is tried again", wanted.value)
-            self._steps = None
+            self._rest()
             self._retry_at = self._now() + RETRY_MILLIS
             return
         if is_done:

@@ -8,11 +8,13 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.epochs import parse_epochs
 from mqgateway.engine.ha.role import RoleError, RoleKind
 from mqgateway.engine.options import BrokerRole
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.acting import services as ha_services
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.acting import Scene
 from tests.support.gateway.broker.group import Group, Member
 from tests.support.gateway.broker.helpers import send_header
+from tests.support.gateway.broker.service_watch import Watched
 
 pytestmark = pytest.mark.usefixtures("short_wheel")
 
@@ -263,3 +265,29 @@ def test_epochs_that_cannot_be_understood_are_not_passed_over() -> None:
     master.disk.flip("/store/epochFileCheckpoint", 3)
     with pytest.raises(ConfigError, match="where epochs begin is not known"):
         master.service.group.services.load()
+
+
+def test_steps_that_fail_are_begun_again_from_where_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever they fail with: a master that has not found out everything takes nothing."""
+    group = Group()
+    master = group.master()
+    broker = master.service.broker
+    watched = Watched(broker)
+    loading = broker.pop.loading
+
+    def fails() -> Steps[None]:
+        monkeypatch.setattr(broker.pop, "loading", loading)
+        yield
+        raise KeyError("nobody thought of that")
+
+    monkeypatch.setattr(broker.pop, "loading", fails)
+    broker.role.become(RoleKind.FENCED)
+    broker.role.become(RoleKind.MASTER)
+    group.wait(0.5)
+    assert not any(watched.running.values())
+    assert not master.service.group.services.is_on
+    assert master.code(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x") == 14
+    group.wait(3)
+    assert master.service.group.services.is_on
+    assert all(watched.running.values())
+    master.send()

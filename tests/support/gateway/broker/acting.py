@@ -25,10 +25,11 @@ GONE = 25.0
 class Scene:
     """Master and slave of the group b1, both online, and the master of b2 with the same topic."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, role: BrokerRole = ASYNC, **settings: Any) -> None:
+        self.role = role
         self.group = Group(support_acting_master=True, notify_min_broker_id_changed=True)
         self.settings = ACTING | settings
-        self.master = Member(self.group, 10911, ASYNC, 0, **self.settings)
+        self.master = Member(self.group, 10911, role, 0, **self.settings)
         self.master.create("T")
         self.master.service.broker.tables.groups.find("G")
         self.other = Member(self.group, 30911, ASYNC, 0, broker_name="b2", timer_wheel_enable=True)
@@ -44,7 +45,7 @@ class Scene:
 
     def return_master(self) -> Scene:
         """It comes back on its disk."""
-        self.master.begin(ASYNC, 0)
+        self.master.begin(self.role, 0)
         self.group.wait(15)
         return self
 
