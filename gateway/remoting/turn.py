@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from mqgateway.gateway.remoting.loop import Clockwork, Timer
+from mqgateway.gateway.runtime.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
 

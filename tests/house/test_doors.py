@@ -66,6 +66,7 @@ REACTOR_MODULES = (
 # Timers are set where connections live; everybody else has a `Schedule`.
 TIMER_PLACES = ("gateway/remoting/", "gateway/runtime/")
 TIMER_FILES = {
+    "gateway/broker/cluster/registrar.py",
     "gateway/broker/cluster/registration.py",
     "gateway/testing/crashable.py",
 }
