@@ -36,7 +36,7 @@ def test_a_broker_that_may_do_less_says_so_of_its_topics() -> None:
 def test_static_topics_are_told_with_the_queues_that_are_led_here(compressed: bool) -> None:
     world = World(compressed_register=compressed)
     queues = {0: [Piece(0, 1, "b", 0)], 1: [Piece(0, 0, "b", 0, 0, 5), Piece(1, 0, "c", 10)]}
-    world.mappings.put(TopicMapping("static", "b", 2, 7, queues=queues))
+    world.mappings.update(TopicMapping("static", "b", 2, 7, queues=queues))
     world.started()
     world.change("static", "plain")
     (told,) = world.one().told.topic_queue_mapping_info_map.values()
