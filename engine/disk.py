@@ -393,13 +393,20 @@ class RealDisk:
             return []
 
     def makedirs(self, path: str) -> None:
-        missing = []
-        while path and not os.path.isdir(path):
-            missing.append(path)
-            path = os.path.dirname(path)
-        for each in reversed(missing):  # not `os.makedirs`, which gives the mode to the last one only
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(each, FOLDER_MODE)
+        # From the inside out, as most of the way is there; not by `os.makedirs`, which gives the mode to the
+        # last one only.
+        try:
+            self._mkdir(path)
+        except FileNotFoundError:
+            parent = os.path.dirname(path)
+            if parent in ("", path):
+                raise
+            self.makedirs(parent)
+            self._mkdir(path)
+
+    def _mkdir(self, path: str) -> None:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, FOLDER_MODE)
 
     def rename(self, old: str, new: str) -> None:
         os.replace(old, new)

@@ -13,11 +13,9 @@ from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.pieces import MappingRefused, Piece, check, check_follows
-from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.engine.tables.jsonfile import TableFile
+from mqgateway.engine.tables.config_table import VERSION, ConfigTable
 from mqgateway.engine.worker import Worker
 
 GLOBAL_SCOPE = "__global__"
@@ -35,6 +33,11 @@ class TopicMapping:
     epoch: int
     scope: str = GLOBAL_SCOPE
     queues: dict[int, list[Piece]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The name of the topic."""
+        return self.topic
 
     @property
     def piece_count(self) -> int:
@@ -86,32 +89,46 @@ class TopicMapping:
         }
 
 
-class Mappings:
-    """The table."""
+class Mappings(ConfigTable[TopicMapping]):
+    """All mappings of a broker, by topic."""
+
+    entry = TopicMapping
+    member = "topicQueueMappingInfoMap"
 
     def __init__(
         self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
     ) -> None:
+        super().__init__(disk, path, clock, worker, ())
         self._options = options
-        self._clock = clock
-        self._file = TableFile(disk, path, worker)
-        self._others: dict[str, Any] = {}
         self.piece_count = 0
-        self.table: dict[str, TopicMapping] = {}
-        self.data_version = DataVersion(timestamp=clock.millis())
+
+    def _implied(self, name: str) -> None:
+        return None
+
+    @property
+    def table(self) -> Mapping[str, TopicMapping]:
+        """The mappings by topic."""
+        return self._table
 
     def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
-        found = self._file.load()
-        if found is None:
-            return
-        for value in json_members.read(found, "topicQueueMappingInfoMap", dict[str, Any]()).values():
-            mapping = TopicMapping.from_json(value)
-            self._set(mapping)
-        self._others = json_members.others(found, ("dataVersion", "topicQueueMappingInfoMap"))
-        self.data_version = DataVersion.from_json(found.get("dataVersion"))
+        """As `ConfigTable.load`."""
+        super().load()
+        self._count_pieces()
 
-    def put(self, mapping: TopicMapping, *, force: bool = False) -> None:
+    def _count_pieces(self) -> None:
+        self.piece_count = sum(mapping.piece_count for mapping in self._table.values())
+
+    def put(self, *configs: TopicMapping) -> None:
+        """As `ConfigTable.put`."""
+        for mapping in configs:
+            self.piece_count += mapping.piece_count - self._pieces_of(mapping.topic)
+        super().put(*configs)
+
+    def _pieces_of(self, topic: str) -> int:
+        known = self._table.get(topic)
+        return 0 if known is None else known.piece_count
+
+    def update(self, mapping: TopicMapping, *, force: bool = False) -> None:
         """Take a mapping over; pieces that it does not tell of stay. Raises `MappingRefused`.
 
         Standard: `updateTopicQueueMapping`.
@@ -120,30 +137,24 @@ class Mappings:
             raise MappingRefused(f"the mapping is for broker {mapping.broker_name}")
         for pieces in mapping.queues.values():
             check(pieces)
-        old = self.table.get(mapping.topic)
+        old = self._table.get(mapping.topic)
         whole = mapping
         if old is not None and not force:
             self._check(mapping, old)
         if old is not None:
             whole = replace(mapping, queues={**old.queues, **mapping.queues})
-        self._check_size(whole, old)
-        self._set(whole)
-        self._changed()
+        self._check_size(whole)
+        self.put(whole)
 
-    def _check_size(self, mapping: TopicMapping, old: TopicMapping | None) -> None:
+    def _check_size(self, mapping: TopicMapping) -> None:
         most = self._options.max_queues_per_topic
         if any(not 0 <= number < most for number in mapping.queues):
             raise MappingRefused(
                 f"the queues of a topic are numbered from 0, below {most} (maxQueuesPerTopic)"
             )
-        pieces = self.piece_count + mapping.piece_count - (0 if old is None else old.piece_count)
+        pieces = self.piece_count + mapping.piece_count - self._pieces_of(mapping.topic)
         if pieces > self._options.max_queue_pieces:
             raise MappingRefused(f"{pieces} pieces of queues are too many (maxQueuePieces)")
-
-    def _set(self, mapping: TopicMapping) -> None:
-        old = self.table.get(mapping.topic)
-        self.piece_count += mapping.piece_count - (0 if old is None else old.piece_count)
-        self.table[mapping.topic] = mapping
 
     def _check(self, mapping: TopicMapping, old: TopicMapping) -> None:
         if mapping.epoch < old.epoch:
@@ -161,44 +172,20 @@ class Mappings:
 
         Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncTopicConfig`.
         """
-        version = DataVersion.from_json(reported.get("mappingDataVersion"))
-        if version == self.data_version:
-            return False
-        values = json_members.read(reported, "topicQueueMappingDetailMap", dict[str, Any]()).values()
-        mappings = [TopicMapping.from_json(value) for value in values]
-        self.table, self.piece_count = {}, 0
-        for mapping in mappings:
-            self._set(mapping)
-        self.data_version = version
-        self._file.save(self._text)
-        return True
+        table = {VERSION: reported.get("mappingDataVersion")}
+        if (told := reported.get("topicQueueMappingDetailMap")) is not None:
+            table[self.member] = told
+        is_new = super().adopt(table)
+        self._count_pieces()
+        return is_new
 
-    def delete(self, topic: str) -> None:
-        """Forget a topic."""
-        old = self.table.pop(topic, None)
-        if old is not None:
-            self.piece_count -= old.piece_count
-            self._changed()
+    def delete(self, name: str) -> bool:
+        """As `ConfigTable.delete`."""
+        self.piece_count -= self._pieces_of(name)
+        return super().delete(name)
 
     def clean(self, topic: str, queues: Mapping[int, list[Piece]]) -> None:
         """Put what is left of queues in the place of their pieces; a queue with none is forgotten."""
-        old = self.table[topic]
+        old = self._table[topic]
         left = {number: pieces for number, pieces in {**old.queues, **queues}.items() if pieces}
-        self._set(replace(old, queues=left))
-        self._changed()
-
-    def _changed(self) -> None:
-        self.data_version.next(self._clock.millis())
-        self._file.save(self._text)
-
-    def retry(self) -> None:
-        """Write the file again if the last write failed; for a slow beat."""
-        if self._file.has_failed:
-            self._file.save(self._text)
-
-    def _text(self) -> bytes:
-        known = {
-            "dataVersion": self.data_version.to_json(),
-            "topicQueueMappingInfoMap": {topic: one.to_json() for topic, one in self.table.items()},
-        }
-        return dumps(self._others | known, indent=True)
+        self.put(replace(old, queues=left))

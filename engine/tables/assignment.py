@@ -6,14 +6,16 @@ Standard: `AllocateMessageQueueAveragely`, `AllocateMessageQueueAveragelyByCircl
 `QueryAssignmentProcessor.allocate4Pop`, `MessageRequestModeManager`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from mqgateway.engine import json_members
+from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.options import BrokerOptions, RequestMode
-from mqgateway.engine.tables.jsonfile import TableFile
+from mqgateway.engine.tables.journal import Change
+from mqgateway.engine.tables.journaled import JournaledFile
+from mqgateway.engine.tables.jsonfile import Texts, in_pieces
 from mqgateway.engine.worker import Worker
 
 Q = TypeVar("Q")
@@ -76,24 +78,26 @@ class Mode(NamedTuple):
     share: int
 
 
+_MEMBER = "messageRequestModeMap"
+
+
 class RequestModes:
     """What was chosen, by topic and group, in `messageRequestMode.json`; `maxRequestModes` bounds it."""
 
-    def __init__(self, options: BrokerOptions, disk: Disk, path: str, worker: Worker | None = None) -> None:
+    def __init__(
+        self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+    ) -> None:
         self._options = options
-        self._file = TableFile(disk, path, worker)
-        self._table: dict[str, dict[str, Mode]] = {}
+        self._file = JournaledFile(disk, path, clock, worker)
+        self._texts = Texts(_modes_to_json)
+        # A topic's modes are replaced, never changed: the file may just be written of them.
+        self._table: dict[str, Mapping[str, Mode]] = {}
         self._count = 0
 
     def load(self) -> None:
         """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
-        table = self._file.load()
-        for topic, groups in json_members.read(
-            table or {}, "messageRequestModeMap", dict[str, Any]()
-        ).items():
-            for group, value in groups.items():
-                self._table.setdefault(topic, {})[group] = _mode(value)
-                self._count += 1
+        self._table = _modes(self._file.load() or {})
+        self._count = sum(map(len, self._table.values()))
 
     def get(self, topic: str, group: str) -> Mode | None:
         """What was chosen."""
@@ -105,26 +109,32 @@ class RequestModes:
             if self._count >= self._options.max_request_modes:
                 return False
             self._count += 1
-        self._table.setdefault(topic, {})[group] = mode
-        self.persist()
+        self._table[topic] = {**self._table.get(topic, {}), group: mode}
+        self._file.note([([_MEMBER, topic, group], _to_json(topic, group, mode))], self._pieces)
         return True
 
     def remove_topic(self, topic: str) -> None:
         """Forget what was chosen for a topic that is deleted."""
         if groups := self._table.pop(topic, None):
             self._count -= len(groups)
-            self.persist()
+            self._texts.forget(topic)
+            self._file.note([([_MEMBER, topic], None)], self._pieces)
 
     def remove_group(self, group: str) -> None:
         """Forget what was chosen for a group that is deleted."""
-        topics = [topic for topic, groups in self._table.items() if group in groups]
-        for topic in topics:
-            del self._table[topic][group]
-            if not self._table[topic]:
+        change: Change = []
+        for topic in [topic for topic, groups in self._table.items() if group in groups]:
+            left = {name: mode for name, mode in self._table[topic].items() if name != group}
+            if left:
+                self._table[topic] = left
+                change.append(([_MEMBER, topic, group], None))
+            else:
                 del self._table[topic]
-        if topics:
-            self._count -= len(topics)
-            self.persist()
+                self._texts.forget(topic)
+                change.append(([_MEMBER, topic], None))
+        if change:
+            self._count -= len(change)
+            self._file.note(change, self._pieces)
 
     def __len__(self) -> int:
         return self._count
@@ -134,31 +144,30 @@ class RequestModes:
 
         Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncMessageRequestMode`.
         """
-        table: dict[str, dict[str, Mode]] = {}
-        for topic, groups in json_members.read(reported, "messageRequestModeMap", dict[str, Any]()).items():
-            table[topic] = {group: _mode(value) for group, value in groups.items()}
+        table = _modes(reported)
         if table != self._table:
             self._table = table
             self._count = sum(map(len, table.values()))
-            self.persist()
+            self._file.save(self._pieces)
 
     def to_json(self) -> dict[str, Any]:
         """The table under the standard's names."""
-        return {
-            "messageRequestModeMap": {
-                topic: {group: _to_json(topic, group, mode) for group, mode in groups.items()}
-                for topic, groups in self._table.items()
-            }
-        }
-
-    def persist(self) -> None:
-        """Write the file now, or after the write that is under way."""
-        self._file.save(lambda: dumps(self.to_json(), indent=True))
+        return {_MEMBER: {topic: _modes_to_json(topic, groups) for topic, groups in self._table.items()}}
 
     def retry(self) -> None:
-        """Write the file again if the last write failed; for a slow beat."""
-        if self._file.has_failed:
-            self.persist()
+        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        self._file.retry(self._pieces)
+
+    def close(self) -> None:
+        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        self._file.close(self._pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        return in_pieces({_MEMBER: self._texts.of(self._table)})
+
+
+def _modes_to_json(topic: str, groups: Mapping[str, Mode]) -> dict[str, Any]:
+    return {group: _to_json(topic, group, mode) for group, mode in groups.items()}
 
 
 def _to_json(topic: str, group: str, mode: Mode) -> dict[str, Any]:
@@ -168,3 +177,9 @@ def _to_json(topic: str, group: str, mode: Mode) -> dict[str, Any]:
 def _mode(value: Mapping[str, Any]) -> Mode:
     mode = json_members.read_enum(value, "mode", tuple(RequestMode)) or RequestMode.PULL
     return Mode(RequestMode(mode), json_members.read(value, "popShareQueueNum", 0))
+
+
+def _modes(table: Mapping[str, Any]) -> dict[str, Mapping[str, Mode]]:
+    """The modes by topic and group. Raises `ConfigError`."""
+    told = json_members.read(table, _MEMBER, dict[str, Any]())
+    return {topic: {group: _mode(value) for group, value in groups.items()} for topic, groups in told.items()}

@@ -28,7 +28,7 @@ class Tables:
         self.groups.has_lmq_groups = has_lmq
         self.offsets = _offsets(environment)
         self.filters = ConsumerFilters(options, disk, path("consumerFilter.json"), clock, worker)
-        self.request_modes = RequestModes(options, disk, path("messageRequestMode.json"), worker)
+        self.request_modes = RequestModes(options, disk, path("messageRequestMode.json"), clock, worker)
 
     def load_topics(self) -> None:
         """Before the store: how queues are rebuilt depends on the kind of the topic. Raises `ConfigError`."""
@@ -53,8 +53,8 @@ class Tables:
 
     def close(self) -> None:
         """Once everything is written."""
-        self.topics.close()
-        self.groups.close()
+        for table in (self.topics, self.mappings, self.groups, self.request_modes):
+            table.close()
 
 
 def _offsets(environment: Environment) -> ConsumerOffsets:

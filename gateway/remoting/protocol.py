@@ -96,7 +96,7 @@ def server_terms(
         hold_limit=options.max_requests_in_flight,
         high_water_mark=options.write_buffer_high_water_mark or HIGH_WATER_MARK,
         unsent_limit=options.max_unsent_bytes,
-        turn=Turn(after_read),
+        turn=Turn(after_read, reactor),
         header_max=options.max_header_size,
         fields_max=options.max_header_fields,
         # Below a whole frame nobody could ever send one.
@@ -117,6 +117,7 @@ def client_terms(options: RemotingOptions, reactor: Clockwork) -> Terms:
         reads_always=True,
         header_max=options.frame_max_length,
         fields_max=options.frame_max_length,
+        turn=Turn(),
         pending_limit=inf,
         address_pending_limit=inf,
     )
@@ -384,10 +385,7 @@ class Connection:
         if not self.is_open:
             return
         self._unsent += len(frame)
-        turn = self._terms.turn
-        if turn.is_open:
-            if not self._outbox:
-                turn.add(self)
+        if self._outbox or self._terms.turn.add(self):
             self._outbox.append(frame)
         else:
             # Others may become ready before the loop turns: this way they are sent together.

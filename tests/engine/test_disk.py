@@ -301,3 +301,19 @@ def test_what_others_may_read_is_found_unless_they_cannot_come_near(tmp_path: Pa
     assert open_to_others(disk, str(tmp_path), files[:2]) == ""
     os.chmod(tmp_path, 0o700)
     assert open_to_others(disk, str(tmp_path), files) == ""
+
+
+def test_folders_are_made_as_far_as_they_are_missing(tmp_path: Path) -> None:
+    disk = RealDisk()
+    for path in ("a", "a/b/c/d", "a/b/c/d", "a/b/e"):
+        disk.makedirs(f"{tmp_path}/{path}")
+    assert disk.subdirs(f"{tmp_path}/a/b") == ["c", "e"]
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    disk = RealDisk()
+    (tmp_path / "leads nowhere").symlink_to(tmp_path / "gone" / "far")
+    with pytest.raises(FileNotFoundError):
+        disk.makedirs(f"{tmp_path}/leads nowhere/a/b")
+    with pytest.raises(FileNotFoundError):
+        disk.makedirs("")

@@ -18,7 +18,6 @@ WALL_TIME = {
     "engine/tables/config_table.py": "written: the version of a table",
     "engine/tables/groups.py": "written: the version of a table, with each group of a list",
     "engine/lite/events.py": "shown: when a client popped last",
-    "engine/static_topics/mappings.py": "written: the version of a table",
     "engine/tables/offsets.py": "written: the version of a table",
     "engine/tables/topics.py": "written: the version of a table, with each topic of a list",
     "engine/store/flush.py": "written: names of index files",
@@ -66,6 +65,7 @@ REACTOR_MODULES = (
 # Timers are set where connections live; everybody else has a `Schedule`.
 TIMER_PLACES = ("gateway/remoting/", "gateway/runtime/")
 TIMER_FILES = {
+    "gateway/broker/cluster/registrar.py",
     "gateway/broker/cluster/registration.py",
     "gateway/testing/crashable.py",
 }

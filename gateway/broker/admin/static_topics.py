@@ -34,7 +34,7 @@ def update_static_topic(
     if mapping.topic != config.topic_name:
         raise OperationError(Reason.SYSTEM_ERROR, f"the mapping is for topic {mapping.topic}")
     try:
-        broker.tables.mappings.put(mapping, force=force)
+        broker.tables.mappings.update(mapping, force=force)
     except MappingRefused as error:
         raise OperationError(Reason.SYSTEM_ERROR, str(error)) from None
     # Even a topic that stays as it is must be told again, or name servers do not look at the mapping.

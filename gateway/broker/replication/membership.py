@@ -190,7 +190,7 @@ class Membership:
         """The light heartbeat."""
         options = self._broker.options
         if options.compatible_with_old_name_srv:
-            return self._broker.cluster.registration.version_query(oneway=True)
+            return self._broker.cluster.registration.announcement.version_query(oneway=True)
         header = BrokerHeartbeatRequestHeader(
             cluster_name=options.broker_cluster_name,
             broker_addr=self._address,

@@ -12,6 +12,7 @@ from mqgateway.engine.static_topics.mappings import Mappings, TopicMapping
 from mqgateway.engine.static_topics.pieces import MappingRefused, Piece
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import MemoryWorker, Worker
 
 PATH = "/config/topicQueueMapping.json"
 MAPPING = TopicMapping(
@@ -23,8 +24,9 @@ MAPPING = TopicMapping(
 )
 
 
-def table(disk: CrashDisk | None = None, **options: Any) -> Mappings:
-    made = Mappings(BrokerOptions(broker_name="b0", **options), disk or CrashDisk(), PATH, ManualClock())
+def table(disk: CrashDisk | None = None, worker: Worker | None = None, **settings: Any) -> Mappings:
+    options = BrokerOptions(broker_name="b0", **settings)
+    made = Mappings(options, disk or CrashDisk(), PATH, ManualClock(), worker)
     made.load()
     return made
 
@@ -32,7 +34,7 @@ def table(disk: CrashDisk | None = None, **options: Any) -> Mappings:
 def test_a_mapping_is_kept_as_the_standard_keeps_it() -> None:
     disk = CrashDisk()
     made = table(disk)
-    made.put(MAPPING)
+    made.update(MAPPING)
     found = load_table(disk, PATH)
     assert found is not None
     shape = found["topicQueueMappingInfoMap"]["st"]
@@ -50,8 +52,8 @@ def test_name_servers_are_told_what_the_broker_leads() -> None:
 
 def test_a_mapping_follows_on_the_one_before() -> None:
     made = table()
-    made.put(MAPPING)
-    made.put(replace(MAPPING, epoch=6, queues={1: [Piece(0, 7, "b0", 0)]}))
+    made.update(MAPPING)
+    made.update(replace(MAPPING, epoch=6, queues={1: [Piece(0, 7, "b0", 0)]}))
     assert sorted(made.table["st"].queues) == [0, 1, 2]
     for change, why in (
         ({"epoch": 5}, "small epoch"),
@@ -62,40 +64,63 @@ def test_a_mapping_follows_on_the_one_before() -> None:
         ({"epoch": 7, "queues": {-1: []}}, "numbered from 0"),
     ):
         with pytest.raises(MappingRefused, match=why):
-            made.put(replace(MAPPING, **change))
-    made.put(replace(MAPPING, epoch=1, queues={0: [Piece(3, 3, "b0", 0)]}), force=True)
+            made.update(replace(MAPPING, **change))
+    made.update(replace(MAPPING, epoch=1, queues={0: [Piece(3, 3, "b0", 0)]}), force=True)
     assert (made.table["st"].epoch, sorted(made.table["st"].queues)) == (1, [0, 1, 2])
 
 
 def test_a_topic_has_no_more_queues_than_others() -> None:
     with pytest.raises(MappingRefused, match="maxQueuesPerTopic"):
-        table(max_queues_per_topic=1).put(MAPPING)
+        table(max_queues_per_topic=1).update(MAPPING)
 
 
 def test_pieces_are_counted_and_bounded() -> None:
     disk = CrashDisk()
     made = table(disk, max_queue_pieces=4)
-    made.put(MAPPING)
+    made.update(MAPPING)
     assert made.piece_count == 3
     other = replace(MAPPING, topic="other")
     with pytest.raises(MappingRefused, match="maxQueuePieces"):
-        made.put(other)
-    made.put(replace(MAPPING, epoch=6, queues={1: [Piece(0, 2, "b0", 0)]}))
+        made.update(other)
+    made.update(replace(MAPPING, epoch=6, queues={1: [Piece(0, 2, "b0", 0)]}))
     assert (made.piece_count, table(disk).piece_count) == (4, 4)
     made.delete("st")
-    made.put(other)
+    made.update(other)
     assert made.piece_count == 3
 
 
 def test_what_is_left_of_queues_takes_their_place() -> None:
     disk = CrashDisk()
     made = table(disk)
-    made.put(MAPPING)
+    made.update(MAPPING)
     made.clean("st", {0: [], 2: MAPPING.queues[2][1:]})
     assert made.table["st"].queues == {2: [Piece(1, 0, "b1", 10)]}
     assert made.piece_count == 1
     assert table(disk).table == made.table
-    made.put(replace(MAPPING, queues={2: MAPPING.queues[2]}))
+    made.update(replace(MAPPING, queues={2: MAPPING.queues[2]}))
+
+
+def test_each_change_outlives_the_process_before_the_file_is_written() -> None:
+    """What the worker has yet to do is in the file's journal."""
+    disk = CrashDisk()
+    made = table(disk, worker=MemoryWorker())
+    made.update(MAPPING)
+    made.update(replace(MAPPING, topic="other"))
+    made.clean("st", {0: []})
+    made.delete("other")
+    assert not disk.exists(PATH)
+    again = table(disk.kill())
+    assert again.table == made.table
+    assert (again.piece_count, again.data_version) == (2, made.data_version)
+
+
+def test_the_end_leaves_the_file_alone() -> None:
+    disk = CrashDisk()
+    made = table(disk, worker=MemoryWorker())
+    made.update(MAPPING)
+    made.close()
+    assert disk.listdir("/config") == ["topicQueueMapping.json"]
+    assert table(disk).table == {"st": MAPPING}
 
 
 def test_a_file_that_could_not_be_written_is_written_later() -> None:
@@ -103,23 +128,24 @@ def test_a_file_that_could_not_be_written_is_written_later() -> None:
     made = table(disk)
     made.retry()
     assert not disk.exists(PATH)
-    disk.fail_next("write", PATH)
-    made.put(MAPPING)
-    assert not table(disk).table
+    for name in (f"{PATH}.journal0", f"{PATH}.tmp"):
+        disk.fail_next("write", name)
+    made.update(MAPPING)
+    assert not disk.exists(PATH)
     made.retry()
-    assert table(disk).table == {"st": MAPPING}
+    assert table(disk.kill()).table == {"st": MAPPING}
 
 
 def test_a_slave_takes_over_what_its_master_knows() -> None:
     master, disk = table(), CrashDisk()
     for epoch in (4, MAPPING.epoch):
-        master.put(replace(MAPPING, epoch=epoch))
+        master.update(replace(MAPPING, epoch=epoch))
     told = {
         "mappingDataVersion": master.data_version.to_json(),
         "topicQueueMappingDetailMap": {"st": MAPPING.to_json()},
     }
     slave = table(disk)
-    slave.put(replace(MAPPING, topic="old"))
+    slave.update(replace(MAPPING, topic="old"))
     assert slave.adopt(told)
     assert (slave.table, slave.piece_count, slave.data_version) == ({"st": MAPPING}, 3, master.data_version)
     assert table(disk).table == slave.table
@@ -132,7 +158,7 @@ def test_a_slave_takes_over_what_its_master_knows() -> None:
 def test_a_deleted_mapping_is_gone() -> None:
     disk = CrashDisk()
     made = table(disk)
-    made.put(MAPPING)
+    made.update(MAPPING)
     made.delete("st")
     made.delete("none")
     assert not table(disk).table

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions, RequestMode
 from mqgateway.engine.tables.assignment import (
@@ -23,6 +24,7 @@ from mqgateway.engine.tables.assignment import (
 )
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.worker import MemoryWorker
 
 PATH = "/config/messageRequestMode.json"
 POP_2 = Mode(RequestMode.POP, 2)
@@ -105,7 +107,14 @@ def disk() -> CrashDisk:
 
 @pytest.fixture
 def modes(disk: CrashDisk) -> RequestModes:
-    return RequestModes(BrokerOptions(max_request_modes=3), disk, PATH)
+    return RequestModes(BrokerOptions(max_request_modes=3), disk, PATH, ManualClock())
+
+
+def read(disk: CrashDisk) -> RequestModes:
+    """What the file holds."""
+    found = RequestModes(BrokerOptions(), disk, PATH, ManualClock())
+    found.load()
+    return found
 
 
 def test_a_mode_is_kept_in_the_standards_file(modes: RequestModes, disk: CrashDisk) -> None:
@@ -115,8 +124,7 @@ def test_a_mode_is_kept_in_the_standards_file(modes: RequestModes, disk: CrashDi
             "T": {"G": {"consumerGroup": "G", "mode": "POP", "popShareQueueNum": 2, "topic": "T"}}
         }
     }
-    again = RequestModes(BrokerOptions(), disk, PATH)
-    again.load()
+    again = read(disk)
     assert again.get("T", "G") == POP_2
     assert again.get("T", "H") is None
     assert len(again) == 1
@@ -142,13 +150,59 @@ def test_what_is_deleted_takes_its_modes_along(modes: RequestModes, disk: CrashD
     assert load_table(disk, PATH) == {"messageRequestModeMap": {}}
 
 
-def test_a_failed_write_is_tried_again(modes: RequestModes, disk: CrashDisk) -> None:
-    disk.fail_next("write", PATH + ".tmp")
+def test_each_choice_outlives_the_process_before_the_file_is_written(disk: CrashDisk) -> None:
+    """What the worker has yet to do is in the file's journal."""
+    modes = RequestModes(BrokerOptions(), disk, PATH, ManualClock(), MemoryWorker())
+    for topic in "TUV":
+        for group in "GH":
+            modes.set(topic, group, POP_2)
+    modes.remove_topic("T")
+    modes.set("U", "H", Mode(RequestMode.PULL, 0))
+    modes.remove_group("G")
+    modes.remove_group("nobody")
+    assert not disk.exists(PATH)
+    again = read(disk.kill())
+    assert again.to_json() == modes.to_json()
+    assert (len(again), again.get("U", "H")) == (2, Mode(RequestMode.PULL, 0))
+
+
+def test_the_file_has_what_was_there_when_its_writing_began(disk: CrashDisk) -> None:
+    """And the journal what was chosen while the worker wrote it."""
+    worker = MemoryWorker()
+    modes = RequestModes(BrokerOptions(), disk, PATH, ManualClock(), worker)
     modes.set("T", "G", POP_2)
+    modes.set("T", "H", POP_2)
+    worker.perform()
+    written = load_table(disk, PATH)
+    assert written is not None and list(written["messageRequestModeMap"]["T"]) == ["G"]
+    assert read(disk.kill()).to_json() == modes.to_json()
+
+
+def test_the_end_leaves_the_file_alone(disk: CrashDisk) -> None:
+    modes = RequestModes(BrokerOptions(), disk, PATH, ManualClock(), MemoryWorker())
+    modes.set("T", "G", POP_2)
+    modes.close()
+    assert disk.listdir("/config") == ["messageRequestMode.json"]
+    assert read(disk).get("T", "G") == POP_2
+
+
+def test_a_failed_write_is_tried_again(modes: RequestModes, disk: CrashDisk) -> None:
+    for name in (f"{PATH}.journal0", f"{PATH}.tmp"):
+        disk.fail_next("write", name)
+    modes.set("T", "G", POP_2)
+    assert not disk.exists(PATH)
     modes.retry()
-    again = RequestModes(BrokerOptions(), disk, PATH)
-    again.load()
-    assert again.get("T", "G") == POP_2
+    assert read(disk.kill()).get("T", "G") == POP_2
+
+
+def test_a_master_s_choices_are_taken_over_whole_or_not_at_all(modes: RequestModes, disk: CrashDisk) -> None:
+    modes.set("old", "G", POP_2)
+    told = {"messageRequestModeMap": {"T": {"G": {"mode": "POP", "popShareQueueNum": 2}}}}
+    modes.adopt(told)
+    assert (len(modes), modes.get("T", "G"), modes.get("old", "G")) == (1, POP_2, None)
+    with pytest.raises(ConfigError):
+        modes.adopt({"messageRequestModeMap": {"T": {"G": {"mode": 2}}}})
+    assert read(disk.kill()).to_json() == modes.to_json()
 
 
 def test_a_place_that_no_mode_has_is_an_error(disk: CrashDisk) -> None:
@@ -156,4 +210,4 @@ def test_a_place_that_no_mode_has_is_an_error(disk: CrashDisk) -> None:
     text = b'{"messageRequestModeMap":{"T":{"G":{"mode":2}}}}'
     disk.open(PATH, create=True).write(0, text)
     with pytest.raises(ConfigError):
-        RequestModes(BrokerOptions(), disk, PATH).load()
+        read(disk)

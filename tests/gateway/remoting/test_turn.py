@@ -1,4 +1,6 @@
-"""Who began a turn ends it."""
+"""Who began a turn ends it; what is ready outside of one is written when the loop has turned."""
+
+from twisted.internet.task import Clock
 
 from mqgateway.gateway.remoting.turn import Turn
 
@@ -9,3 +11,46 @@ def test_a_turn_belongs_to_who_began_it() -> None:
     assert not turn.begin()
     turn.end()
     assert turn.begin()
+
+
+class Heard:
+    """Counts how often it is told to write."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def flush(self) -> None:
+        self.times += 1
+
+
+def test_what_is_ready_outside_of_a_turn_is_written_when_the_loop_has_turned() -> None:
+    time, one, other = Clock(), Heard(), Heard()
+    turn = Turn(clockwork=time)
+    assert turn.add(one) and turn.add(other)
+    assert len(time.getDelayedCalls()) == 1, "one call for all"
+    assert (one.times, other.times) == (0, 0)
+    time.advance(0)
+    assert (one.times, other.times) == (1, 1)
+    assert turn.add(one)
+    time.advance(0)
+    assert (one.times, other.times) == (2, 1)
+
+
+def test_a_turn_writes_what_was_ready_before_it() -> None:
+    time, one = Clock(), Heard()
+    turn = Turn(clockwork=time)
+    turn.add(one)
+    turn.begin()
+    turn.end()
+    assert one.times == 1
+    time.advance(0)
+    assert one.times == 1
+
+
+def test_without_a_clockwork_nothing_is_collected_outside_of_a_turn() -> None:
+    turn, one = Turn(), Heard()
+    assert not turn.add(one)
+    turn.begin()
+    assert turn.add(one)
+    turn.end()
+    assert one.times == 1

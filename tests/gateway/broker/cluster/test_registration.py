@@ -1,150 +1,19 @@
-"""Registration: what name servers are told, when, and what happens while one of them is away."""
+"""Registration: what name servers are told, when, and who waits until they have heard it."""
 
 from __future__ import annotations
 
-import logging
 import zlib
-from itertools import pairwise
-from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
 
-from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.ha.role import Role, RoleKind
-from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.static_topics.mappings import Mappings, TopicMapping
-from mqgateway.engine.static_topics.pieces import Piece
-from mqgateway.engine.steps import run
-from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.engine.tables.topics import TopicConfig, TopicTable
-from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.broker.cluster import registration
-from mqgateway.gateway.broker.cluster.registration import (
-    GATHER_SECONDS,
-    RETRY_SECONDS,
-    Registration,
-)
-from mqgateway.gateway.codec.bodies import KVTable, RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
-from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
+from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.broker.cluster import announcement
+from mqgateway.gateway.broker.cluster.registrar import RETRY_SECONDS
+from mqgateway.gateway.broker.cluster.registration import GATHER_SECONDS
+from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.remoting.exchange import PeerGone
-
-ONE, TWO = "ns1:9876", "ns2:9876"
-REGISTER, UNREGISTER, QUERY = (
-    RequestCode.REGISTER_BROKER,
-    RequestCode.UNREGISTER_BROKER,
-    RequestCode.QUERY_DATA_VERSION,
-)
-
-
-class Asked:
-    """One request to a name server that waits for its answer."""
-
-    def __init__(self, address: str, command: RemotingCommand, timeout: float) -> None:
-        self.address = address
-        self.command = command
-        self.timeout = timeout
-        self.answer: Deferred[RemotingCommand] = Deferred()
-
-    @property
-    def fields(self) -> dict[str, str]:
-        return self.command.ext_fields
-
-    @property
-    def topics(self) -> dict[str, Any]:
-        """The topics it tells of."""
-        return self.told.topic_config_table
-
-    @property
-    def version(self) -> DataVersion:
-        """The version they have."""
-        return DataVersion.from_json(self.told.data_version)
-
-    @property
-    def told(self) -> TopicConfigAndMappingSerializeWrapper:
-        """The topics with their version."""
-        body = self.command.body
-        topics: dict[str, Any] = {}
-        if self.fields["compressed"] == "true":
-            steps = RegisterBrokerBody.read_compressed(body, CURRENT_VERSION, 1 << 26, topics.__setitem__)
-            wrapper = run(steps).topic_config_serialize_wrapper
-            wrapper.topic_config_table = topics
-            return wrapper
-        return RegisterBrokerBody.decode(body).topic_config_serialize_wrapper
-
-    def agree(self, body: bytes = b"", code: int = 0) -> None:
-        self.answer.callback(RemotingCommand.response(code, body=body, remark="no" if code else None))
-
-
-class World:
-    """A registration whose name servers answer by hand."""
-
-    def __init__(self, servers: str = ONE, **options: Any) -> None:
-        self.wall = ManualClock()
-        self.time = Clock()
-        self.options = BrokerOptions(broker_name="b", namesrv_addr=servers, **options)
-        self.topics = TopicTable(self.options, CrashDisk(millis=self.wall.millis), "/topics.json", self.wall)
-        self.waiting: list[Asked] = []
-        self.role = Role(
-            RoleKind.SLAVE if self.options.broker_id else RoleKind.MASTER, self.options.broker_id
-        )
-        self.mappings = Mappings(
-            self.options, CrashDisk(millis=self.wall.millis), "/mappings.json", self.wall
-        )
-        self.registration = Registration(
-            self.options,
-            self.topics,
-            self.mappings,
-            self,
-            self.time,
-            role=self.role,
-            address="10.0.0.1:10911",
-            ha_address="10.0.0.1:10912",
-        )
-
-    def request(
-        self, address: str, command: RemotingCommand, timeout: float = 3.0
-    ) -> Deferred[RemotingCommand]:
-        asked = Asked(address, command, timeout)
-        self.waiting.append(asked)
-        return asked.answer
-
-    def take(self) -> list[Asked]:
-        """What was asked since the last time."""
-        waiting, self.waiting = self.waiting, []
-        return waiting
-
-    def agreed(self) -> list[Asked]:
-        """What is asked until there is nothing more, each answered before the next."""
-        found: list[Asked] = []
-        while asked := self.take():
-            found += asked
-            for one in asked:
-                one.agree()
-        return found
-
-    def one(self, code: int = REGISTER) -> Asked:
-        """The one request that must have been made."""
-        (asked,) = self.take()
-        assert asked.command.code == code
-        return asked
-
-    def started(self) -> World:
-        """Past the first registration everywhere."""
-        self.registration.start()
-        for asked in self.take():
-            asked.agree()
-        return self
-
-    def change(self, *names: str) -> None:
-        """Topics that are new, told at once."""
-        for name in names:
-            self.topics.put(TopicConfig(name, 4, 4))
-            self.registration.soon(name)
-        self.time.advance(0.01)
+from tests.support.gateway.broker.name_servers import ONE, REGISTER, TWO, UNREGISTER, World
 
 
 def test_a_start_tells_every_name_server_everything() -> None:
@@ -203,17 +72,6 @@ def test_changed_topics_are_told_alone_and_together() -> None:
     assert set(world.one().topics) == {"A", "B"}
 
 
-def test_what_changes_while_a_request_is_under_way_is_told_by_the_next() -> None:
-    world = World().started()
-    world.change("A")
-    asked = world.one()
-    world.change("B")
-    world.change("C")
-    assert world.take() == []
-    asked.agree()
-    assert set(world.one().topics) == {"B", "C"}
-
-
 def test_a_call_without_a_topic_tells_everything() -> None:
     world = World().started()
     world.registration.soon("A")
@@ -221,213 +79,6 @@ def test_a_call_without_a_topic_tells_everything() -> None:
     world.registration.soon("B")
     world.time.advance(0.01)
     assert len(world.one().topics) == len(world.topics)
-
-
-def test_a_topic_that_is_gone_again_is_not_told() -> None:
-    world = World().started()
-    world.registration.soon("never made")
-    world.time.advance(0.01)
-    assert world.take() == []
-    world.change("A")
-    assert set(world.one().topics) == {"A"}
-
-
-def test_a_broker_that_may_do_less_says_so_of_its_topics() -> None:
-    world = World(broker_permission=4)
-    world.registration.start()
-    topics = world.one().topics
-    assert topics["b"]["perm"] == 7 & 4
-    config = world.topics.get("b")
-    assert config is not None and config.perm == 7, "the topic itself stays as it is"
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_static_topics_are_told_with_the_queues_that_are_led_here(compressed: bool) -> None:
-    world = World(compressed_register=compressed)
-    queues = {0: [Piece(0, 1, "b", 0)], 1: [Piece(0, 0, "b", 0, 0, 5), Piece(1, 0, "c", 10)]}
-    world.mappings.put(TopicMapping("static", "b", 2, 7, queues=queues))
-    world.started()
-    world.change("static", "plain")
-    (told,) = world.one().told.topic_queue_mapping_info_map.values()
-    assert (told["topic"], told["totalQueues"], told["epoch"]) == ("static", 2, 7)
-    assert {int(number): queue for number, queue in told["currIdMap"].items()} == {0: 1}
-
-
-def test_the_body_may_be_compressed() -> None:
-    world = World(compressed_register=True)
-    world.registration.start()
-    asked = world.one()
-    assert asked.fields["compressed"] == "true"
-    assert asked.fields["bodyCrc32"] == str(zlib.crc32(asked.command.body) & 0x7FFFFFFF)
-    assert set(asked.topics) == set(world.topics.names())
-
-
-def test_many_topics_may_be_told_in_several_requests() -> None:
-    world = World(enable_split_registration=True, split_registration_size=5)
-    world.registration.start()
-    asked = world.agreed()
-    assert [len(one.topics) for one in asked[:-1]] == [5] * (len(asked) - 1)
-    assert sorted(name for one in asked for name in one.topics) == sorted(world.topics.names())
-
-
-def test_very_many_topics_are_told_in_parts_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registration, "TOPICS_A_REQUEST", 30)
-    monkeypatch.setattr(registration, "TOPICS_A_PART", 10)
-    world = World().started()
-    world.topics.put(*[TopicConfig(f"t{number}", 4, 4) for number in range(40)])
-    world.registration.soon(None)
-    world.time.advance(0.01)
-    (first,) = world.take()
-    assert len(first.topics) == 10
-    world.topics.put(TopicConfig("later", 4, 4))
-    first.agree()
-    others = world.agreed()
-    told = {name for one in (first, *others) for name in one.topics}
-    assert told == set(world.topics.names()) - {"later"}
-    assert others[-1].version != world.topics.data_version
-
-
-def test_parts_end_when_one_is_not_taken_or_the_broker_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registration, "TOPICS_A_REQUEST", 5)
-    monkeypatch.setattr(registration, "TOPICS_A_PART", 5)
-    world = World()
-    world.registration.start()
-    world.one().agree(code=1)
-    assert world.take() == []
-    world.time.advance(RETRY_SECONDS)
-    world.agreed()
-    world.registration.soon(None)
-    world.time.advance(0.01)
-    part = world.one()
-    world.registration.stop()
-    world.one(UNREGISTER)
-    part.agree()
-    assert world.take() == []
-
-
-def test_every_part_of_a_split_registration_is_news() -> None:
-    """A name server passes over known topics that come with the version it was told last."""
-    world = World(enable_split_registration=True, split_registration_size=5)
-    world.registration.start()
-    first = world.agreed()
-    world.topics.put(TopicConfig("one", perm=4))
-    world.time.advance(30)
-    versions = [asked.version for asked in first + world.agreed()]
-    assert len(versions) > 4
-    assert all(one != other for one, other in pairwise(versions))
-    assert versions[len(first) - 1].counter == 0
-    assert versions[-1] == world.topics.data_version
-
-
-class TestWithoutForce:
-    """With `forceRegister` off the name server is asked first whether it is behind."""
-
-    @pytest.fixture
-    def world(self) -> World:
-        world = World(force_register=False).started()
-        world.time.advance(30)
-        return world
-
-    @staticmethod
-    def said(changed: bool) -> RemotingCommand:
-        return RemotingCommand.response(0, QueryDataVersionResponseHeader(changed=changed))
-
-    def test_who_is_up_to_date_is_left_alone(self, world: World) -> None:
-        asked = world.one(QUERY)
-        assert asked.command.body == world.topics.data_version.encode()
-        asked.answer.callback(self.said(False))
-        assert world.take() == []
-
-    def test_who_is_behind_is_told_everything(self, world: World) -> None:
-        world.one(QUERY).answer.callback(self.said(True))
-        assert len(world.one().topics) == len(world.topics)
-
-
-class TestVeryManyTopics:
-    """To tell all of them takes long: what changes is told, and servers are asked whether they know it."""
-
-    @pytest.fixture
-    def world(self, monkeypatch: pytest.MonkeyPatch) -> World:
-        world = World().started()
-        monkeypatch.setattr(registration, "TOPICS_A_PERIOD", len(world.topics))
-        return world
-
-    def test_all_are_told_only_now_and_then(self, world: World) -> None:
-        codes = []
-        for _ in range(4):
-            world.time.advance(30)
-            (asked,) = world.take()
-            codes.append(asked.command.code)
-            asked.answer.callback(TestWithoutForce.said(False))
-        assert codes == [QUERY, REGISTER, QUERY, REGISTER]
-
-    def test_a_server_is_asked_about_what_it_was_told(self, world: World) -> None:
-        """Not about what changes just now, which it is told next: that is no reason to tell it all."""
-        told = world.topics.data_version.encode()
-        world.time.advance(29.995)
-        world.topics.put(TopicConfig("A", 4, 4))
-        world.registration.soon("A")
-        world.time.advance(0.006)
-        asked = world.one(QUERY)
-        assert asked.command.body == told != world.topics.data_version.encode()
-        asked.answer.callback(TestWithoutForce.said(False))
-        world.time.advance(0.01)
-        assert list(world.one().topics) == ["A"]
-
-    def test_one_that_began_anew_is_told_all(self, world: World) -> None:
-        world.time.advance(30)
-        world.one(QUERY).answer.callback(TestWithoutForce.said(True))
-        assert len(world.one().topics) == len(world.topics)
-
-
-class TestAway:
-    """A name server that cannot be reached."""
-
-    def test_it_is_tried_again_and_then_told_everything(self) -> None:
-        world = World().started()
-        world.change("A")
-        world.one().answer.errback(PeerGone("refused"))
-        world.time.advance(RETRY_SECONDS)
-        asked = world.one()
-        assert len(asked.topics) == len(world.topics)
-        asked.answer.errback(PeerGone("refused"))
-        world.time.advance(RETRY_SECONDS)
-        world.one().agree()
-        world.change("B")
-        assert set(world.one().topics) == {"B"}
-
-    def test_going_and_coming_back_is_one_log_line_each(self, caplog: pytest.LogCaptureFixture) -> None:
-        caplog.set_level(logging.INFO, "mqgateway.gateway.broker.cluster.registration")
-        world = World()
-        world.registration.start()
-        for _ in range(3):
-            world.one().answer.errback(PeerGone("refused"))
-            world.time.advance(RETRY_SECONDS)
-        for _ in range(3):
-            world.one().agree()
-            world.time.advance(30)
-        assert [record.getMessage() for record in caplog.records] == [
-            f"Name server {ONE} cannot be told of this broker: refused",
-            f"Registered with name server {ONE}",
-        ]
-
-    def test_a_refusal_counts_as_away(self, caplog: pytest.LogCaptureFixture) -> None:
-        world = World()
-        world.registration.start()
-        world.one().agree(code=1)
-        assert "it answers 1, no" in caplog.text
-        world.time.advance(RETRY_SECONDS)
-        world.one()
-
-    def test_the_others_are_told_all_the_same(self) -> None:
-        world = World(f"{ONE};{TWO}")
-        world.registration.start()
-        first, second = world.take()
-        second.agree()
-        world.change("A")
-        asked = world.one()
-        assert asked.address == TWO and set(asked.topics) == {"A"}
-        first.answer.errback(PeerGone("refused"))
 
 
 def test_ordered_topics_are_taken_over_from_the_name_server() -> None:
@@ -482,6 +133,7 @@ def test_who_waits_until_it_is_told_goes_on_with_the_last_answer() -> None:
     world.registration.soon("new")
     world.topics.put(TopicConfig("new", 4, 4))
     world.registration.heard().addCallback(done.append)
+    world.time.advance(0)
     first, second = world.take()
     first.agree()
     assert done == [None]
@@ -551,8 +203,8 @@ def test_parts_end_when_the_broker_is_fenced_and_all_are_told_when_it_comes_back
 ) -> None:
     world = World().started()
     world.topics.put(*[TopicConfig(f"t{number}", 4, 4) for number in range(40)])
-    monkeypatch.setattr(registration, "TOPICS_A_REQUEST", 10)
-    monkeypatch.setattr(registration, "TOPICS_A_PART", 10)
+    monkeypatch.setattr(announcement, "TOPICS_A_REQUEST", 10)
+    monkeypatch.setattr(announcement, "TOPICS_A_PART", 10)
     world.registration.soon(None)
     world.time.advance(0.01)
     part = world.one()
@@ -619,3 +271,145 @@ def test_who_waits_for_what_comes_next_waits_no_longer_when_it_cannot_be_told() 
     assert done == []
     world.one().answer.errback(PeerGone("gone"))
     assert done == [None, None]
+
+
+class Sends:
+    """Sends that make topics, each answered once the name servers have heard of its topic."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.answered: list[str] = []
+
+    def send(self, *topics: str, within: float | None = None) -> None:
+        """In one turn of the loop."""
+        for topic in topics:
+            self.world.topics.put(TopicConfig(topic, 4, 4))
+            self.world.registration.soon(topic)
+            answer = self.world.registration.heard(within)
+            answer.addCallback(lambda _, topic=topic: self.answered.append(topic))
+
+
+def test_sends_of_one_turn_cost_one_registration_and_a_lone_one_waits_for_no_other() -> None:
+    world = World().started()
+    sends = Sends(world)
+    for topics in (["lone"], [f"t{number}" for number in range(32)]):
+        sends.answered.clear()
+        sends.send(*topics)
+        assert world.take() == [], "the rest of the turn is gathered"
+        world.time.advance(0)
+        asked = world.one()
+        assert set(asked.topics) == set(topics)
+        assert sends.answered == []
+        asked.agree()
+        assert sends.answered == topics
+    world.time.advance(GATHER_SECONDS)
+    assert world.take() == [], "all has been told"
+
+
+def test_what_was_noted_while_one_was_told_is_told_as_soon_as_that_has_ended() -> None:
+    world = World().started()
+    sends = Sends(world)
+    sends.send("first")
+    world.time.advance(0)
+    conversation = world.one()
+    for number in range(20):
+        sends.send(f"t{number}")
+        world.time.advance(0.0001)
+    assert world.take() == [], "one conversation at a time"
+    conversation.agree()
+    assert sends.answered == ["first"]
+    asked = world.one()
+    assert set(asked.topics) == {f"t{number}" for number in range(20)}
+    asked.agree()
+    assert len(sends.answered) == 21
+
+
+def test_a_change_that_nobody_waits_for_is_gathered_even_after_a_conversation() -> None:
+    world = World().started()
+    world.change("first")
+    conversation = world.one()
+    world.registration.soon("second")
+    conversation.agree()
+    assert world.take() == []
+    world.topics.put(TopicConfig("second", 4, 4))
+    world.time.advance(GATHER_SECONDS)
+    assert list(world.one().topics) == ["second"]
+
+
+def test_the_slowest_name_server_is_waited_for_and_the_quick_one_for_nobody() -> None:
+    world = World(f"{ONE};{TWO}").started()
+    sends = Sends(world)
+    sends.send("A")
+    world.time.advance(0)
+    quick, slow = world.take()
+    quick.agree()
+    sends.send("B")
+    world.time.advance(0)
+    again = world.one()
+    assert (again.address, list(again.topics)) == (ONE, ["B"])
+    again.agree()
+    assert sends.answered == []
+    slow.agree()
+    assert sends.answered == ["A"]
+    last = world.one()
+    assert (last.address, list(last.topics)) == (TWO, ["B"])
+    last.agree()
+    assert sends.answered == ["A", "B"]
+
+
+def test_a_registration_that_is_refused_keeps_nobody_waiting_and_all_is_told_again() -> None:
+    world = World().started()
+    sends = Sends(world)
+    sends.send("A")
+    world.time.advance(0)
+    asked = world.one()
+    sends.send("B")
+    world.time.advance(0)
+    asked.agree(code=1)
+    assert sends.answered == ["A", "B"], "it cannot be told"
+    sends.send("C")
+    assert sends.answered == ["A", "B", "C"]
+    world.time.advance(RETRY_SECONDS)
+    again = world.one()
+    assert {"A", "B", "C"} < set(again.topics)
+    sends.send("D")
+    assert sends.answered[-1] == "D", "it is not known to be there yet"
+    world.time.advance(GATHER_SECONDS)
+    again.agree()
+    assert list(world.one().topics) == ["D"]
+
+
+def test_a_name_server_that_comes_to_be_there_is_waited_for_from_then_on() -> None:
+    world = World().started()
+    world.change("before")
+    world.one().agree()
+    world.options.namesrv_addr = f"{ONE};{TWO}"
+    sends = Sends(world)
+    world.time.advance(30)
+    for asked in world.take():
+        asked.agree()
+    assert world.registration.heard().called
+    sends.send("A")
+    world.time.advance(0)
+    one, two = world.take()
+    one.agree()
+    assert sends.answered == []
+    world.options.namesrv_addr = ONE
+    world.time.advance(30)
+    assert sends.answered == ["A"], "it is one of ours no longer"
+    two.agree()
+
+
+def test_only_those_go_on_who_have_waited_long_enough() -> None:
+    world = World().started()
+    sends = Sends(world)
+    sends.send("A", within=1.0)
+    sends.send("always")
+    world.time.advance(0.5)
+    sends.send("B", within=1.0)
+    world.time.advance(0.5)
+    assert sends.answered == ["A"]
+    world.time.advance(0.5)
+    assert sends.answered == ["A", "B"]
+    world.agreed()
+    assert sends.answered == ["A", "B", "always"]

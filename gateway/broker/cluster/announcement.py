@@ -1,0 +1,154 @@
+"""What name servers are told of this broker: the requests, each made of how things are when it is asked for.
+
+Standard: `BrokerOuterAPI`, `TopicConfigManager.buildSerializeWrapper`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mqgateway.engine.ha.role import Role
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.static_topics.mappings import Mappings
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig, TopicTable
+from mqgateway.gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import (
+    QueryDataVersionRequestHeader,
+    RegisterBrokerRequestHeader,
+    UnRegisterBrokerRequestHeader,
+)
+
+TOPICS_A_PERIOD = 10_000
+"""How many topics are told again with each period; where there are more, all are told so much more rarely."""
+TOPICS_A_REQUEST = 20_000
+"""Topics that are told in one request. Making one of many more holds the loop for long, and 90,000 do not fit
+into a frame: so there are parts then, as with `enableSplitRegistration`, one after another."""
+TOPICS_A_PART = 5000
+
+
+class Announcement:
+    """What this broker says of itself, its topics and their mappings.
+
+    `address` is where clients reach it, `ha_address` where its slaves do.
+    """
+
+    def __init__(
+        self,
+        options: BrokerOptions,
+        topics: TopicTable,
+        mappings: Mappings,
+        role: Role,
+        address: str,
+        ha_address: str,
+    ) -> None:
+        self._options = options
+        self._topics = topics
+        self._mappings = mappings
+        self._role = role
+        self._address = address
+        self._ha_address = ha_address
+
+    def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
+        """The requests that tell of these topics, or of all, each made when it is asked for: one, unless
+        registration is split or they are very many.
+
+        A name server takes over what it knows only with another data version than it was told last, so the
+        parts of a split registration differ in their times; the last has the table's own version.
+        Standard: `TopicConfigManager.buildSerializeWrapper`, which raises the version with every part.
+        """
+        options = self._options
+        acts = options.enable_slave_acting_master
+        if names is None:
+            configs = list(self._topics.all())
+        else:
+            configs = [config for name in names if (config := self._topics.get(name)) is not None]
+            if not configs:
+                return
+        step = options.split_registration_size if options.enable_split_registration else 0
+        if step <= 0 and len(configs) > TOPICS_A_REQUEST:
+            step = TOPICS_A_PART
+        chunks = list(_chunks(configs, step))
+        version = self.version
+        for to_come, chunk in zip(reversed(range(len(chunks))), chunks, strict=True):
+            reported = RegisterBrokerBody(
+                TopicConfigAndMappingSerializeWrapper(
+                    topic_config_table={config.topic_name: self._as_reported(config) for config in chunk},
+                    topic_queue_mapping_info_map={
+                        config.topic_name: mapping.info()
+                        for config in chunk
+                        if (mapping := self._mappings.table.get(config.topic_name)) is not None
+                    },
+                    data_version=replace(version, timestamp=version.timestamp - to_come).to_json(),
+                )
+            )
+            body = reported.encode_compressed() if options.compressed_register else reported.encode()
+            header = RegisterBrokerRequestHeader(
+                broker_name=options.broker_name,
+                broker_addr=self._address,
+                cluster_name=options.broker_cluster_name,
+                ha_server_addr=self._ha_address,
+                broker_id=self._role.state.broker_id,
+                heartbeat_timeout_millis=options.broker_not_active_timeout_millis if acts else None,
+                enable_acting_master=acts,
+                compressed=options.compressed_register,
+                body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
+            )
+            yield RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
+
+    def version_query(self, reported: DataVersion | None = None, *, oneway: bool = False) -> RemotingCommand:
+        """The request that asks whether a name server knows the topics as it was told of them last, or with
+        `oneway` only shows it that this broker is alive."""
+        options = self._options
+        header = QueryDataVersionRequestHeader(
+            broker_name=options.broker_name,
+            broker_addr=self._address,
+            cluster_name=options.broker_cluster_name,
+            broker_id=self._role.state.broker_id,
+        )
+        version = reported or self._topics.data_version
+        return RemotingCommand.request(
+            RequestCode.QUERY_DATA_VERSION, header, version.encode(), oneway=oneway
+        )
+
+    @property
+    def version(self) -> DataVersion:
+        """How new the topics are now."""
+        return replace(self._topics.data_version)
+
+    @property
+    def periods(self) -> int:
+        """In how many periods all topics are told once: in each, unless there are very many."""
+        return 1 + len(self._topics) // TOPICS_A_PERIOD
+
+    def farewell(self) -> RemotingCommand:
+        """The request that takes this broker off a name server."""
+        options = self._options
+        header = UnRegisterBrokerRequestHeader(
+            broker_name=options.broker_name,
+            broker_addr=self._address,
+            cluster_name=options.broker_cluster_name,
+            broker_id=self._role.state.broker_id,
+        )
+        return RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)
+
+    def _as_reported(self, config: TopicConfig) -> dict[str, Any]:
+        """A topic's configuration, with no more permission than the broker has."""
+        reported = config.to_json()
+        permission = self._options.broker_permission
+        if not (permission & PERM_READ and permission & PERM_WRITE):
+            reported["perm"] &= permission
+        return reported
+
+
+def _chunks(configs: Sequence[TopicConfig], step: int) -> Iterator[Sequence[TopicConfig]]:
+    if step <= 0:
+        yield configs
+        return
+    for start in range(0, len(configs), step):
+        yield configs[start : start + step]

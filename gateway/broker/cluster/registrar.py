@@ -1,0 +1,223 @@
+"""The conversation with one name server: at most one request at a time, what changes meanwhile comes next.
+
+A server that is down is tried again every few seconds, and told everything then, however much changes until
+it is back; going down and coming back is one log line each. Standard: `BrokerOuterAPI.registerBrokerAll`,
+which tells each name server by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.gateway.broker.cluster.announcement import Announcement
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
+from mqgateway.gateway.runtime.loop import Clockwork, Timer
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5.0
+"""How soon a name server that could not be told is tried again."""
+UNREGISTER_SECONDS = 3.0
+"""How long a name server may take to say good-bye."""
+
+
+class Caller(Protocol):
+    """What is needed of a `RemotingClient`."""
+
+    def request(
+        self, address: str, command: RemotingCommand, timeout: float = 3.0
+    ) -> Deferred[RemotingCommand]:
+        """Send a request to an address; `timeout` in seconds."""
+        ...
+
+
+class NotTakenError(Exception):
+    """A name server answered that it does not take what it was told."""
+
+
+class Registrar:
+    """What one name server has yet to be told, and whether it could be reached.
+
+    `change` is the number of the last change before it is told anything. `on_answer` is given what the server
+    says to a registration, and `on_end` is called when a conversation has ended, well or not.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        announcement: Announcement,
+        options: BrokerOptions,
+        caller: Caller,
+        clockwork: Clockwork,
+        *,
+        change: int,
+        on_answer: Callable[[RemotingCommand], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._address = address
+        self._announcement = announcement
+        self._options = options
+        self._caller = caller
+        self._clockwork = clockwork
+        self._on_answer = on_answer
+        self._on_end = on_end
+        self._is_reachable: bool | None = None
+        self._is_busy = False
+        self._has_left = False
+        self._retry: Timer | None = None
+        # What is to be told, up to which change, and whether that is time once nothing is under way.
+        self._everything = False
+        self._topics: set[str] = set()
+        self._noted = change
+        self._is_due = False
+        # What is under way.
+        self._to_ask: Iterator[RemotingCommand] = iter(())
+        self._telling = change
+        self._reported: DataVersion | None = None
+        self._checks = 0
+        self._began: Deferred[None] | None = None
+        self.heard = change
+        """The number of the last change that it has heard of, with all before."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it took what it was told last; one that has yet to answer for the first time is not."""
+        return self._is_reachable is True
+
+    def begin(self) -> Deferred[None]:
+        """Tell everything for the first time; fires when that went well or did not."""
+        began: Deferred[None] = Deferred()
+        self._began = began
+        self._tell_everything()
+        return began
+
+    def note(self, topic: str | None, change: int) -> None:
+        """A topic has changed, with None everything, as the change of this number; `tell` tells of it."""
+        self._noted = change
+        if topic is None:
+            self._everything = True
+        else:
+            self._topics.add(topic)
+
+    def tell(self) -> None:
+        """Tell what was noted: now, or after what is under way, or with the next attempt if it is away."""
+        self._has_left = False
+        if self._is_busy:
+            self._is_due = True
+        elif self._retry is None:
+            self._tell_now()
+
+    def check(self) -> None:
+        """Register again; unless `forceRegister` asks for that always, only when the server is behind.
+
+        Very many topics are told rarely then: what changes is told at once, and a server that knows what it
+        was told last, which it is asked, lacks nothing.
+        """
+        self._checks += 1
+        is_forced = self._options.force_register and self._checks % self._announcement.periods == 0
+        if is_forced or not self._is_reachable:
+            self._tell_everything()
+        elif not self._is_busy:
+            self._telling = self.heard
+            self._converse(iter([self._announcement.version_query(self._reported)]), self._take_version)
+
+    def stop(self) -> Deferred[object]:
+        """Say good-bye, if the server is there; tells nothing more."""
+        left = self.leave()
+        self._is_busy = True
+        return left
+
+    def leave(self) -> Deferred[object]:
+        """Say good-bye, if the server is there; what was to be told is not told any more."""
+        self.forget()
+        if not self._is_reachable:
+            return maybeDeferred(lambda: None)
+        asked = self._caller.request(self._address, self._announcement.farewell(), UNREGISTER_SECONDS)
+        return asked.addErrback(
+            lambda failure: log.info("No good-bye from name server %s: %s", self._address, failure.value)
+        )
+
+    def forget(self) -> None:
+        """Leave the server alone until it is told something again."""
+        self._has_left = True
+        self._everything, self._topics, self._is_due, self._to_ask = False, set(), False, iter(())
+        self._end_retry()
+
+    def _end_retry(self) -> None:
+        retry, self._retry = self._retry, None
+        if retry is not None and retry.active():
+            retry.cancel()
+
+    def _tell_everything(self) -> None:
+        self._everything = True
+        self._end_retry()
+        self.tell()
+
+    def _tell_now(self) -> None:
+        # After a failure the server may lack anything, so everything is told.
+        names = None if self._everything or not self._is_reachable else self._topics
+        self._everything, self._topics, self._is_due = False, set(), False
+        self._telling = self._noted
+        self._reported = self._announcement.version
+        self._converse(self._announcement.registrations(names), self._on_answer)
+
+    def _converse(self, commands: Iterator[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
+        """Ask one after the other, until there are no more, one fails or the server is left."""
+        self._is_busy = True
+        self._to_ask = commands
+        timeout = self._options.register_broker_timeout_mills / 1000
+        request = self._caller.request
+
+        def go_on(_: object) -> object:
+            command = next(self._to_ask, None)
+            if command is None:
+                return None
+            asked = maybeDeferred(request, self._address, command, timeout)
+            return asked.addCallback(_accepted).addCallback(take).addCallback(go_on)
+
+        maybeDeferred(go_on, None).addCallbacks(self._done, self._failed)
+
+    def _take_version(self, answer: RemotingCommand) -> None:
+        header = QueryDataVersionResponseHeader.decode(answer.ext_fields)
+        if header.changed:
+            self._everything = self._is_due = True
+
+    def _done(self, _: object) -> None:
+        self.heard = self._telling
+        if self._is_reachable is not True:
+            self._is_reachable = True
+            log.info("Registered with name server %s", self._address)
+        self._end_conversation()
+
+    def _failed(self, failure: Failure) -> None:
+        if self._is_reachable is not False:
+            self._is_reachable = False
+            log.warning("Name server %s cannot be told of this broker: %s", self._address, failure.value)
+        self._is_due = False
+        if not self._has_left:
+            self._retry = self._clockwork.callLater(RETRY_SECONDS, self._tell_everything)
+        self._end_conversation()
+
+    def _end_conversation(self) -> None:
+        self._is_busy = False
+        began, self._began = self._began, None
+        if began is not None:
+            began.callback(None)
+        if self._is_due:
+            self._tell_now()
+        self._on_end()
+
+
+def _accepted(answer: RemotingCommand) -> RemotingCommand:
+    if answer.code != ResponseCode.SUCCESS:
+        raise NotTakenError(f"it answers {answer.code}, {answer.remark}")
+    return answer

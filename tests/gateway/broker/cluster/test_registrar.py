@@ -1,0 +1,194 @@
+"""The conversation with one name server, also while it is away."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.broker.cluster import announcement
+from mqgateway.gateway.broker.cluster.registrar import RETRY_SECONDS
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
+from mqgateway.gateway.remoting.exchange import PeerGone
+from tests.support.gateway.broker.name_servers import ONE, QUERY, REGISTER, TWO, UNREGISTER, World
+
+
+def test_what_changes_while_a_request_is_under_way_is_told_by_the_next() -> None:
+    world = World().started()
+    world.change("A")
+    asked = world.one()
+    world.change("B")
+    world.change("C")
+    assert world.take() == []
+    asked.agree()
+    assert set(world.one().topics) == {"B", "C"}
+
+
+def test_parts_end_when_one_is_not_taken_or_the_broker_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announcement, "TOPICS_A_REQUEST", 5)
+    monkeypatch.setattr(announcement, "TOPICS_A_PART", 5)
+    world = World()
+    world.registration.start()
+    world.one().agree(code=1)
+    assert world.take() == []
+    world.time.advance(RETRY_SECONDS)
+    world.agreed()
+    world.registration.soon(None)
+    world.time.advance(0.01)
+    part = world.one()
+    world.registration.stop()
+    world.one(UNREGISTER)
+    part.agree()
+    assert world.take() == []
+
+
+class TestWithoutForce:
+    """With `forceRegister` off the name server is asked first whether it is behind."""
+
+    @pytest.fixture
+    def world(self) -> World:
+        world = World(force_register=False).started()
+        world.time.advance(30)
+        return world
+
+    @staticmethod
+    def said(changed: bool) -> RemotingCommand:
+        return RemotingCommand.response(0, QueryDataVersionResponseHeader(changed=changed))
+
+    def test_who_is_up_to_date_is_left_alone(self, world: World) -> None:
+        asked = world.one(QUERY)
+        assert asked.command.body == world.topics.data_version.encode()
+        asked.answer.callback(self.said(False))
+        assert world.take() == []
+
+    def test_who_is_behind_is_told_everything(self, world: World) -> None:
+        world.one(QUERY).answer.callback(self.said(True))
+        assert len(world.one().topics) == len(world.topics)
+
+
+class TestVeryManyTopics:
+    """To tell all of them takes long: what changes is told, and servers are asked whether they know it."""
+
+    @pytest.fixture
+    def world(self, monkeypatch: pytest.MonkeyPatch) -> World:
+        world = World().started()
+        monkeypatch.setattr(announcement, "TOPICS_A_PERIOD", len(world.topics))
+        return world
+
+    def test_all_are_told_only_now_and_then(self, world: World) -> None:
+        codes = []
+        for _ in range(4):
+            world.time.advance(30)
+            (asked,) = world.take()
+            codes.append(asked.command.code)
+            asked.answer.callback(TestWithoutForce.said(False))
+        assert codes == [QUERY, REGISTER, QUERY, REGISTER]
+
+    def test_a_server_is_asked_about_what_it_was_told(self, world: World) -> None:
+        """Not about what changes just now, which it is told next: that is no reason to tell it all."""
+        told = world.topics.data_version.encode()
+        world.time.advance(29.995)
+        world.topics.put(TopicConfig("A", 4, 4))
+        world.registration.soon("A")
+        world.time.advance(0.006)
+        asked = world.one(QUERY)
+        assert asked.command.body == told != world.topics.data_version.encode()
+        asked.answer.callback(TestWithoutForce.said(False))
+        world.time.advance(0.01)
+        assert list(world.one().topics) == ["A"]
+
+    def test_one_that_began_anew_is_told_all(self, world: World) -> None:
+        world.time.advance(30)
+        world.one(QUERY).answer.callback(TestWithoutForce.said(True))
+        assert len(world.one().topics) == len(world.topics)
+
+
+class TestAway:
+    """A name server that cannot be reached."""
+
+    def test_it_is_tried_again_and_then_told_everything(self) -> None:
+        world = World().started()
+        world.change("A")
+        world.one().answer.errback(PeerGone("refused"))
+        world.time.advance(RETRY_SECONDS)
+        asked = world.one()
+        assert len(asked.topics) == len(world.topics)
+        asked.answer.errback(PeerGone("refused"))
+        world.time.advance(RETRY_SECONDS)
+        world.one().agree()
+        world.change("B")
+        assert set(world.one().topics) == {"B"}
+
+    def test_going_and_coming_back_is_one_log_line_each(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.INFO, "mqgateway.gateway.broker.cluster.registrar")
+        world = World()
+        world.registration.start()
+        for _ in range(3):
+            world.one().answer.errback(PeerGone("refused"))
+            world.time.advance(RETRY_SECONDS)
+        for _ in range(3):
+            world.one().agree()
+            world.time.advance(30)
+        assert [record.getMessage() for record in caplog.records] == [
+            f"Name server {ONE} cannot be told of this broker: refused",
+            f"Registered with name server {ONE}",
+        ]
+
+    def test_a_refusal_counts_as_away(self, caplog: pytest.LogCaptureFixture) -> None:
+        world = World()
+        world.registration.start()
+        world.one().agree(code=1)
+        assert "it answers 1, no" in caplog.text
+        world.time.advance(RETRY_SECONDS)
+        world.one()
+
+    def test_the_others_are_told_all_the_same(self) -> None:
+        world = World(f"{ONE};{TWO}")
+        world.registration.start()
+        first, second = world.take()
+        second.agree()
+        world.change("A")
+        asked = world.one()
+        assert asked.address == TWO and set(asked.topics) == {"A"}
+        first.answer.errback(PeerGone("refused"))
+
+
+class TestOneThatIsDown:
+    """However much changes meanwhile, it is tried now and then, by one timer, and told everything once."""
+
+    @pytest.fixture
+    def world(self) -> World:
+        world = World(f"{ONE};{TWO}").started()
+        world.change("first")
+        one, two = world.take()
+        one.agree()
+        two.answer.errback(PeerGone("refused"))
+        return world
+
+    def test_changes_try_it_no_more_often(self, world: World) -> None:
+        for number in range(50):
+            world.change(f"t{number}")
+            assert [asked.address for asked in world.agreed()] == [ONE]
+        world.time.advance(RETRY_SECONDS)
+        assert world.one().address == TWO
+
+    def test_failures_do_not_add_up(self, world: World) -> None:
+        tried = 0
+        for _ in range(8):
+            world.change("again")
+            world.time.advance(RETRY_SECONDS)
+            for asked in world.take():
+                if asked.address == ONE:
+                    asked.agree()
+                else:
+                    tried += 1
+                    asked.answer.errback(PeerGone("refused"))
+        assert tried <= 10, "one attempt in five seconds, and those of the period"
+
+    def test_one_that_is_left_out_is_tried_no_more(self, world: World) -> None:
+        world.options.namesrv_addr = ONE
+        world.registration._follow_name_servers()
+        world.time.advance(RETRY_SECONDS)
+        assert world.take() == []
