@@ -1,6 +1,9 @@
 """Access control: who may do what, decided without a socket.
 
     signature     what a request is signed with, and whether it is
+    users         who there is
+    policies      what each may do with which resource, from where
+    decisions     whether one may do something, and which entry says so
 
 Standard: the module `auth`.
 """
