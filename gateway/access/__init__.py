@@ -4,6 +4,7 @@
     users         who there is
     policies      what each may do with which resource, from where
     decisions     whether one may do something, and which entry says so
+    resources     what each request code needs: which resources, which actions
 
 Standard: the module `auth`.
 """

@@ -9,9 +9,9 @@ of. Of one kind there is one entry for each resource; a later one replaces it. S
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -27,7 +27,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 RETRY_PREFIX = "%RETRY%"
 
 
-class ResourceType(Enum):
+class ResourceType(StrEnum):
     """What a resource is. Standard: `ResourceType`."""
 
     UNKNOWN = "Unknown"
@@ -38,7 +38,7 @@ class ResourceType(Enum):
     GROUP = "Group"
 
 
-class ResourcePattern(Enum):
+class ResourcePattern(StrEnum):
     """What the name of a resource is compared with. Standard: `ResourcePattern`."""
 
     ANY = "ANY"
@@ -46,7 +46,7 @@ class ResourcePattern(Enum):
     PREFIXED = "PREFIXED"
 
 
-class Action(Enum):
+class Action(StrEnum):
     """What is done with a resource; `ALL` allows each, `ANY` asks for no matter which."""
 
     UNKNOWN = "Unknown"
@@ -61,14 +61,14 @@ class Action(Enum):
     LIST = "List"
 
 
-class Decision(Enum):
+class Decision(StrEnum):
     """What an entry says. Standard: `Decision`."""
 
     ALLOW = "Allow"
     DENY = "Deny"
 
 
-class PolicyType(Enum):
+class PolicyType(StrEnum):
     """Default entries count where no custom one matches. Standard: `PolicyType`."""
 
     CUSTOM = "Custom"
@@ -229,15 +229,22 @@ class Policy:
         The name itself comes first, then the longest beginning, then all of a type, then everything; so
         the looks it takes do not grow with the entries. Standard: `comparePolicyEntries`.
         """
+        for candidate in self._candidates(resource):
+            entry = self.entries.get(candidate)
+            if entry is not None and entry.covers(actions, ip):
+                return entry
+        return None
+
+    def _candidates(self, resource: Resource) -> Iterator[Resource]:
+        """The resources that an entry that matches may have, best first."""
+        yield resource
         kind, name, _ = resource
-        candidates = [resource]
         if name is not None:
-            lengths = self._prefix_lengths().get(kind, ())
-            prefixes = (name[:length] for length in lengths if length <= len(name))
-            candidates += [Resource(kind, prefix, ResourcePattern.PREFIXED) for prefix in prefixes]
-        candidates += [Resource(kind, None, ResourcePattern.ANY), EVERYTHING]
-        found = map(self.entries.get, candidates)
-        return next((entry for entry in found if entry is not None and entry.covers(actions, ip)), None)
+            for length in self._prefix_lengths().get(kind, ()):
+                if length <= len(name):
+                    yield Resource(kind, name[:length], ResourcePattern.PREFIXED)
+        yield Resource(kind, None, ResourcePattern.ANY)
+        yield EVERYTHING
 
     def _prefix_lengths(self) -> dict[ResourceType, list[int]]:
         """How long the beginnings are that entries name, longest first, by type."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, Self, TypeVar
 
 from mqgateway.engine.errors import ConfigError
@@ -19,14 +19,14 @@ N = TypeVar("N", bound=Enum)
 SUBJECT_PREFIX = "User:"
 
 
-class UserType(Enum):
+class UserType(StrEnum):
     """Super users may do everything; what others may do policies say."""
 
     SUPER = "Super"
     NORMAL = "Normal"
 
 
-class UserStatus(Enum):
+class UserStatus(StrEnum):
     """Whether a user is let in."""
 
     ENABLE = "enable"

@@ -56,6 +56,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables",
         "engine.lenient_json",
         "engine.json_members",
+        "engine.steps",
         *NOUNS,
     ),
     "gateway.namesrv": ("gateway.namesrv", *SERVERS),
