@@ -5,6 +5,7 @@
     policies      what each may do with which resource, from where
     decisions     whether one may do something, and which entry says so
     resources     what each request code needs: which resources, which actions
+    tables        users and policies as they are kept; `sealing` encrypts secrets in files
 
 Standard: the module `auth`.
 """
