@@ -23,9 +23,6 @@ from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.fields import request_header
 
-# What older clients do not tell, and what need not be told: how to ask for all there is.
-BLANK_NEEDS_NOTHING = {RequestCode.END_TRANSACTION, RequestCode.UNREGISTER_CLIENT}
-
 
 def texts(needs: list[Need]) -> list[str]:
     return [f"{need.resource} {'|'.join(need.actions)}" for need in needs]
@@ -37,8 +34,7 @@ def of_body(code: int, body: Any) -> list[str]:
 
 def test_every_code_of_the_broker_has_its_needs() -> None:
     assert not BY_HEADER.keys() & BY_BODY.keys()
-    auth = {code for code in RequestCode if code.name.startswith("AUTH_")}
-    assert BY_HEADER.keys() | BY_BODY.keys() == set(REQUESTS) | auth
+    assert BY_HEADER.keys() | BY_BODY.keys() == set(REQUESTS)
     assert {code for code, row in BY_HEADER.items() if row is FREE} == {RequestCode.CHECK_CLIENT_CONFIG}
 
 
