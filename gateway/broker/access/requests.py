@@ -16,6 +16,7 @@ from mqgateway.gateway.access.policies import PolicyType, parse_resource, read_p
 from mqgateway.gateway.access.signature import ACCESS_KEY
 from mqgateway.gateway.access.users import User, UserStatus, UserType, by_name, username_of
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.bodies import AclInfo, Body, UserInfo
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
@@ -31,7 +32,6 @@ from mqgateway.gateway.codec.headers import (
     UpdateUserRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 T = TypeVar("T")
 
@@ -202,16 +202,16 @@ def _listed(infos: Iterable[Body]) -> bytes:
     return orjson.dumps(values, option=orjson.OPT_SORT_KEYS) if values else b""
 
 
-REQUESTS: dict[int, RequestFunction] = {
-    RequestCode.AUTH_CREATE_USER: create_user,
-    RequestCode.AUTH_UPDATE_USER: update_user,
-    RequestCode.AUTH_DELETE_USER: delete_user,
-    RequestCode.AUTH_GET_USER: get_user,
-    RequestCode.AUTH_LIST_USER: list_users,
-    RequestCode.AUTH_CREATE_ACL: update_acl,
-    RequestCode.AUTH_UPDATE_ACL: update_acl,
-    RequestCode.AUTH_DELETE_ACL: delete_acl,
-    RequestCode.AUTH_GET_ACL: get_acl,
-    RequestCode.AUTH_LIST_ACL: list_acls,
+REQUESTS: dict[int, Request] = {
+    RequestCode.AUTH_CREATE_USER: Request(create_user, Needs.NOTHING),
+    RequestCode.AUTH_UPDATE_USER: Request(update_user, Needs.NOTHING),
+    RequestCode.AUTH_DELETE_USER: Request(delete_user, Needs.NOTHING),
+    RequestCode.AUTH_GET_USER: Request(get_user, Needs.NOTHING),
+    RequestCode.AUTH_LIST_USER: Request(list_users, Needs.NOTHING),
+    RequestCode.AUTH_CREATE_ACL: Request(update_acl, Needs.NOTHING),
+    RequestCode.AUTH_UPDATE_ACL: Request(update_acl, Needs.NOTHING),
+    RequestCode.AUTH_DELETE_ACL: Request(delete_acl, Needs.NOTHING),
+    RequestCode.AUTH_GET_ACL: Request(get_acl, Needs.NOTHING),
+    RequestCode.AUTH_LIST_ACL: Request(list_acls, Needs.NOTHING),
 }
-"""What is answered here."""
+"""What is answered here; each broker has users and policies of its own, whatever its role."""
