@@ -80,5 +80,8 @@ class AccessOptions(Options):
     )
     max_users: int = option(10_000, "Users there may be.", low=1, ours=True)
     max_policy_entries_per_user: int = option(
-        100_000, "Entries that the policies of a user may have.", low=1, ours=True
+        2000,
+        "Entries that the policies of a user may have; a change of one holds others up for all of them.",
+        low=1,
+        ours=True,
     )

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-import orjson
-
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.administration import Administration, OnlySuperUsers
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import PolicyType, parse_resource, read_policies
@@ -90,12 +89,13 @@ def get_user(broker: Broker, call: Call) -> Reply:
     return Reply(body=body, remark=UNSET)
 
 
-def list_users(broker: Broker, call: Call) -> Reply:
-    """3005 AUTH_LIST_USER."""
+def list_users(broker: Broker, call: Call) -> Steps[Reply]:
+    """3005 AUTH_LIST_USER, in steps."""
     header = call.header
     assert isinstance(header, ListUsersRequestHeader)
     users = _carry_out(broker, lambda access: access.users(header.filter or ""))
-    return Reply(body=_listed(_user_info(broker, call, user) for user in users), remark=UNSET)
+    body = yield from _listed(_user_info(broker, call, user) for user in users)
+    return Reply(body=body, remark=UNSET)
 
 
 def update_acl(broker: Broker, call: Call) -> Reply:
@@ -141,14 +141,15 @@ def get_acl(broker: Broker, call: Call) -> Reply:
     return Reply(body=b"" if acl is None else acl.info().encode(), remark=UNSET)
 
 
-def list_acls(broker: Broker, call: Call) -> Reply:
-    """3010 AUTH_LIST_ACL: entries whose resource does not have the filter in it are left out."""
+def list_acls(broker: Broker, call: Call) -> Steps[Reply]:
+    """3010 AUTH_LIST_ACL, in steps: entries whose resource does not have the filter in it are left out."""
     header = call.header
     assert isinstance(header, ListAclsRequestHeader)
     acls = _carry_out(broker, lambda access: access.acls(header.subject_filter or ""))
     wanted = header.resource_filter or ""
     infos = (acl.info(wanted if wanted.strip() else "") for acl in acls)
-    return Reply(body=_listed(info for info in infos if info.policies), remark=UNSET)
+    body = yield from _listed(info for info in infos if info.policies)
+    return Reply(body=body, remark=UNSET)
 
 
 def _carry_out(broker: Broker, operation: Callable[[Administration], T]) -> T:
@@ -196,10 +197,13 @@ def _user_info(broker: Broker, call: Call, user: User) -> UserInfo:
     return info
 
 
-def _listed(infos: Iterable[Body]) -> bytes:
+def _listed(infos: Iterable[Body]) -> Steps[bytes]:
     """An array; nothing for an empty one."""
-    values = [info.to_json() for info in infos]
-    return orjson.dumps(values, option=orjson.OPT_SORT_KEYS) if values else b""
+    pieces = []
+    for info in infos:
+        pieces.append(info.encode())
+        yield
+    return b"[" + b",".join(pieces) + b"]" if pieces else b""
 
 
 REQUESTS: dict[int, Request] = {

@@ -226,3 +226,21 @@ def test_without_access_control_there_are_no_tables(code: int) -> None:
     body = json.dumps(policies(entry(), password="p")).encode()
     answer = broker.ask(code, body=body, ext={"username": "alice", "subject": "User:alice"})
     assert (answer.code, answer.remark) == TRY_LATER
+
+
+def test_long_lists_give_way_in_between(access: Access) -> None:
+    for number in range(100):
+        access.tell(CREATE, {"password": "p"}, username=f"user{number:03}")
+        access.tell(CREATE_ACL, policies(entry()), subject=f"User:user{number:03}")
+    turns = 0
+    in_turns = access.in_turns
+
+    def counted(steps: Any) -> Any:
+        nonlocal turns
+        turns += 1
+        return in_turns(steps)
+
+    access.in_turns = counted  # type: ignore[method-assign]
+    assert len(json.loads(access.tell(LIST).arrived.body)) == 102
+    assert len(json.loads(access.tell(LIST_ACL).arrived.body)) == 100
+    assert turns == 2
