@@ -14,7 +14,7 @@ from typing import Any
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.steps import Steps
+from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.decisions import decide
@@ -77,10 +77,10 @@ class AccessControl:
         settings, command = self._settings, call.command
         if settings.authenticates and command.code not in settings.unsigned_codes:
             self._authenticate(call)
-        if settings.authorizes and command.code not in settings.unchecked_codes:
+        is_checked = settings.authorizes and command.code not in settings.unchecked_codes
+        if is_checked and self._needs_a_look(call):
             needs = self._needs_of_header(command.code, command.ext_fields, settings.cluster_name)
-            if needs:
-                self.authorize(call, needs)
+            self._authorize(call, needs)
 
     def after(self, call: Call, reply: Reply) -> None:
         """Answers are as they are."""
@@ -104,7 +104,9 @@ class AccessControl:
                     needs = yield from reader(call.body, self._options)
                 except Exception:
                     raise RequestError(ResponseCode.NO_PERMISSION, UNREADABLE) from None
-                self.authorize(call, needs)
+                for part in in_parts(list(dict.fromkeys(needs))):
+                    self._authorize(call, part)
+                    yield
             reply = function(broker, call)
             if isinstance(reply, Generator):
                 reply = yield from reply
@@ -151,15 +153,15 @@ class AccessControl:
 
     # What they may do.
 
-    def authorize(self, call: Call, needs: Sequence[Need]) -> None:
+    def _authorize(self, call: Call, needs: Sequence[Need]) -> None:
         """Refuse a request that needs what its user may not do. Raises `RequestError`."""
-        if not needs or not self._needs_a_look(call):
+        if not needs:
             return
         name = self._name(call)
         if name is None:
             raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
         ip = call.peer.address.rpartition(":")[0].strip("[]")
-        for need in dict.fromkeys(needs):
+        for need in needs:
             if self._decisions is None:
                 refusal = self._decision(call, name, need, ip)
             else:
