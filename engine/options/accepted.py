@@ -7,7 +7,6 @@ from mqgateway.engine.options.option import accepted
 from mqgateway.engine.options.reasons import (
     CLIENT_SIDE,
     LOGGING,
-    NO_ACL,
     NO_BIT_MAPS,
     NO_COLD,
     NO_CONTROLLER,
@@ -20,6 +19,7 @@ from mqgateway.engine.options.reasons import (
     NO_ROCKSDB,
     NO_STATIC_SUBSCRIPTIONS,
     ONE_LOOP,
+    OWN_ACCESS_TABLES,
     OWN_TIMERS,
     OWN_WAY,
     PLAIN_FILES,
@@ -115,15 +115,11 @@ BROKER_ACCEPTED = (
     *accepted("there are no plug-ins", "messageStorePlugIn="),
     *accepted("a container has settings of its own", "isBrokerContainer=false"),
     *accepted(
-        NO_ACL,
+        OWN_ACCESS_TABLES,
         """
-        configName= clusterName= authConfigPath= authenticationProvider= authenticationMetadataProvider=
-        authenticationStrategy= authenticationWhitelist= authorizationProvider=
-        authorizationMetadataProvider= authorizationStrategy= authorizationWhitelist=
-        userCacheMaxNum=1000 userCacheExpiredSecond=600 userCacheRefreshSecond=60 aclCacheMaxNum=1000
-        aclCacheExpiredSecond=600 aclCacheRefreshSecond=60 statefulAuthenticationCacheMaxNum=10000
-        statefulAuthenticationCacheExpiredSecond=60 statefulAuthorizationCacheMaxNum=10000
-        statefulAuthorizationCacheExpiredSecond=60
+        configName= clusterName= authConfigPath= userCacheMaxNum=1000
+        userCacheExpiredSecond=600 userCacheRefreshSecond=60 aclCacheMaxNum=1000 aclCacheExpiredSecond=600
+        aclCacheRefreshSecond=60
         """,
     ),
 )

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.pop import PopOptions
 from mqgateway.engine.options.reasons import (
     IN_TURN,
-    NO_ACL,
     NO_BIT_MAPS,
     NO_CONTROLLER,
     NO_HEARTBEATS,
     NO_LOOKUP,
     NO_METRICS,
     NO_REPLICAS,
-    OPEN_BROKER,
 )
 
 
@@ -368,28 +367,6 @@ class TransactionOptions(Options):
 
 
 @dataclass(kw_only=True)
-class SecurityOptions(Options):
-    """Who may do what. Standard: `AuthConfig` and version 4's `aclEnable`."""
-
-    acl_enable: bool = option(
-        False, "Access control of version 4.", no_effect=NO_ACL, unavailable={"true": OPEN_BROKER}
-    )
-    authentication_enabled: bool = option(
-        False, "Ask clients who they are.", no_effect=NO_ACL, unavailable={"true": OPEN_BROKER}
-    )
-    authorization_enabled: bool = option(
-        False, "Check what clients may do.", no_effect=NO_ACL, unavailable={"true": OPEN_BROKER}
-    )
-    init_authentication_user: str = option("", "First user, as JSON.", no_effect=NO_ACL, secret=True)
-    inner_client_authentication_credentials: str = option(
-        "", "What the broker itself signs with, as JSON.", no_effect=NO_ACL, secret=True
-    )
-    migrate_auth_from_v1_enabled: bool = option(
-        False, "Take over version 4's rules.", name="migrateAuthFromV1Enabled", no_effect=NO_ACL
-    )
-
-
-@dataclass(kw_only=True)
 class RoleOptions(Options):
     """Replicas and their controller."""
 
@@ -419,7 +396,7 @@ class RoleOptions(Options):
 @dataclass(kw_only=True)
 class BrokerOptions(
     RoleOptions,
-    SecurityOptions,
+    AccessOptions,
     TransactionOptions,
     FilterOptions,
     StatisticsOptions,

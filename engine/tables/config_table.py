@@ -68,13 +68,17 @@ class ConfigTable(ABC, Generic[C]):
     def _implied(self, name: str) -> C | None:
         """The entry of a name that every table has without keeping it; None for any other name."""
 
+    def _read(self, value: Mapping[str, Any]) -> C:
+        """The entry that the file, or another broker, gives as this. Raises `ConfigError`."""
+        return self.entry.from_json(value)
+
     def load(self) -> None:
         """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
         table = self._file.load()
         if table is None:
             return
         values = json_members.read(table, self.member, dict[str, Any]()).values()
-        configs = [self.entry.from_json(value) for value in values]
+        configs = [self._read(value) for value in values]
         for config, value in zip(configs, values, strict=True):
             self._table[config.key] = config
             if others := json_members.others(value, config.to_json()):
@@ -136,7 +140,7 @@ class ConfigTable(ABC, Generic[C]):
         if version == self.data_version:
             return False
         values = json_members.read(reported, self.member, dict[str, Any]()).values()
-        configs = [self.entry.from_json(value) for value in values]
+        configs = [self._read(value) for value in values]
         self._sides = self._read_sides(reported)
         self._table = {config.key: config for config in configs}
         self._others_of.clear()

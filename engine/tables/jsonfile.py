@@ -41,6 +41,8 @@ _MEANINGS = {
     "consumerFilter.json": "Filters come back as the members of their groups connect",
     "consumerOrderInfo.json": "Messages popped in order and not acknowledged come again",
     "topicQueueMapping.json": "Static topics must be given their mapping again",
+    "users.json": "Nobody is let in but the users that settings name; others must be created again",
+    "acls.json": "Only super users may do anything, until policies are created again",
     "kvConfig.json": "Values must be put again, among them which topics are ordered",
     "messageRequestMode.json": "Groups consume in the default mode until it is set again",
 }

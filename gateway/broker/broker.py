@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mqgateway.engine.store.message_store import MessageStore
     from mqgateway.engine.timers.timers import Timers
     from mqgateway.engine.transactions import TransactionLog
+    from mqgateway.gateway.access.administration import Administration
     from mqgateway.gateway.broker.clients.table import ClientTable
     from mqgateway.gateway.broker.cluster.state import ClusterState
     from mqgateway.gateway.broker.consume.state import ConsumeState
@@ -49,6 +50,8 @@ class Broker:
     delays: DelaySchedule
     timers: Timers
     transactions: TransactionLog
+    access: Administration | None = None
+    """Users and policies; None where nobody is asked who they are."""
     replication: Replica | None = None
     """The broker's part in its group of replicas, once it has joined it."""
     membership: Member | None = None

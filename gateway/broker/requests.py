@@ -8,6 +8,7 @@ Standard: `BrokerController.registerProcessor`.
 
 from __future__ import annotations
 
+from mqgateway.gateway.broker.access import requests as access_requests
 from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import requests as consume_requests
@@ -34,6 +35,7 @@ OF_ROOMS: dict[int, Request] = {
     **client_requests.REQUESTS,
     # Administration
     **admin_requests.REQUESTS,
+    **access_requests.REQUESTS,
     # Replication
     **ha_requests.REQUESTS,
 }
@@ -55,7 +57,6 @@ NOT_ON_FAST_PORT = frozenset(
 
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
-_NO_ACCESS_CONTROL = "users and policies are not there yet"
 _NO_CONTROLLER = "there is no controller"
 _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
@@ -105,7 +106,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
     ),
-    _NO_ACCESS_CONTROL: _called("AUTH_"),
     _NO_CONTROLLER: (RequestCode.GET_BROKER_EPOCH_CACHE, RequestCode.NOTIFY_BROKER_ROLE_CHANGED),
     _OF_CONTROLLERS: (
         *_called("CONTROLLER_"),

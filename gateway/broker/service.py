@@ -25,6 +25,9 @@ from mqgateway.engine.options import (
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
@@ -89,8 +92,10 @@ class BrokerService:
         self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
+        access = AccessSettings.of(options, disk)
         client_tls = ClientTls(tls, disk) if remoting.use_tls else None
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
+        sign = None if access.credentials is None else access.credentials.sign
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=sign)
         environment = Environment(
             options,
             store_options,
@@ -106,7 +111,9 @@ class BrokerService:
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon
-        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks)
+        self._access = _control(self.broker, access)
+        guard = self._access if access.is_on else None
+        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
         self._server = RemotingServer(
             reactor,
             self.dispatcher,
@@ -183,6 +190,8 @@ class BrokerService:
         if broker.role.is_master:
             topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         broker.tables.load()
+        if self._access is not None:
+            self._access.load()
         broker.delays.load()
         self.group.services.load()
         self._disk.end()
@@ -240,6 +249,8 @@ class BrokerService:
         self.broker.delays.close()
         self.broker.timers.close()
         self.broker.tables.close()
+        if self._access is not None:
+            self._access.close()
 
     def _slow_beat(self) -> None:
         clients = self.broker.clients
@@ -248,6 +259,8 @@ class BrokerService:
         clients.locks.expire(elapsed_millis(self.broker.clock))
         self.beat.note_counts()
         self.broker.tables.retry()
+        if self._access is not None:
+            self._access.retry()
 
     def _clean_mappings(self) -> None:
         if static_cleaning.is_time(self.broker):
@@ -270,20 +283,37 @@ class BrokerService:
             client.outgoing.members_changed(group)
 
 
+def _control(broker: Broker, settings: AccessSettings) -> AccessControl | None:
+    """Users and policies, once anybody asks for them."""
+    if not settings.has_tables:
+        return None
+    on = broker.environment
+    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
+    control = AccessControl(settings, tables, on.options, on.clock)
+    broker.access = control.administration
+    return control
+
+
 def _dispatchers(
-    broker: Broker, remoting: RemotingOptions, clock: Clock, hooks: Sequence[Hook]
+    broker: Broker,
+    remoting: RemotingOptions,
+    clock: Clock,
+    hooks: Sequence[Hook],
+    guard: AccessControl | None,
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    fast = {code: function for code, function in REQUESTS.items() if code not in NOT_ON_FAST_PORT}
+    table = REQUESTS if guard is None else guard.guarded(REQUESTS)
+    fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
         broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
     limits = limits_of_bodies(REQUESTS, remoting, broker.options)
+    hooks = hooks if guard is None else [*hooks, guard]
     main_port, fast_port = (
-        Dispatcher(broker, table, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
-        for table, others in ((REQUESTS, UNSUPPORTED), (fast, refused))
+        Dispatcher(broker, served, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
+        for served, others in ((table, UNSUPPORTED), (fast, refused))
     )
     main_port.on_refused = fast_port.on_refused = count_refused
     return main_port, fast_port

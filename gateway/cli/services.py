@@ -114,7 +114,11 @@ class Both:
             broker_name=broker.broker.broker_name if broker else "",
             cluster=broker.broker.broker_cluster_name if broker else "",
             data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
-            open_to=who_may(remoting.bind_address),
+            open_to=who_may(
+                remoting.bind_address,
+                asks_who=broker is not None and broker.broker.authentication_enabled,
+                asks_what=broker is not None and broker.broker.authorization_enabled,
+            ),
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,
         )

@@ -69,16 +69,27 @@ def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], contain
     return warnings
 
 
-def who_may(bind: str) -> str:
-    """Who may use a server that listens on `bind`, and how to change that."""
+def who_may(bind: str, *, asks_who: bool = False, asks_what: bool = False) -> str:
+    """Who may use a server that listens on `bind`, and how to change that.
+
+    `asks_who`: the broker takes only signed requests; `asks_what`: and only those that policies allow.
+    """
     try:
         is_own = ipaddress.ip_address(bind).is_loopback
     except ValueError:
         is_own = bind == "localhost"
+    everybody = "everybody on this machine" if is_own else "everybody who reaches these ports"
+    if asks_who:
+        what = "what policies allow" if asks_what else "everything, since authorizationEnabled=false"
+        return (
+            f"the broker's users, who may do {what}; the name server and the port for slaves: {everybody}. "
+            "See docs/security.md"
+        )
     if is_own:
-        return f"everybody on this machine: it listens on {bind} only; there is no access control yet"
+        return f"{everybody}: it listens on {bind} only; access control is off"
     return (
-        "everybody who reaches these ports may read, write and administer: there is no access control yet. "
+        f"{everybody} may read, write and administer: access control is off "
+        "(authenticationEnabled, authorizationEnabled). "
         "Narrow it with a firewall or with --bind ADDRESS (bindAddress); for this machine only: "
         "--bind 127.0.0.1 --advertise 127.0.0.1"
     )

@@ -9,7 +9,7 @@ The way through it, from what decides to what acts:
                   types
     routes        who has which topic; `publishing` whose turn it is, `faults` whom to avoid
     sending       a message as it goes out: checked, named, compressed (`compression`), in a batch
-    (`batches`), within a namespace (`namespaces`), signed (`signing`); `selectors` choose a queue
+    (`batches`), within a namespace (`namespaces`), signed; `selectors` choose a queue
     allocation    how a group shares queues; `rebalance` what that means for a member
     process_queue what was pulled and is not done with; `offsets` how far everything is consumed
     reading       from the bytes of a reply to messages; `subscriptions` what is wanted

@@ -12,9 +12,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
 from mqgateway.gateway.client.options import ClientOptions
-from mqgateway.gateway.client.signing import Credentials
 from mqgateway.gateway.codec.bodies.body import Body
 from mqgateway.gateway.codec.codes import LanguageCode, ResponseCode, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand

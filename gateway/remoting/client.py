@@ -48,7 +48,8 @@ class Ask(Protocol):
 
 class RemotingClient:
     """Connections to any number of addresses. `dispatcher` serves what the other sides ask of us;
-    `on_connect(address)` is called for each connection that is made, before anything is sent on it."""
+    `on_connect(address)` is called for each connection that is made, before anything is sent on it;
+    `sign` adds to each request who asks, last of all."""
 
     def __init__(
         self,
@@ -59,12 +60,14 @@ class RemotingClient:
         tls: ClientTls | None = None,
         clock: Clock,
         on_connect: Callable[[str], None] | None = None,
+        sign: Callable[[RemotingCommand], None] | None = None,
     ) -> None:
         self._reactor = reactor
         self._options = options
         self._dispatcher = Dispatcher(None, {}, {}, clock=clock) if dispatcher is None else dispatcher
         self._tls = tls
         self._on_connect = on_connect
+        self._sign = sign
         self._terms = client_terms(options, reactor)
         self._links: dict[str, Link] = {}
         self._schedule = Schedule(reactor)
@@ -80,12 +83,16 @@ class RemotingClient:
         are answers: look at their code.
         """
         deadline = self._reactor.seconds() + timeout
+        if self._sign is not None:
+            self._sign(command)
         answer = self._ask(address, command, deadline)
         answer.addCallback(self._repeat_if_sent_away, address, command, deadline)
         return answer
 
     def send_oneway(self, address: str, command: RemotingCommand) -> None:
         """Tell `address` something; that it could not be sent is only logged."""
+        if self._sign is not None:
+            self._sign(command)
 
         def send(connection: Connection) -> None:
             connection.send_oneway(command)

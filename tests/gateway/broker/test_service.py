@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.error import CannotListenError
 
+from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import dumps, loads
 from mqgateway.engine.options import (
     BrokerOptions,
@@ -21,6 +22,7 @@ from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, MemoryWorker, Worker
+from mqgateway.gateway.access.signature import Credentials, is_signed
 from mqgateway.gateway.broker import service
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.codec.bodies import (
@@ -34,6 +36,7 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, V4_9_8, RequestCode, 
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import (
+    CreateUserRequestHeader,
     EndTransactionRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetRouteInfoRequestHeader,
@@ -57,12 +60,15 @@ class Client:
         self.talker = Talker()
         world.net.meet(port, self.talker, ("192.168.1.1", world.next_port()))
         self.opaque = 0
+        self.credentials: Credentials | None = None
 
     def tell(
         self, code: int, header: Header | None = None, body: bytes = b"", version: int = CURRENT_VERSION
     ) -> None:
         """Send a request and let the net carry everything."""
         command = RemotingCommand.request(code, header, body)
+        if self.credentials is not None:
+            self.credentials.sign(command)
         self.opaque += 1
         command.opaque, command.version = self.opaque, version
         self.talker.transport.write(encode_command(command))
@@ -113,6 +119,7 @@ class World:
         worker: Worker | None = None,
         with_name_server: bool = True,
         role: BrokerRole = BrokerRole.ASYNC_MASTER,
+        **options: Any,
     ) -> None:
         self.net = Net()
         self.clock = NetClock(self.net)
@@ -125,6 +132,7 @@ class World:
             broker_ip1="10.0.0.1",
             broker_ip2="10.0.0.1",
             namesrv_addr=f"10.0.0.1:{NAME_SERVER}",
+            **options,
         )
         self.service = BrokerService(
             self.options,
@@ -618,3 +626,63 @@ def test_a_send_that_makes_a_topic_waits_a_second_for_a_name_server_that_says_no
     assert [reply.opaque for reply in producer.replies()] == [2], "the topic is there"
     world.net.settle(1.5)
     assert [(reply.opaque, reply.code) for reply in producer.replies()] == [(1, 0)]
+
+
+ACCESS: dict[str, Any] = {
+    "authentication_enabled": True,
+    "authorization_enabled": True,
+    "init_authentication_user": '{"username":"root","password":"root\'s"}',
+    "inner_client_authentication_credentials": '{"accessKey":"inner","secretKey":"inner\'s"}',
+}
+
+
+def test_with_access_control_both_ports_ask_who_is_there() -> None:
+    world = World(**ACCESS).start()
+    assert world.started == [None]
+    for port in (MAIN, FAST):
+        client = world.connect(port)
+        answer = client.ask(RequestCode.GET_BROKER_CONFIG)
+        assert (answer.code, answer.remark) == (16, "username cannot be null.")
+        client.credentials = Credentials("root", "root's")
+        assert client.ask(RequestCode.GET_BROKER_CONFIG).code == 0
+        client.consume("G", "TBW102", "c1")
+
+
+def test_users_are_there_again_after_a_restart() -> None:
+    world = World(**ACCESS).start()
+    client = world.connect()
+    client.credentials = Credentials("root", "root's")
+    header = CreateUserRequestHeader(username="bob")
+    body = b'{"password":"bob\'s","userType":"Super"}'
+    assert client.ask(RequestCode.AUTH_CREATE_USER, header, body).code == 0
+    world.stop()
+    assert world.stopped == [None]
+    again = World(world.disk, **ACCESS).start()
+    client = again.connect()
+    client.credentials = Credentials("bob", "bob's")
+    assert client.ask(RequestCode.GET_BROKER_CONFIG).code == 0
+
+
+def test_the_broker_signs_what_it_asks_others() -> None:
+    seen: list[RemotingCommand] = []
+    world = World(**ACCESS)
+    serve = world.name_server.dispatcher.dispatch
+
+    def look(command: RemotingCommand, peer: Any) -> Any:
+        seen.append(command)
+        return serve(command, peer)
+
+    world.name_server.dispatcher.dispatch = look  # type: ignore[method-assign]
+    world.start()
+    assert seen and all(is_signed(command, "inner's") for command in seen)
+
+
+def test_settings_that_contradict_each_other_are_no_broker() -> None:
+    with pytest.raises(ConfigError, match="authorizationEnabled without authenticationEnabled"):
+        World(authorization_enabled=True)
+
+
+def test_without_access_control_nothing_stands_in_the_way(world: World) -> None:
+    assert world.service.broker.access is None
+    assert world.connect().ask(RequestCode.GET_BROKER_CONFIG).code == 0
+    assert not [name for name in world.disk.listdir("/store/config") if name.startswith(("users", "acls"))]

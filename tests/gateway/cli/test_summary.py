@@ -51,9 +51,17 @@ def test_who_may_use_a_server_depends_on_where_it_listens() -> None:
     for bind in ("0.0.0.0", "", "::", "10.0.0.1"):
         said = who_may(bind)
         assert said.startswith("everybody who reaches these ports may read, write and administer")
-        assert all(way in said for way in ("firewall", "--bind", "--advertise", "no access control yet"))
+        assert all(way in said for way in ("firewall", "--bind", "--advertise", "access control is off"))
     for bind in ("127.0.0.1", "::1", "localhost"):
         assert who_may(bind).startswith("everybody on this machine: ")
+
+
+def test_with_access_control_it_is_said_what_stays_open() -> None:
+    said = who_may("0.0.0.0", asks_who=True, asks_what=True)
+    assert said.startswith("the broker's users, who may do what policies allow; the name server")
+    assert "everybody who reaches these ports" in said
+    assert "since authorizationEnabled=false" in who_may("127.0.0.1", asks_who=True)
+    assert "everybody on this machine" in who_may("127.0.0.1", asks_who=True)
 
 
 def test_the_summary_as_lines_and_as_json() -> None:

@@ -349,3 +349,16 @@ def test_a_new_connection_is_announced_before_anything_is_sent_on_it() -> None:
     assert sent == [HERE]
     assert [call.body for call in scene.calls] == [b"greeting", b"question"]
     assert [answer.body for answer in answers] == [b"question"]
+
+
+def test_whatever_is_asked_or_told_is_signed_if_there_is_a_signature() -> None:
+    scene = Scene()
+
+    def sign(command: RemotingCommand) -> None:
+        command.ext_fields["Signature"] = f"of {command.body.decode()}"
+
+    scene.client = RemotingClient(scene.net, scene.options, clock=scene.clock, sign=sign)
+    scene.asked(body=b"a")
+    scene.client.send_oneway(HERE, RemotingCommand.request(ECHO, body=b"b", oneway=True))
+    scene.net.settle()
+    assert [call.command.ext_fields["Signature"] for call in scene.calls] == ["of a", "of b"]

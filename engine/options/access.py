@@ -1,0 +1,87 @@
+"""Settings of access control: who is let in, and who may do what.
+
+Standard: `AuthConfig`, and version 4's `aclEnable`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.reasons import NO_ACL_1, OPEN_BROKER
+
+
+class AuthorizationProfile(StrEnum):
+    """Which requests need something: all of them, or those that the standard has a rule for."""
+
+    STRICT = "strict"
+    STANDARD = "standard"
+
+
+class AuditFormat(StrEnum):
+    """How lines of the audit log are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(kw_only=True)
+class AccessOptions(Options):
+    """Who may do what."""
+
+    acl_enable: bool = option(
+        False, "Access control of version 4.", no_effect=NO_ACL_1, unavailable={"true": OPEN_BROKER}
+    )
+    migrate_auth_from_v1_enabled: bool = option(
+        False, "Take over version 4's rules.", name="migrateAuthFromV1Enabled", no_effect=NO_ACL_1
+    )
+    authentication_enabled: bool = option(False, "Take requests only of users who sign them.")
+    authentication_provider: str = option("", "Class that checks signatures; empty: the default one.")
+    authentication_metadata_provider: str = option(
+        "", "Class that keeps users; empty: the local one, once a switch is on."
+    )
+    authentication_strategy: str = option(
+        "",
+        "Class that says how often: each request (empty, Stateless...), or once in a while (Stateful...).",
+    )
+    authentication_whitelist: str = option("", "Request codes that need no signature, separated by commas.")
+    init_authentication_user: str = option(
+        "", 'First super user, as in {"username":"...","password":"..."}.', secret=True
+    )
+    inner_client_authentication_credentials: str = option(
+        "",
+        'What the broker itself signs with, as in {"accessKey":"...","secretKey":"..."}; a super user.',
+        secret=True,
+    )
+    authorization_enabled: bool = option(False, "Let users do only what policies allow them.")
+    authorization_provider: str = option("", "Class that decides; empty: the default one.")
+    authorization_metadata_provider: str = option("", "Class that keeps policies; empty: the local one.")
+    authorization_strategy: str = option("", "As authenticationStrategy, of what is allowed.")
+    authorization_whitelist: str = option("", "Request codes that any user may send, separated by commas.")
+    authorization_profile: AuthorizationProfile = option(  # noqa: RUF009
+        AuthorizationProfile.STRICT,
+        "What needs permission: every request (strict), or what the standard has a rule for (standard).",
+        ours=True,
+    )
+    stateful_authentication_cache_max_num: int = option(
+        10000, "Outcomes kept by a stateful authentication.", low=1
+    )
+    stateful_authentication_cache_expired_second: int = option(60, "How long each is kept.", unit="s", low=1)
+    stateful_authorization_cache_max_num: int = option(
+        10000, "Outcomes kept by a stateful authorization.", low=1
+    )
+    stateful_authorization_cache_expired_second: int = option(60, "How long each is kept.", unit="s", low=1)
+    auth_key: str = option(
+        "", "Key that passwords are encrypted with in users.json: 32 bytes in base64.", ours=True, secret=True
+    )
+    auth_key_file: str = option("", "File with that key.", ours=True)
+    audit_log_format: AuditFormat = option(  # noqa: RUF009
+        AuditFormat.TEXT, "Lines of the audit log.", ours=True
+    )
+    max_users: int = option(10_000, "Users there may be.", low=1, ours=True)
+    max_policy_entries_per_user: int = option(
+        2000,
+        "Entries that the policies of a user may have; a change of one holds others up for all of them.",
+        low=1,
+        ours=True,
+    )

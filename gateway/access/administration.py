@@ -1,0 +1,169 @@
+"""How users and policies are created, changed and shown.
+
+Whoever calls has been let through already; what is checked here is who may touch super users, and what may be
+kept. Standard: `AuthenticationMetadataManagerImpl`, `AuthorizationMetadataManagerImpl`, and what
+`AdminBrokerProcessor` checks before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.policies import Acl, Policy, PolicyType, Resource
+from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.users import User, UserStatus, UserType, subject_of
+
+NO_USER = "The user is not exist"
+ONLY_SUPER_CREATES = "The super user can only be create by super user"
+ONLY_SUPER_UPDATES = "The super user can only be update by super user"
+
+
+class OnlySuperUsers(AccessError):
+    """A super user that somebody else would make."""
+
+
+class Administration:
+    """Operations on the tables. `caller` is the name of who asks, empty where nobody was asked for it."""
+
+    def __init__(self, tables: AccessTables, options: BrokerOptions) -> None:
+        self._tables = tables
+        self._options = options
+
+    def is_super(self, caller: str) -> bool:
+        """Whether the caller counts as a super user, as everybody does who was not asked for a name.
+
+        Raises `AccessError` for a name that nobody has.
+        """
+        if not caller:
+            return True
+        user = self._tables.users.get(caller)
+        if user is None:
+            raise AccessError(f"User:{caller} is not found")
+        return user.is_super
+
+    def shows_passwords(self, caller: str) -> bool:
+        """Whether the caller is shown secrets: super users are; others only by the standard's profile."""
+        if self._options.authorization_profile is AuthorizationProfile.STANDARD or not caller:
+            return True
+        user = self._tables.users.get(caller)
+        return user is not None and user.is_super
+
+    def create_user(
+        self,
+        caller: str,
+        username: str,
+        password: str | None,
+        user_type: UserType | None,
+        status: UserStatus | None,
+    ) -> None:
+        """Create a user, a normal one that is let in unless said otherwise. Raises `AccessError`."""
+        users = self._tables.users
+        if user_type is UserType.SUPER and not self.is_super(caller):
+            raise OnlySuperUsers(ONLY_SUPER_CREATES)
+        _check_name(username)
+        if password is None or not password.strip():
+            raise AccessError("password can not be blank")
+        if username in users:
+            raise AccessError("The user is existed")
+        if len(users) >= self._options.max_users:
+            raise AccessError(f"there are {len(users)} users already (maxUsers)")
+        users.put(User(username, password, user_type or UserType.NORMAL, status or UserStatus.ENABLE))
+
+    def update_user(
+        self,
+        caller: str,
+        username: str,
+        password: str | None,
+        user_type: UserType | None,
+        status: UserStatus | None,
+    ) -> None:
+        """Change what is given of a user. Raises `AccessError`."""
+        users = self._tables.users
+        if user_type is UserType.SUPER and not self.is_super(caller):
+            raise OnlySuperUsers(ONLY_SUPER_UPDATES)
+        _check_name(username)
+        before = users.get(username)
+        if before is None:
+            raise AccessError(NO_USER)
+        if before.is_super and not self.is_super(caller):
+            raise AccessError(ONLY_SUPER_UPDATES)
+        users.put(
+            replace(
+                before,
+                password=password if password is not None and password.strip() else before.password,
+                user_type=user_type or before.user_type,
+                status=status or before.status,
+            )
+        )
+
+    def delete_user(self, caller: str, username: str) -> None:
+        """Delete a user with the policies; one that is not there is fine. Raises `AccessError`."""
+        _check_name(username)
+        user = self._tables.users.get(username)
+        if user is None:
+            return
+        if user.is_super and not self.is_super(caller):
+            raise AccessError(ONLY_SUPER_UPDATES)
+        self._tables.users.delete(username)
+        self._tables.acls.delete(subject_of(username))
+
+    def user(self, username: str) -> User | None:
+        """A user, if there is one of this name."""
+        return self._tables.users.get(username)
+
+    def users(self, name_filter: str = "") -> list[User]:
+        """The users with this in their names, in the order of their names."""
+        found = self._tables.users.all()
+        wanted = name_filter if name_filter.strip() else ""
+        return sorted((user for user in found if wanted in user.username), key=_in_bytes)
+
+    def update_acl(self, username: str, policies: dict[PolicyType, Policy]) -> None:
+        """Give a user policies; entries take the place of those of the same resources.
+
+        Raises `AccessError`.
+        """
+        if username not in self._tables.users:
+            raise AccessError(f"The subject of {subject_of(username)} is not exist.")
+        before = self._tables.acl_of(username)
+        acl = Acl(username, policies) if before is None else before.with_policies(policies)
+        count = sum(len(policy.entries) for policy in acl.policies.values())
+        if count > self._options.max_policy_entries_per_user:
+            raise AccessError(f"{count} entries are more than maxPolicyEntriesPerUser allows")
+        self._tables.acls.put(acl)
+
+    def delete_acl(self, username: str, kind: PolicyType, resource: Resource | None) -> None:
+        """Take from a user the entry of one resource, or all policies. Raises `AccessError`."""
+        acl = self.acl(username)
+        if acl is None:
+            raise AccessError("The acl is not exist.")
+        left = None if resource is None else acl.without(kind, resource)
+        if left is None or not left.policies:
+            self._tables.acls.delete(acl.key)
+        elif left != acl:
+            self._tables.acls.put(left)
+
+    def acl(self, username: str) -> Acl | None:
+        """The policies of a user. Raises `AccessError` where there is no such user."""
+        if username not in self._tables.users:
+            raise AccessError("The subject is not exist.")
+        return self._tables.acl_of(username)
+
+    def acls(self, subject_filter: str = "") -> list[Acl]:
+        """The policies of all whose subject has this in it, in the order of their names."""
+        wanted = subject_filter if subject_filter.strip() else ""
+        found: Iterable[Acl] = (acl for acl in self._tables.acls.all() if wanted in acl.key)
+        return sorted(found, key=_in_bytes)
+
+
+def _check_name(username: str) -> None:
+    if not username.strip():
+        raise AccessError("username can not be blank")
+
+
+def _in_bytes(one: User | Acl) -> bytes:
+    """The standard's tables are in the order of the bytes of their names."""
+    return one.key.encode("utf-8", "surrogatepass")

@@ -1,0 +1,63 @@
+"""The audit log: who was let in and who was not, from where, and why, by the logger `mqgateway.audit`.
+
+Refusals are told at INFO, what is let through at DEBUG. A line is text, or an object of JSON; what a peer may
+choose is quoted, so that it makes no lines of its own. Standard: the logger `RocketmqAuthAudit`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from mqgateway.engine.options.access import AuditFormat
+
+log = logging.getLogger("mqgateway.audit")
+
+_SHOWN_MAX = 256
+
+
+class Audit:
+    """Writes the lines in one form."""
+
+    def __init__(self, form: AuditFormat) -> None:
+        self._is_json = form is AuditFormat.JSON
+
+    @property
+    def is_verbose(self) -> bool:
+        """Whether what is let through is told too."""
+        return log.isEnabledFor(logging.DEBUG)
+
+    def authenticated(self, user: str, address: str, code: int, refusal: str) -> None:
+        """A signature was checked; `refusal` is empty where it was right."""
+        self._tell(refusal, event="authentication", user=user, address=address, request=str(code))
+
+    def authorized(
+        self, user: str, address: str, code: int, actions: str, resource: str, refusal: str
+    ) -> None:
+        """It was decided whether a user may; `refusal` is empty where it is so."""
+        self._tell(
+            refusal,
+            event="authorization",
+            user=user,
+            address=address,
+            request=str(code),
+            action=actions,
+            resource=resource,
+        )
+
+    def _tell(self, refusal: str, **fields: str) -> None:
+        level = logging.INFO if refusal else logging.DEBUG
+        if not log.isEnabledFor(level):
+            return
+        shown = fields | {"decision": "deny" if refusal else "allow", "reason": refusal}
+        cut = {name: value[:_SHOWN_MAX] for name, value in shown.items() if value}
+        if self._is_json:
+            log.log(level, "%s", json.dumps(cut))
+        else:
+            log.log(level, "%s", " ".join(f"{name}={_quoted(value)}" for name, value in cut.items()))
+
+
+def _quoted(value: str) -> str:
+    """As it is where nothing can be mistaken, else as a string of JSON."""
+    is_plain = value.isprintable() and not any(sign in value for sign in ' "=')
+    return value if is_plain and value.isascii() else json.dumps(value)

@@ -1,0 +1,179 @@
+"""What stands before every request of a broker: is it signed, and may who signed it do that?
+
+As a hook it sees the header of each request before anything else does. What a body names is looked at by
+`guarded`, in front of the function of the code, since long bodies are read in steps. A refusal is answered
+with 16 and the standard's sentence. Standard: `AuthenticationPipeline`, `AuthorizationPipeline`,
+`DefaultAuthenticationHandler`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.decisions import decide
+from mqgateway.gateway.access.memory import Outcomes
+from mqgateway.gateway.access.resources import (
+    BY_BODY,
+    UNCHECKED_BY_STANDARD,
+    BodyReader,
+    Need,
+    needs_of_header,
+    standard_needs_of_header,
+)
+from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
+from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+
+NO_NAME = "username cannot be null."
+UNKNOWN_SUBJECT = "Authorization failed. Please verify your access rights and try again."
+UNREADABLE = "parse authorization context error."
+
+
+class AccessControl:
+    """The users and policies of a broker, and what is done with them. `load` first."""
+
+    def __init__(
+        self, settings: AccessSettings, tables: AccessTables, options: BrokerOptions, clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._tables = tables
+        self._options = options
+        self._audit = Audit(settings.audit_format)
+        self._needs_of_header = needs_of_header if settings.is_strict else standard_needs_of_header
+        by_signature, by_policy = settings.authentication_memory, settings.authorization_memory
+        self._signatures = None if by_signature is None else Outcomes(by_signature, clock)
+        self._decisions = None if by_policy is None else Outcomes(by_policy, clock)
+        self.administration = Administration(tables, options)
+
+    def load(self) -> None:
+        """Read the tables, and create the users that settings name. Raises `ConfigError`."""
+        self._tables.load()
+        users = self._tables.users
+        for user in self._settings.first_users:
+            if user.username not in users:
+                users.put(user)
+
+    def retry(self) -> None:
+        """Write what could not be written; for a slow beat."""
+        self._tables.retry()
+
+    def close(self) -> None:
+        """Write what is not in the files yet."""
+        self._tables.close()
+
+    # As a hook.
+
+    def before(self, call: Call) -> None:
+        """Refuse what is not signed, or not allowed by what the header says. Raises `RequestError`."""
+        settings, command = self._settings, call.command
+        if settings.authenticates and command.code not in settings.unsigned_codes:
+            self._authenticate(call)
+        is_checked = settings.authorizes and command.code not in settings.unchecked_codes
+        if is_checked and self._needs_a_look(call):
+            needs = self._needs_of_header(command.code, command.ext_fields, settings.cluster_name)
+            self._authorize(call, needs)
+
+    def after(self, call: Call, reply: Reply) -> None:
+        """Answers are as they are."""
+
+    def guarded(self, table: Mapping[int, Any]) -> dict[int, Any]:
+        """A table of request functions in which those stand behind a check whose bodies name resources."""
+        settings = self._settings
+        unchecked = settings.unchecked_codes | (frozenset() if settings.is_strict else UNCHECKED_BY_STANDARD)
+        readers = BY_BODY if settings.authorizes else {}
+        return {
+            code: function
+            if code in unchecked or (reader := readers.get(code)) is None
+            else self._guarded(function, reader)
+            for code, function in table.items()
+        }
+
+    def _guarded(self, function: Any, reader: BodyReader) -> Any:
+        def serve(broker: Any, call: Call) -> Steps[Any]:
+            if self._needs_a_look(call):
+                try:
+                    needs = yield from reader(call.body, self._options)
+                except Exception:
+                    raise RequestError(ResponseCode.NO_PERMISSION, UNREADABLE) from None
+                for part in in_parts(list(dict.fromkeys(needs))):
+                    self._authorize(call, part)
+                    yield
+            reply = function(broker, call)
+            if isinstance(reply, Generator):
+                reply = yield from reply
+            return reply
+
+        return serve
+
+    def _needs_a_look(self, call: Call) -> bool:
+        """Whether it matters what a request needs: super users may do everything."""
+        user = self._tables.users.get(self._name(call) or "")
+        return user is None or user.is_disabled or not user.is_super or self._audit.is_verbose
+
+    # Who asks.
+
+    def _authenticate(self, call: Call) -> None:
+        name = call.command.ext_fields.get(ACCESS_KEY)
+        if self._signatures is None:
+            refusal = self._signature_refusal(call, name)
+        else:
+            refusal = self._signatures.get(call.peer, name, lambda: self._signature_refusal(call, name))
+        if refusal:
+            raise RequestError(ResponseCode.NO_PERMISSION, refusal)
+
+    def _signature_refusal(self, call: Call, name: str | None) -> str:
+        """Why the user of a request is not believed; empty where that is the one who signed it."""
+        if not name:
+            return NO_NAME
+        user = self._tables.users.get(name)
+        if user is None:
+            refusal = f"User:{name} is not found."
+        elif user.is_disabled:
+            refusal = f"User:{name} is disabled."
+        else:
+            refusal = "" if is_signed(call.command, user.password) else "check signature failed."
+        if refusal or self._audit.is_verbose:
+            self._audit.authenticated(name, call.peer.address, call.command.code, refusal)
+        return refusal
+
+    def _name(self, call: Call) -> str | None:
+        """The user of a request; None where there is none, or where it was not proved and has to be."""
+        settings, command = self._settings, call.command
+        is_proved = settings.authenticates and command.code not in settings.unsigned_codes
+        return command.ext_fields.get(ACCESS_KEY) if is_proved or not settings.is_strict else None
+
+    # What they may do.
+
+    def _authorize(self, call: Call, needs: Sequence[Need]) -> None:
+        """Refuse a request that needs what its user may not do. Raises `RequestError`."""
+        if not needs:
+            return
+        name = self._name(call)
+        if name is None:
+            raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
+        ip = call.peer.address.rpartition(":")[0].strip("[]")
+        for need in needs:
+            if self._decisions is None:
+                refusal = self._decision(call, name, need, ip)
+            else:
+                find = partial(self._decision, call, name, need, ip)
+                refusal = self._decisions.get(call.peer, (name, need, ip), find)
+            if refusal:
+                raise RequestError(ResponseCode.NO_PERMISSION, refusal)
+
+    def _decision(self, call: Call, name: str, need: Need, ip: str) -> str:
+        tables, (resource, actions) = self._tables, need
+        refusal = decide(name, tables.users.get(name), tables.acl_of(name), resource, actions, ip).refusal
+        if refusal or self._audit.is_verbose:
+            words = ",".join(actions)
+            self._audit.authorized(name, call.peer.address, call.command.code, words, str(resource), refusal)
+        return refusal

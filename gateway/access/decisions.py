@@ -1,0 +1,58 @@
+"""Whether a user may do something, and which entry of which policy says so.
+
+Standard: `UserAuthorizationHandler`, `AclAuthorizationHandler`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mqgateway.gateway.access.policies import Acl, Action, Decision, PolicyEntry, PolicyType, Resource
+from mqgateway.gateway.access.users import User, subject_of
+
+NO_MATCH = "no matched policies."
+DENIED = "the decision is deny."
+
+
+class Verdict(NamedTuple):
+    """What was decided; `refusal` is the standard's sentence, empty where it is allowed.
+
+    `entry` of the kind `policy` decided; without one the user did, or nothing said anything.
+    """
+
+    refusal: str = ""
+    policy: PolicyType | None = None
+    entry: PolicyEntry | None = None
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the user may."""
+        return not self.refusal
+
+
+ALLOWED = Verdict()
+
+
+def decide(
+    username: str, user: User | None, acl: Acl | None, resource: Resource, actions: Sequence[Action], ip: str
+) -> Verdict:
+    """Whether the user of this name may do one of the actions; `user`, `acl` are None where there is none."""
+    if user is None:
+        return Verdict(f"User:{username} not found.")
+    if user.is_disabled:
+        return Verdict(f"User:{username} is disabled.")
+    if user.is_super:
+        return ALLOWED
+    policies = {} if acl is None else acl.policies
+    for kind in PolicyType:
+        policy = policies.get(kind)
+        entry = None if policy is None else policy.find(resource, actions, ip)
+        if entry is not None:
+            is_denied = entry.decision is Decision.DENY
+            return Verdict(_refusal(username, resource, ip, DENIED) if is_denied else "", kind, entry)
+    return Verdict(_refusal(username, resource, ip, NO_MATCH))
+
+
+def _refusal(username: str, resource: Resource, ip: str, detail: str) -> str:
+    return f"{subject_of(username)} has no permission to access {resource} from {ip}, {detail}"

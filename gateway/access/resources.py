@@ -1,0 +1,396 @@
+"""What each request code of a broker needs: which resources, and one of which actions on each.
+
+Two tables, which together have every code that a broker serves: `BY_HEADER` for what header fields name, and
+`BY_BODY` for what a body names. Each need must be met. `UNCHECKED_BY_STANDARD` are the codes that the
+standard lets any user send who can sign; with `authorizationProfile=standard` so do we.
+
+A retry topic is the group it belongs to. Standard: `DefaultAuthorizationContextBuilder`, and the annotations
+`RocketMQAction` and `RocketMQResource` of the header classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import orjson
+
+from mqgateway.engine.json_members import read_name
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.access.policies import RETRY_PREFIX, Action, Resource, cluster, group, topic
+from mqgateway.gateway.codec.bodies import (
+    HeartbeatData,
+    LockBatchRequestBody,
+    QueryAssignmentRequestBody,
+)
+from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.lite import LiteSubscriptionCtlRequestBody
+from mqgateway.gateway.codec.bodies.pop import BatchAckMessageRequestBody
+from mqgateway.gateway.codec.bodies.tables import CreateTopicListRequestBody, SubscriptionGroupList, read_list
+from mqgateway.gateway.codec.codes import RequestCode
+
+PUB, SUB, GET = Action.PUB, Action.SUB, Action.GET
+CREATE, UPDATE, DELETE = Action.CREATE, Action.UPDATE, Action.DELETE
+
+
+class Need(NamedTuple):
+    """A resource, and the actions of which one must be allowed."""
+
+    resource: Resource
+    actions: tuple[Action, ...]
+
+
+Fields = Mapping[str, str]
+Part = Callable[[Fields, str], Iterable[Need]]
+"""Header fields and the name of the broker's cluster to what they need."""
+Row = tuple[Part, ...]
+BodyReader = Callable[[bytes, BrokerOptions], Steps[list[Need]]]
+
+
+def _topic(field: str, *actions: Action, skip_retry: bool = False, between: str = "") -> Part:
+    """A topic in a field, or several; `skip_retry` where its group is asked for anyway."""
+
+    def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
+        for name in _names(fields, field, between):
+            if not (skip_retry and name.startswith(RETRY_PREFIX)):
+                yield Need(topic(name), actions)
+
+    return needs
+
+
+def _group(field: str, *actions: Action, between: str = "") -> Part:
+    """A consumer group in a field, or several."""
+
+    def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
+        return [Need(group(name), actions) for name in _names(fields, field, between)]
+
+    return needs
+
+
+def _names(fields: Fields, field: str, between: str) -> list[str]:
+    text = fields.get(field)
+    if text is None:
+        return []
+    return [name for name in text.split(between) if name] if between else [text]
+
+
+def _cluster(*actions: Action) -> Part:
+    """The broker's own cluster."""
+    return lambda fields, cluster_name: [Need(cluster(cluster_name), actions)]
+
+
+def _sent(field: str) -> Row:
+    """A message to a topic; to a retry topic its group sends, whatever group the header names beside it."""
+
+    def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
+        name = fields.get(field, "")
+        return [Need(topic(name), (SUB if name.startswith(RETRY_PREFIX) else PUB,))]
+
+    return (needs,)
+
+
+def _message_by_offset(fields: Fields, cluster_name: str) -> Iterable[Need]:
+    """The topic of a message that is read by its place in the log; older clients do not tell it."""
+    name = fields.get("topic")
+    return [Need(cluster(cluster_name) if name is None else topic(name), (GET,))]
+
+
+def _transaction(fields: Fields, cluster_name: str) -> Iterable[Need]:
+    """The topic of a transaction, which clients of version 4 do not tell."""
+    name = fields.get("topic", "")
+    return [Need(topic(name), (PUB,))] if name.strip() else []
+
+
+def _unregistered(fields: Fields, cluster_name: str) -> Iterable[Need]:
+    name = fields.get("consumerGroup", "")
+    return [Need(group(name), (SUB,))] if name.strip() else []
+
+
+def _popped(group_name: str, topic_name: str) -> list[Need]:
+    """A popped message that is given back: it may have come from the group's own retry topic of a topic.
+
+    The standard takes that for the retry topic of a group by a longer name, and refuses it.
+    """
+    for between in "_+":
+        name = topic_name.removeprefix(f"{RETRY_PREFIX}{group_name}{between}")
+        if name != topic_name:
+            topic_name = name
+            break
+    return [Need(group(group_name), (SUB,)), Need(topic(topic_name), (SUB,))]
+
+
+def _given_back(fields: Fields, cluster_name: str) -> Iterable[Need]:
+    return _popped(fields.get("consumerGroup", ""), fields.get("topic", ""))
+
+
+PULLED: Row = (_topic("topic", SUB, skip_retry=True), _group("consumerGroup", SUB))
+POPPED: Row = (_group("consumerGroup", SUB), _topic("topic", SUB))
+TOPIC_SHOWN: Row = (_topic("topic", GET),)
+CLUSTER_SHOWN: Row = (_cluster(GET),)
+CLUSTER_CHANGED: Row = (_cluster(UPDATE),)
+FREE: Row = ()
+"""Any user may."""
+
+BY_HEADER: dict[int, Row] = {
+    # Messages
+    RequestCode.SEND_MESSAGE: _sent("topic"),
+    RequestCode.SEND_MESSAGE_V2: _sent("b"),
+    RequestCode.SEND_BATCH_MESSAGE: _sent("b"),
+    RequestCode.SEND_REPLY_MESSAGE: _sent("topic"),
+    RequestCode.SEND_REPLY_MESSAGE_V2: _sent("b"),
+    RequestCode.RECALL_MESSAGE: (_topic("topic", PUB),),
+    RequestCode.END_TRANSACTION: (_transaction,),
+    RequestCode.CONSUMER_SEND_MSG_BACK: (_group("group", SUB),),
+    RequestCode.PULL_MESSAGE: PULLED,
+    RequestCode.LITE_PULL_MESSAGE: PULLED,
+    RequestCode.QUERY_MESSAGE: (_topic("topic", SUB, GET),),
+    RequestCode.VIEW_MESSAGE_BY_ID: (_message_by_offset,),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: (_topic("topic", UPDATE),),
+    # Pops
+    RequestCode.POP_MESSAGE: POPPED,
+    RequestCode.POP_LITE_MESSAGE: POPPED,
+    RequestCode.PEEK_MESSAGE: POPPED,
+    RequestCode.NOTIFICATION: POPPED,
+    RequestCode.ACK_MESSAGE: (_given_back,),
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: (_given_back,),
+    RequestCode.POLLING_INFO: (_group("consumerGroup", GET), _topic("topic", GET)),
+    RequestCode.POP_ROLLBACK: CLUSTER_CHANGED,
+    # Consumers
+    RequestCode.QUERY_CONSUMER_OFFSET: (
+        _topic("topic", SUB, GET, skip_retry=True),
+        _group("consumerGroup", SUB, GET),
+    ),
+    RequestCode.UPDATE_CONSUMER_OFFSET: (
+        _topic("topic", SUB, UPDATE, skip_retry=True),
+        _group("consumerGroup", SUB, UPDATE),
+    ),
+    RequestCode.UNREGISTER_CLIENT: (_unregistered,),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: (_group("consumerGroup", SUB, GET),),
+    RequestCode.CHECK_CLIENT_CONFIG: FREE,
+    # Topics
+    RequestCode.UPDATE_AND_CREATE_TOPIC: (_topic("topic", CREATE),),
+    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: CLUSTER_CHANGED,
+    RequestCode.DELETE_TOPIC_IN_BROKER: (_topic("topic", DELETE),),
+    RequestCode.GET_TOPIC_CONFIG: TOPIC_SHOWN,
+    RequestCode.GET_ALL_TOPIC_CONFIG: CLUSTER_SHOWN,
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: CLUSTER_SHOWN,
+    RequestCode.GET_TOPIC_STATS_INFO: TOPIC_SHOWN,
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: TOPIC_SHOWN,
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: TOPIC_SHOWN,
+    RequestCode.GET_MAX_OFFSET: TOPIC_SHOWN,
+    RequestCode.GET_MIN_OFFSET: TOPIC_SHOWN,
+    RequestCode.GET_EARLIEST_MSG_STORETIME: TOPIC_SHOWN,
+    RequestCode.QUERY_CONSUME_QUEUE: (_group("consumerGroup", GET), _topic("topic", GET)),
+    # Groups
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: (_group("groupName", DELETE),),
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: (_group("group", GET),),
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: CLUSTER_SHOWN,
+    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: (_group("group", UPDATE), _topic("topic", UPDATE)),
+    RequestCode.SET_MESSAGE_REQUEST_MODE: CLUSTER_CHANGED,
+    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: CLUSTER_SHOWN,
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: (_group("consumerGroup", GET),),
+    RequestCode.GET_CONSUMER_RUNNING_INFO: (_group("consumerGroup", GET),),
+    RequestCode.QUERY_TOPICS_BY_CONSUMER: (_group("group", GET),),
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: (_group("group", GET), _topic("topic", GET)),
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: (_group("consumerGroup", SUB), _topic("topic", SUB)),
+    # How far groups are
+    RequestCode.GET_CONSUME_STATS: (
+        _group("consumerGroup", GET),
+        _topic("topic", GET),
+        _topic("topicList", GET, between=";"),
+    ),
+    RequestCode.QUERY_CONSUME_TIME_SPAN: (_group("group", GET), _topic("topic", GET)),
+    RequestCode.QUERY_CORRECTION_OFFSET: (
+        _group("filterGroups", GET, between=","),
+        _group("compareGroup", GET),
+        _topic("topic", GET),
+    ),
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: (_group("group", UPDATE), _topic("topic", UPDATE)),
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: (_group("group", GET), _topic("topic", GET)),
+    RequestCode.CLONE_GROUP_OFFSET: (_group("destGroup", UPDATE), _topic("topic", UPDATE)),
+    RequestCode.GET_ALL_CONSUMER_OFFSET: CLUSTER_SHOWN,
+    RequestCode.GET_ALL_DELAY_OFFSET: CLUSTER_SHOWN,
+    # Lite topics
+    RequestCode.GET_BROKER_LITE_INFO: CLUSTER_SHOWN,
+    RequestCode.GET_PARENT_TOPIC_INFO: TOPIC_SHOWN,
+    RequestCode.GET_LITE_TOPIC_INFO: (_topic("parentTopic", GET),),
+    RequestCode.GET_LITE_CLIENT_INFO: (_topic("parentTopic", GET), _group("group", GET)),
+    RequestCode.GET_LITE_GROUP_INFO: (_group("group", GET),),
+    RequestCode.TRIGGER_LITE_DISPATCH: (_group("group", UPDATE),),
+    # The broker itself
+    RequestCode.UPDATE_BROKER_CONFIG: CLUSTER_CHANGED,
+    RequestCode.GET_BROKER_CONFIG: CLUSTER_SHOWN,
+    RequestCode.GET_BROKER_RUNTIME_INFO: CLUSTER_SHOWN,
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: CLUSTER_SHOWN,
+    RequestCode.GET_ALL_PRODUCER_INFO: CLUSTER_SHOWN,
+    RequestCode.VIEW_BROKER_STATS_DATA: CLUSTER_SHOWN,
+    RequestCode.GET_BROKER_CONSUME_STATS: CLUSTER_SHOWN,
+    RequestCode.GET_TIMER_CHECK_POINT: CLUSTER_SHOWN,
+    RequestCode.GET_TIMER_METRICS: CLUSTER_SHOWN,
+    RequestCode.SWITCH_TIMER_ENGINE: CLUSTER_CHANGED,
+    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: CLUSTER_CHANGED,
+    RequestCode.CLEAN_UNUSED_TOPIC: CLUSTER_CHANGED,
+    RequestCode.DELETE_EXPIRED_COMMITLOG: CLUSTER_CHANGED,
+    RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: CLUSTER_CHANGED,
+    RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: CLUSTER_CHANGED,
+    RequestCode.GET_COLD_DATA_FLOW_CTR_INFO: CLUSTER_SHOWN,
+    RequestCode.SET_COMMITLOG_READ_MODE: CLUSTER_CHANGED,
+    # Its group of replicas
+    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: CLUSTER_CHANGED,
+    RequestCode.EXCHANGE_BROKER_HA_INFO: CLUSTER_CHANGED,
+    RequestCode.RESET_MASTER_FLUSH_OFFSET: CLUSTER_CHANGED,
+    RequestCode.GET_BROKER_HA_STATUS: CLUSTER_SHOWN,
+    # Users and policies
+    RequestCode.AUTH_CREATE_USER: CLUSTER_CHANGED,
+    RequestCode.AUTH_UPDATE_USER: CLUSTER_CHANGED,
+    RequestCode.AUTH_DELETE_USER: CLUSTER_CHANGED,
+    RequestCode.AUTH_GET_USER: CLUSTER_SHOWN,
+    RequestCode.AUTH_LIST_USER: CLUSTER_SHOWN,
+    RequestCode.AUTH_CREATE_ACL: CLUSTER_CHANGED,
+    RequestCode.AUTH_UPDATE_ACL: CLUSTER_CHANGED,
+    RequestCode.AUTH_DELETE_ACL: CLUSTER_CHANGED,
+    RequestCode.AUTH_GET_ACL: CLUSTER_SHOWN,
+    RequestCode.AUTH_LIST_ACL: CLUSTER_SHOWN,
+}
+
+
+def _heart_beat(body: bytes, options: BrokerOptions) -> Steps[list[Need]]:
+    """Who consumes needs the group and each topic; who only sends nothing."""
+    heartbeat = yield from HeartbeatData.read(
+        body, options.max_groups_per_client, options.max_subscriptions_per_group
+    )
+    needs = []
+    for consumer in heartbeat.consumer_data_set:
+        needs.append(Need(group(consumer.group_name), (SUB,)))
+        names = (subscription.topic for subscription in consumer.subscription_data_set)
+        needs += [Need(topic(name), (SUB,)) for name in names if not name.startswith(RETRY_PREFIX)]
+    return needs
+
+
+def _listed(kind: type[Body], member: str, name: str, need: Callable[[str], Need]) -> BodyReader:
+    """One need for each entry of a body's list, by the member that names it."""
+
+    def read(body: bytes, options: BrokerOptions) -> Steps[list[Need]]:
+        needs: list[Need] = []
+        yield from read_list(kind, member, body, lambda value: needs.append(need(read_name(value, name))))
+        return needs
+
+    return read
+
+
+def _at_once(read: Callable[[bytes], list[Need]]) -> BodyReader:
+    """A body that is short and read in one go."""
+
+    def read_in_steps(body: bytes, options: BrokerOptions) -> Steps[list[Need]]:
+        return read(body)
+        yield
+
+    return read_in_steps
+
+
+def _locked(body: bytes) -> list[Need]:
+    lock = LockBatchRequestBody.decode(body)
+    names = {queue.topic for queue in lock.mq_set if not queue.topic.startswith(RETRY_PREFIX)}
+    return [Need(group(lock.consumer_group), (SUB,)), *(Need(topic(name), (SUB,)) for name in sorted(names))]
+
+
+def _assigned(body: bytes) -> list[Need]:
+    asked = QueryAssignmentRequestBody.decode(body)
+    return [Need(group(asked.consumer_group), (SUB,)), Need(topic(asked.topic), (SUB,))]
+
+
+def _acknowledged(body: bytes) -> list[Need]:
+    acks = BatchAckMessageRequestBody.decode(body).acks
+    pairs = dict.fromkeys((ack.consumer_group, ack.topic) for ack in acks)
+    return [need for pair in pairs for need in _popped(*pair)]
+
+
+def _lite_subscribed(body: bytes) -> list[Need]:
+    changes = LiteSubscriptionCtlRequestBody.decode(body).subscription_set
+    pairs = dict.fromkeys((change.group or "", change.topic or "") for change in changes)
+    return [need for pair in pairs for need in _popped(*pair)]
+
+
+def _topic_created(name: str) -> Need:
+    return Need(topic(name), (CREATE,))
+
+
+def _group_created(name: str) -> Need:
+    return Need(group(name), (CREATE,))
+
+
+BY_BODY: dict[int, BodyReader] = {
+    RequestCode.HEART_BEAT: _heart_beat,
+    RequestCode.LOCK_BATCH_MQ: _at_once(_locked),
+    RequestCode.UNLOCK_BATCH_MQ: _at_once(_locked),
+    RequestCode.QUERY_ASSIGNMENT: _at_once(_assigned),
+    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: _listed(
+        CreateTopicListRequestBody, "topicConfigList", "topicName", _topic_created
+    ),
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: _at_once(
+        lambda body: [_group_created(read_name(orjson.loads(body), "groupName"))]
+    ),
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: _listed(
+        SubscriptionGroupList, "groupConfigList", "groupName", _group_created
+    ),
+    RequestCode.BATCH_ACK_MESSAGE: _at_once(_acknowledged),
+    RequestCode.LITE_SUBSCRIPTION_CTL: _at_once(_lite_subscribed),
+}
+
+UNCHECKED_BY_STANDARD = frozenset(
+    {
+        RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
+        RequestCode.GET_ALL_TOPIC_CONFIG,
+        RequestCode.UPDATE_BROKER_CONFIG,
+        RequestCode.GET_BROKER_CONFIG,
+        RequestCode.GET_BROKER_RUNTIME_INFO,
+        RequestCode.GET_ALL_CONSUMER_OFFSET,
+        RequestCode.GET_ALL_DELAY_OFFSET,
+        RequestCode.GET_TIMER_CHECK_POINT,
+        RequestCode.GET_TIMER_METRICS,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+        RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
+        RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER,
+        RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
+        RequestCode.CLEAN_UNUSED_TOPIC,
+        RequestCode.SEND_REPLY_MESSAGE,
+        RequestCode.SEND_REPLY_MESSAGE_V2,
+        RequestCode.DELETE_EXPIRED_COMMITLOG,
+        RequestCode.LITE_PULL_MESSAGE,
+        RequestCode.QUERY_ASSIGNMENT,
+        RequestCode.SET_MESSAGE_REQUEST_MODE,
+        RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,
+        RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,
+        RequestCode.GET_BROKER_HA_STATUS,
+        RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
+        RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
+        RequestCode.GET_COLD_DATA_FLOW_CTR_INFO,
+        RequestCode.SET_COMMITLOG_READ_MODE,
+        RequestCode.SWITCH_TIMER_ENGINE,
+        RequestCode.POP_ROLLBACK,
+        RequestCode.POP_LITE_MESSAGE,
+        RequestCode.LITE_SUBSCRIPTION_CTL,
+        RequestCode.GET_BROKER_LITE_INFO,
+        RequestCode.GET_PARENT_TOPIC_INFO,
+        RequestCode.GET_LITE_TOPIC_INFO,
+        RequestCode.GET_LITE_CLIENT_INFO,
+        RequestCode.GET_LITE_GROUP_INFO,
+        RequestCode.TRIGGER_LITE_DISPATCH,
+        RequestCode.BATCH_ACK_MESSAGE,
+    }
+)
+"""Codes that version 5.5.0 was seen to let any user send, or whose headers it has no rule for."""
+
+
+def needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
+    """What the header fields of a request need; nothing where `BY_BODY` has the code."""
+    return [need for part in BY_HEADER.get(code, ()) for need in part(fields, cluster_name)]
+
+
+def standard_needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
+    """The same with the standard's holes."""
+    without_topic = code == RequestCode.VIEW_MESSAGE_BY_ID and "topic" not in fields
+    unchecked = without_topic or code in UNCHECKED_BY_STANDARD
+    return [] if unchecked else needs_of_header(code, fields, cluster_name)

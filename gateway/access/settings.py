@@ -1,0 +1,178 @@
+"""What the options of access control mean, read once when a server starts.
+
+Standard: `AuthConfig`, `AuthenticationFactory`, `AuthorizationFactory`, `AbstractAuthenticationStrategy`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqgateway.engine import json_members, lenient_json
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.options.access import AuditFormat, AuthorizationProfile
+from mqgateway.gateway.access.sealing import Seal
+from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.access.users import User, UserType
+
+# The standard's classes, by the end of their names; the package may be left out.
+_DEFAULTS = {
+    "authenticationProvider": ("DefaultAuthenticationProvider",),
+    "authenticationMetadataProvider": ("LocalAuthenticationMetadataProvider",),
+    "authenticationStrategy": ("StatelessAuthenticationStrategy", "StatefulAuthenticationStrategy"),
+    "authorizationProvider": ("DefaultAuthorizationProvider",),
+    "authorizationMetadataProvider": ("LocalAuthorizationMetadataProvider",),
+    "authorizationStrategy": ("StatelessAuthorizationStrategy", "StatefulAuthorizationStrategy"),
+}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How many outcomes a stateful strategy keeps, and for how many seconds."""
+
+    most: int
+    seconds: int
+
+
+@dataclass(frozen=True)
+class AccessSettings:
+    """The settings of a server; `first_users` are created where there is nobody of their names.
+
+    The memories are None where each request is looked at; `credentials` are what the server signs with.
+    """
+
+    authenticates: bool
+    authorizes: bool
+    has_tables: bool
+    is_strict: bool
+    cluster_name: str
+    unsigned_codes: frozenset[int]
+    unchecked_codes: frozenset[int]
+    authentication_memory: Memory | None
+    authorization_memory: Memory | None
+    first_users: tuple[User, ...]
+    credentials: Credentials | None
+    seal: Seal | None
+    audit_format: AuditFormat
+
+    @property
+    def is_on(self) -> bool:
+        """Whether any request is looked at."""
+        return self.authenticates or self.authorizes
+
+    @classmethod
+    def of(cls, options: BrokerOptions, disk: Disk) -> AccessSettings:
+        """Read the options. Raises `ConfigError`, with no secret in it."""
+        is_strict = options.authorization_profile is AuthorizationProfile.STRICT
+        if options.authorization_enabled and not options.authentication_enabled and is_strict:
+            raise ConfigError(
+                "authorizationEnabled without authenticationEnabled lets everybody be whoever they say; "
+                "set both, or authorizationProfile=standard"
+            )
+        has_tables = _has_tables(options)
+        credentials = _credentials(options.inner_client_authentication_credentials)
+        return cls(
+            authenticates=options.authentication_enabled,
+            authorizes=options.authorization_enabled,
+            has_tables=has_tables,
+            is_strict=is_strict,
+            cluster_name=options.broker_cluster_name,
+            unsigned_codes=_codes("authenticationWhitelist", options.authentication_whitelist),
+            unchecked_codes=_codes("authorizationWhitelist", options.authorization_whitelist),
+            authentication_memory=_memory(
+                "authenticationStrategy",
+                options.authentication_strategy,
+                options.stateful_authentication_cache_max_num,
+                options.stateful_authentication_cache_expired_second,
+            ),
+            authorization_memory=_memory(
+                "authorizationStrategy",
+                options.authorization_strategy,
+                options.stateful_authorization_cache_max_num,
+                options.stateful_authorization_cache_expired_second,
+            ),
+            first_users=tuple(_first_users(options, credentials)),
+            credentials=credentials,
+            seal=_seal(options, disk) if has_tables else None,
+            audit_format=options.audit_log_format,
+        )
+
+
+def _has_tables(options: BrokerOptions) -> bool:
+    """Whether there are users and policies: once a switch is on, or their class is named.
+
+    Raises `ConfigError` for a class that there is none of here.
+    """
+    named = {
+        "authenticationProvider": options.authentication_provider,
+        "authenticationMetadataProvider": options.authentication_metadata_provider,
+        "authorizationProvider": options.authorization_provider,
+        "authorizationMetadataProvider": options.authorization_metadata_provider,
+    }
+    for name, given in named.items():
+        _class_name(name, given)
+    is_named = named["authenticationMetadataProvider"] or named["authorizationMetadataProvider"]
+    return options.authentication_enabled or options.authorization_enabled or bool(is_named.strip())
+
+
+def _class_name(option: str, given: str) -> str:
+    """The known class that is meant, the first where none is given. Raises `ConfigError`."""
+    known = _DEFAULTS[option]
+    name = given.strip().rpartition(".")[2] or known[0]
+    if name not in known:
+        raise ConfigError(f"{option}={given}: there is no such class here; there is {', '.join(known)}")
+    return name
+
+
+def _memory(option: str, given: str, most: int, seconds: int) -> Memory | None:
+    return Memory(most, seconds) if _class_name(option, given).startswith("Stateful") else None
+
+
+def _codes(option: str, text: str) -> frozenset[int]:
+    """Request codes in a list. Raises `ConfigError` for anything else, which would do nothing."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    wrong = [word for word in words if not (word.isascii() and word.isdecimal())]
+    if wrong:
+        raise ConfigError(f"{option}: {wrong[0]} is no request code")
+    return frozenset(map(int, words))
+
+
+def _first_users(options: BrokerOptions, credentials: Credentials | None) -> list[User]:
+    pairs = [
+        _pair("initAuthenticationUser", options.init_authentication_user, "username", "password"),
+        None if credentials is None else (credentials.access_key, credentials.secret_key),
+    ]
+    return [User(*pair, UserType.SUPER) for pair in pairs if pair is not None]
+
+
+def _credentials(text: str) -> Credentials | None:
+    pair = _pair("innerClientAuthenticationCredentials", text, "accessKey", "secretKey")
+    return None if pair is None else Credentials(*pair)
+
+
+def _pair(option: str, text: str, name: str, secret: str) -> tuple[str, str] | None:
+    """Two texts of a JSON object; None where the option is blank. Raises `ConfigError`."""
+    if not text.strip():
+        return None
+    try:
+        value = lenient_json.loads(text.encode())
+        found = json_members.read(value, name, ""), json_members.read(value, secret, "")
+    except (AttributeError, ConfigError, ValueError):
+        found = ("", "")
+    if not all(part.strip() for part in found):
+        raise ConfigError(f'{option} must be {{"{name}":"...","{secret}":"..."}}, neither of them blank')
+    return found
+
+
+def _seal(options: BrokerOptions, disk: Disk) -> Seal | None:
+    """What passwords are encrypted with, if anything. Raises `ConfigError`."""
+    if options.auth_key and options.auth_key_file:
+        raise ConfigError("authKey and authKeyFile cannot both be set")
+    key = options.auth_key
+    if options.auth_key_file:
+        try:
+            key = disk.read_bytes(options.auth_key_file).decode("ascii", "replace")
+        except OSError as error:
+            raise ConfigError(f"authKeyFile cannot be read: {error}") from None
+    return Seal(key) if key or options.auth_key_file else None

@@ -1,0 +1,102 @@
+"""Users and policies as they are kept: two tables as files.
+
+`users.json` has the secrets in clear, since signatures are checked with them, or encrypted where a key is
+given; nobody else may read the file. Standard: `LocalAuthenticationMetadataProvider`,
+`LocalAuthorizationMetadataProvider`, which keep the same objects in RocksDB.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.tables.config_table import ConfigTable
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.policies import Acl
+from mqgateway.gateway.access.sealing import Seal
+from mqgateway.gateway.access.users import User, subject_of
+
+PASSWORD = "password"
+SEALED_PASSWORD = "encryptedPassword"
+
+
+class UserTable(ConfigTable[User]):
+    """Users, by name."""
+
+    entry = User
+    member = "userTable"
+
+    def __init__(self, disk: Disk, path: str, clock: Clock, worker: Worker | None, seal: Seal | None) -> None:
+        super().__init__(disk, path, clock, worker, ())
+        self._seal = seal
+        self._has_open_secrets = False
+
+    def _implied(self, name: str) -> User | None:
+        return None
+
+    def load(self) -> None:
+        """Take over what the file holds. Raises `ConfigError`, also where a key lacks or is another."""
+        super().load()
+        if self._has_open_secrets and self._seal is not None:
+            # Once for the file, and once for its backup, which was the file.
+            self._changed_all()
+            self._changed_all()
+
+    def _read(self, value: Mapping[str, Any]) -> User:
+        sealed = value.get(SEALED_PASSWORD)
+        if sealed is None:
+            self._has_open_secrets = True
+            return super()._read(value)
+        if self._seal is None:
+            raise ConfigError("users.json has encrypted passwords: authKey or authKeyFile is needed")
+        return super()._read({**value, PASSWORD: self._seal.open(str(sealed))})
+
+    def _shape(self, name: str, config: User) -> dict[str, Any]:
+        shape = super()._shape(name, config)
+        shape.pop(SEALED_PASSWORD, None)
+        if self._seal is not None:
+            shape[SEALED_PASSWORD] = self._seal.close(shape.pop(PASSWORD))
+        return shape
+
+
+class AclTable(ConfigTable[Acl]):
+    """The policies of users, by subject."""
+
+    entry = Acl
+    member = "aclTable"
+
+    def _implied(self, name: str) -> Acl | None:
+        return None
+
+
+class AccessTables:
+    """Both tables, in one folder. `load` first."""
+
+    def __init__(
+        self, disk: Disk, folder: str, clock: Clock, worker: Worker | None, seal: Seal | None = None
+    ) -> None:
+        self.users = UserTable(disk, os.path.join(folder, "users.json"), clock, worker, seal)
+        self.acls = AclTable(disk, os.path.join(folder, "acls.json"), clock, worker, ())
+
+    def acl_of(self, username: str) -> Acl | None:
+        """The policies of a user."""
+        return self.acls.get(subject_of(username))
+
+    def load(self) -> None:
+        """Take over what the files hold. Raises `ConfigError`."""
+        self.users.load()
+        self.acls.load()
+
+    def retry(self) -> None:
+        """Write the files if they lack changes, and it is time; for a slow beat."""
+        self.users.retry()
+        self.acls.retry()
+
+    def close(self) -> None:
+        """Write the files if they lack changes, here and now."""
+        self.users.close()
+        self.acls.close()

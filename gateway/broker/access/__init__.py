@@ -1,0 +1,1 @@
+"""Users and policies by request; what they mean is in `gateway.access`."""

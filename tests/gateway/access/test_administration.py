@@ -1,0 +1,157 @@
+"""Users and policies are changed as the standard changes them, with its sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.policies import (
+    Action,
+    Decision,
+    Policy,
+    PolicyEntry,
+    PolicyType,
+    ResourceType,
+    literal,
+    parse_resource,
+    topic,
+)
+from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.users import User, UserStatus, UserType
+
+CUSTOM, DEFAULT = PolicyType
+NOBODY = ""
+
+
+def administration(**options: Any) -> Administration:
+    tables = AccessTables(CrashDisk(), "/config", ManualClock(), None)
+    tables.load()
+    made = Administration(tables, BrokerOptions(**options))
+    made.create_user(NOBODY, "root", "r", UserType.SUPER, None)
+    made.create_user(NOBODY, "alice", "a", None, None)
+    return made
+
+
+def policies(
+    *resources: str, kind: PolicyType = CUSTOM, action: Action = Action.SUB
+) -> dict[PolicyType, Policy]:
+    parsed = [parse_resource(text) for text in resources]
+    return {kind: Policy(PolicyEntry(one, (action,), Decision.ALLOW) for one in parsed if one is not None)}
+
+
+def test_users_are_created_changed_and_deleted() -> None:
+    made = administration()
+    assert made.user("alice") == User("alice", "a")
+    made.update_user(NOBODY, "alice", " ", UserType.SUPER, UserStatus.DISABLE)
+    assert made.user("alice") == User("alice", "a", UserType.SUPER, UserStatus.DISABLE)
+    made.update_user(NOBODY, "alice", "new", None, None)
+    assert made.user("alice") == User("alice", "new", UserType.SUPER, UserStatus.DISABLE)
+    made.update_acl("alice", policies("*"))
+    made.delete_user(NOBODY, "alice")
+    made.delete_user(NOBODY, "alice")
+    assert made.user("alice") is None and made.acls() == []
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda one: one.create_user("", "bob", " ", None, None), "password can not be blank"),
+        (lambda one: one.create_user("", "bob", None, None, None), "password can not be blank"),
+        (lambda one: one.create_user("", " ", "x", None, None), "username can not be blank"),
+        (lambda one: one.create_user("", "alice", "x", None, None), "The user is existed"),
+        (
+            lambda one: one.create_user("alice", "bob", "x", UserType.SUPER, None),
+            "The super user can only be create by super user",
+        ),
+        (lambda one: one.create_user("zed", "bob", "x", UserType.SUPER, None), "User:zed is not found"),
+        (lambda one: one.update_user("", "bob", "x", None, None), "The user is not exist"),
+        (
+            lambda one: one.update_user("alice", "alice", None, UserType.SUPER, None),
+            "The super user can only be update by super user",
+        ),
+        (
+            lambda one: one.update_user("alice", "root", "x", None, None),
+            "The super user can only be update by super user",
+        ),
+        (
+            lambda one: one.delete_user("alice", "root"),
+            "The super user can only be update by super user",
+        ),
+        (lambda one: one.delete_user("root", ""), "username can not be blank"),
+        (lambda one: one.update_acl("bob", policies("*")), "The subject of User:bob is not exist."),
+        (lambda one: one.delete_acl("bob", CUSTOM, None), "The subject is not exist."),
+        (lambda one: one.delete_acl("alice", CUSTOM, None), "The acl is not exist."),
+        (lambda one: one.acl("bob"), "The subject is not exist."),
+    ],
+)
+def test_what_is_refused(act: Callable[[Administration], object], sentence: str) -> None:
+    made = administration()
+    users = made.users()
+    with pytest.raises(AccessError) as raised:
+        act(made)
+    assert str(raised.value) == sentence
+    assert made.users() == users
+
+
+def test_policies_are_merged_and_taken_back() -> None:
+    made = administration()
+    made.update_acl("alice", policies("Topic:a", "Topic:b"))
+    made.update_acl("alice", policies("Topic:b", "Group:g", action=Action.PUB))
+    made.update_acl("alice", policies("*", kind=DEFAULT))
+    acl = made.acl("alice")
+    assert acl is not None
+    entries = acl.policies[CUSTOM].entries
+    assert [str(one) for one in entries] == ["Topic:a", "Topic:b", "Group:g"]
+    assert entries[topic("b")].actions == (Action.PUB,)
+    made.delete_acl("alice", CUSTOM, topic("a"))
+    made.delete_acl("alice", CUSTOM, topic("unknown"))
+    made.delete_acl("alice", CUSTOM, topic("b"))
+    made.delete_acl("alice", CUSTOM, literal(ResourceType.GROUP, "g"))
+    left = made.acl("alice")
+    assert left is not None and list(left.policies) == [DEFAULT]
+    made.delete_acl("alice", CUSTOM, None)
+    assert made.acl("alice") is None
+
+
+def test_lists_are_in_the_order_of_names_and_filtered() -> None:
+    made = administration()
+    made.create_user("root", "Zoe", "z", None, None)
+    assert [user.username for user in made.users()] == ["Zoe", "alice", "root"]
+    assert [user.username for user in made.users("o")] == ["Zoe", "root"]
+    assert len(made.users(" ")) == 3
+    for name in ("root", "Zoe"):
+        made.update_acl(name, policies("*"))
+    assert [acl.username for acl in made.acls()] == ["Zoe", "root"]
+    assert [acl.username for acl in made.acls("User:r")] == ["root"]
+
+
+def test_the_tables_have_limits() -> None:
+    made = administration(max_users=3, max_policy_entries_per_user=2)
+    made.create_user(NOBODY, "bob", "b", None, None)
+    with pytest.raises(AccessError, match="maxUsers"):
+        made.create_user(NOBODY, "carol", "c", None, None)
+    made.update_acl("bob", policies("Topic:a", "Topic:b"))
+    made.update_acl("bob", policies("Topic:a", "Topic:b"))
+    with pytest.raises(AccessError, match="maxPolicyEntriesPerUser"):
+        made.update_acl("bob", policies("Topic:c"))
+    assert made.is_super(NOBODY) and made.is_super("root") and not made.is_super("bob")
+
+
+def test_who_is_shown_passwords() -> None:
+    strict = administration()
+    assert [strict.shows_passwords(name) for name in ("", "root", "alice", "zed")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    standard = administration(authorization_profile=AuthorizationProfile.STANDARD)
+    assert standard.shows_passwords("alice")

@@ -1,0 +1,293 @@
+"""Every request is looked at before anything else sees it: codes, sentences, their order."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.engine.steps import Steps, run
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.policies import (
+    Action,
+    Decision,
+    Policy,
+    PolicyEntry,
+    PolicyType,
+    parse_resource,
+)
+from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.users import UserStatus, UserType
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command
+from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from tests.support.gateway.broker.helpers import FakePeer
+
+PEER = FakePeer("10.0.0.7:5")
+
+
+def control(**options: Any) -> AccessControl:
+    """Super user root, normal alice who may send to and read ta, and dis who is disabled."""
+    given = {"authentication_enabled": True, "authorization_enabled": True} | options
+    made_of = BrokerOptions(broker_cluster_name="c", **given)
+    clock, disk = ManualClock(), CrashDisk()
+    settings = AccessSettings.of(made_of, disk)
+    made = AccessControl(settings, AccessTables(disk, "/config", clock, None), made_of, clock)
+    made.load()
+    users = made.administration
+    users.create_user("", "root", "root's", UserType.SUPER, None)
+    users.create_user("", "alice", "alice's", None, None)
+    users.create_user("", "dis", "dis's", UserType.SUPER, UserStatus.DISABLE)
+    may = (Action.PUB, Action.SUB)
+    rows = [("Topic:ta", may, ()), ("Group:ga", may, ()), ("Topic:far", may, ("192.168.0.0/16",))]
+    entries = [
+        PolicyEntry(parse_resource(text), *rest)
+        for text, *rest in (  # type: ignore[arg-type]
+            (text, actions, Decision.ALLOW, ips) for text, actions, ips in rows
+        )
+    ]
+    users.update_acl("alice", {PolicyType.CUSTOM: Policy(entries)})
+    return made
+
+
+def request(code: int, who: str | None = "alice", body: bytes = b"", **fields: str) -> RemotingCommand:
+    command = RemotingCommand(code, ext_fields=fields, body=body)
+    if who is not None:
+        Credentials(who, f"{who}'s").sign(command)
+    return command
+
+
+class Served:
+    """A port whose functions answer 0 to everything, behind a control."""
+
+    def __init__(self, control: AccessControl) -> None:
+        self.calls = 0
+        codes = [code for code in RequestCode if code != RequestCode.CONTROLLER_ELECT_MASTER]
+        table = control.guarded(dict.fromkeys(codes, self._answer))
+        self._port = Dispatcher(None, table, {}, clock=ManualClock(), hooks=[control])
+
+    def _answer(self, context: None, call: Call) -> Reply:
+        self.calls += 1
+        return Reply()
+
+    def ask(self, command: RemotingCommand, peer: FakePeer = PEER) -> tuple[int, str | None]:
+        answer: Any = self._port.dispatch(command, peer)
+        frame = answer if isinstance(answer, bytes) else run(answer)
+        assert isinstance(frame, bytes)
+        reply = decode_command(frame[4:])
+        return reply.code, reply.remark
+
+
+SEND = {"a": "p", "b": "ta", "c": "", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0"}
+
+
+def send(who: str | None = "alice", topic: str = "ta") -> RemotingCommand:
+    return request(310, who, **SEND | {"b": topic})
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (send(None), "username cannot be null."),
+        (RemotingCommand(310), "username cannot be null."),
+        (send(""), "username cannot be null."),
+        (send("zed"), "User:zed is not found."),
+        (send("dis"), "User:dis is disabled."),
+        (
+            send("alice", "tb"),
+            "User:alice has no permission to access Topic:tb from 10.0.0.7, no matched policies.",
+        ),
+        (
+            send("alice", "far"),
+            "User:alice has no permission to access Topic:far from 10.0.0.7, no matched policies.",
+        ),
+    ],
+)
+def test_refusals_come_in_the_standards_order(command: RemotingCommand, sentence: str) -> None:
+    served = Served(control())
+    assert served.ask(command) == (16, sentence)
+    assert served.calls == 0
+
+
+def test_a_wrong_and_a_missing_signature() -> None:
+    served = Served(control())
+    for changed in ({"b": "tb"}, {"Signature": "x"}, {"Signature": "é"}):
+        command = send()
+        command.ext_fields |= changed
+        assert served.ask(command) == (16, "check signature failed.")
+    command = send()
+    del command.ext_fields["Signature"]
+    assert served.ask(command) == (16, "check signature failed.")
+
+
+def test_who_may_is_let_through() -> None:
+    served = Served(control())
+    assert served.ask(send()) == (0, None)
+    assert served.ask(send("root", "anything")) == (0, None)
+    assert served.ask(request(26, "root")) == (0, None)
+    assert served.calls == 3
+
+
+def test_one_way_requests_are_refused_in_silence() -> None:
+    served = Served(control())
+    for who in ("zed", "alice"):
+        command = send(who, "tb")
+        command.flag |= 2
+        assert served._port.dispatch(command, PEER) is None
+    assert served.calls == 0
+
+
+def test_an_unknown_code_is_said_to_be_one_to_everybody() -> None:
+    assert Served(control()).ask(RemotingCommand(4711)) == (3, " request type 4711 not supported")
+
+
+@pytest.mark.parametrize("code", RequestCode, ids=lambda code: code.name)
+def test_nobody_gets_through_unsigned_whatever_the_code(code: RequestCode) -> None:
+    served = Served(control())
+    answers = {served.ask(request(code, who))[0] for who in (None, "zed", "dis")}
+    assert answers <= {16, 3} and served.calls == 0
+
+
+HEARTBEAT = {
+    "clientID": "c",
+    "consumerDataSet": [{"groupName": "ga", "subscriptionDataSet": [{"topic": "ta"}]}],
+}
+
+
+def heartbeat(group: str, who: str = "alice") -> RemotingCommand:
+    body = json.dumps(HEARTBEAT).replace('"ga"', f'"{group}"').encode()
+    return request(34, who, body)
+
+
+def test_what_a_body_names_is_looked_at() -> None:
+    served = Served(control())
+    assert served.ask(heartbeat("ga")) == (0, None)
+    code, sentence = served.ask(heartbeat("gb"))
+    assert code == 16 and sentence is not None and "Group:gb from 10.0.0.7" in sentence
+    assert served.ask(heartbeat("gb", "root")) == (0, None)
+    assert served.ask(request(34, "alice", b"{")) == (16, "parse authorization context error.")
+    assert served.calls == 2
+
+
+def test_functions_behind_a_look_at_the_body_may_answer_later_and_in_steps() -> None:
+    made = control()
+
+    def in_steps(context: None, call: Call) -> Steps[Reply]:
+        yield
+        return Reply(remark="done")
+
+    table = made.guarded({34: in_steps})
+    port = Dispatcher(None, table, {}, clock=ManualClock(), hooks=[made])
+    frame: Any = port.dispatch(heartbeat("ga"), PEER)
+    assert decode_command(frame[4:]).remark == "done"
+
+
+def test_the_standards_holes_only_on_request() -> None:
+    strict, standard = (Served(control(authorization_profile=one)) for one in AuthorizationProfile)
+    assert strict.ask(request(25))[0] == 16
+    assert strict.ask(request(200, body=b'{"groupName":"x"}'))[0] == 16
+    assert standard.ask(request(25)) == (0, None)
+    assert standard.ask(request(200, body=b'{"groupName":"x"}')) == (0, None)
+    assert standard.ask(request(25, "zed"))[0] == 16
+    assert standard.ask(send("alice", "tb"))[0] == 16
+
+
+def test_authentication_alone_asks_only_who() -> None:
+    served = Served(control(authorization_enabled=False))
+    assert served.ask(send("alice", "tb")) == (0, None)
+    assert served.ask(heartbeat("gb")) == (0, None)
+    assert served.ask(send("zed"))[0] == 16
+
+
+def test_authorization_alone_believes_the_name_as_the_standard_does() -> None:
+    options = {"authentication_enabled": False, "authorization_profile": AuthorizationProfile.STANDARD}
+    served = Served(control(**options))
+    unsigned = RemotingCommand(310, ext_fields=SEND | {"AccessKey": "alice"})
+    assert served.ask(unsigned) == (0, None)
+    nobody = "Authorization failed. Please verify your access rights and try again."
+    assert served.ask(RemotingCommand(310, ext_fields=dict(SEND))) == (16, nobody)
+    zed = RemotingCommand(310, ext_fields=SEND | {"AccessKey": "zed"})
+    assert served.ask(zed) == (16, "User:zed not found.")
+
+
+def test_white_lists() -> None:
+    served = Served(control(authentication_whitelist="310,46", authorization_whitelist="310,34"))
+    assert served.ask(send(None, "tb")) == (0, None)
+    assert served.ask(RemotingCommand(46)) == (0, None)
+    assert served.ask(heartbeat("gb")) == (0, None)
+    assert served.ask(heartbeat("gb", "zed"))[0] == 16
+
+
+def test_a_name_that_was_not_proved_is_nobodys() -> None:
+    """The standard takes it for the user's."""
+    options: dict[str, Any] = {"authentication_whitelist": "310"}
+    claimed = RemotingCommand(310, ext_fields=SEND | {"AccessKey": "root"})
+    sentence = "Authorization failed. Please verify your access rights and try again."
+    assert Served(control(**options)).ask(claimed) == (16, sentence)
+    standard = control(**options, authorization_profile=AuthorizationProfile.STANDARD)
+    assert Served(standard).ask(claimed) == (0, None)
+
+
+def test_a_stateful_strategy_believes_a_connection_for_a_while() -> None:
+    served = Served(control(authentication_strategy="StatefulAuthenticationStrategy"))
+    here, there = FakePeer(), FakePeer()
+    wrong = send()
+    wrong.ext_fields["Signature"] = "wrong"
+    assert served.ask(send(), here) == (0, None)
+    assert served.ask(wrong, here) == (0, None)
+    assert served.ask(wrong, there)[0] == 16
+    assert served.ask(send(), there)[0] == 16  # the refusal is remembered too
+
+
+def test_a_stateful_authorization_keeps_its_answers() -> None:
+    made = control(authorization_strategy="StatefulAuthorizationStrategy")
+    served = Served(made)
+    assert served.ask(send()) == (0, None)
+    made.administration.delete_acl("alice", PolicyType.CUSTOM, None)
+    assert served.ask(send()) == (0, None)
+    assert served.ask(send(), FakePeer())[0] == 16
+
+
+def test_changes_count_with_the_next_request() -> None:
+    made = control()
+    served = Served(made)
+    assert served.ask(send()) == (0, None)
+    made.administration.update_user("", "alice", None, None, UserStatus.DISABLE)
+    assert served.ask(send()) == (16, "User:alice is disabled.")
+
+
+def test_first_users_are_made_once_and_never_changed() -> None:
+    made = control(init_authentication_user='{"username":"first","password":"first\'s"}')
+    made.administration.update_user("", "first", "new", None, None)
+    made.load()
+    user = made.administration.user("first")
+    assert user is not None and user.is_super and user.password == "new"
+    assert Served(made).ask(send("first"))[0] == 16
+
+
+def test_the_audit_log_names_who_and_why_and_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mqgateway.audit")
+    served = Served(control())
+    served.ask(send("alice", "tb"))
+    wrong = send()
+    wrong.ext_fields["Signature"] = "wrong"
+    served.ask(wrong)
+    served.ask(send(None))
+    served.ask(send())
+    first, second = caplog.messages
+    assert "action=Pub resource=Topic:tb decision=deny" in first
+    assert 'reason="check signature failed."' in second
+    caplog.set_level(logging.DEBUG, "mqgateway.audit")
+    served.ask(send())
+    served.ask(heartbeat("ga", "root"))
+    assert [message.count("decision=allow") for message in caplog.messages[2:]] == [1] * 5
+    assert "alice's" not in caplog.text

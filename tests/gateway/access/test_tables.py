@@ -1,0 +1,114 @@
+"""Users and policies outlive the process; secrets are encrypted where a key is given."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access.policies import (
+    EVERYTHING,
+    Acl,
+    Action,
+    Decision,
+    Policy,
+    PolicyEntry,
+    PolicyType,
+)
+from mqgateway.gateway.access.sealing import Seal
+from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.users import User
+from tests.gateway.access.test_sealing import KEY, OTHER
+
+FOLDER = "/store/config"
+ALICE = User("alice", "her secret")
+ACL = Acl("alice", {PolicyType.CUSTOM: Policy([PolicyEntry(EVERYTHING, (Action.ALL,), Decision.ALLOW)])})
+
+
+def tables(disk: CrashDisk, key: str = "") -> AccessTables:
+    made = AccessTables(disk, FOLDER, ManualClock(1_700_000_000_000), None, Seal(key) if key else None)
+    made.load()
+    return made
+
+
+def all_text(disk: CrashDisk) -> str:
+    return "".join(disk.read_bytes(f"{FOLDER}/{name}").decode("latin1") for name in disk.listdir(FOLDER))
+
+
+def test_users_and_policies_are_read_again() -> None:
+    disk = CrashDisk()
+    made = tables(disk)
+    made.users.put(ALICE)
+    made.acls.put(ACL)
+    again = tables(disk)
+    assert again.users.get("alice") == ALICE and again.acl_of("alice") == ACL
+    assert again.acl_of("bob") is None
+    made.close()
+    assert (
+        json.loads(disk.read_bytes(f"{FOLDER}/users.json"))["userTable"]["alice"]["password"] == "her secret"
+    )
+    assert (
+        json.loads(disk.read_bytes(f"{FOLDER}/acls.json"))["aclTable"]["User:alice"]["subject"]
+        == "User:alice"
+    )
+
+
+def test_with_a_key_no_file_has_a_secret() -> None:
+    disk = CrashDisk()
+    made = tables(disk, KEY)
+    made.users.put(ALICE)
+    made.users.put(User("bob", "his secret"))
+    made.close()
+    assert "encryptedPassword" in all_text(disk) and "secret" not in all_text(disk)
+    assert tables(disk, KEY).users.get("bob") == User("bob", "his secret")
+
+
+def test_secrets_that_lie_open_are_encrypted_once_there_is_a_key() -> None:
+    disk = CrashDisk()
+    made = tables(disk)
+    made.users.put(ALICE)
+    made.close()
+    again = tables(disk, KEY)
+    again.close()
+    assert "her secret" not in all_text(disk)
+    assert tables(disk, KEY).users.get("alice") == ALICE
+
+
+def test_without_the_key_nothing_is_opened() -> None:
+    disk = CrashDisk()
+    made = tables(disk, KEY)
+    made.users.put(ALICE)
+    made.close()
+    with pytest.raises(ConfigError, match="authKeyFile is needed"):
+        tables(disk)
+    with pytest.raises(ConfigError, match="another key"):
+        tables(disk, OTHER)
+    assert tables(disk, KEY).users.get("alice") == ALICE
+
+
+def test_what_could_not_be_written_is_tried_again() -> None:
+    disk = CrashDisk()
+    made = tables(disk)
+    disk.fail_next("write", "users.json", times=3)
+    made.users.put(ALICE)
+    made.retry()
+    made.close()
+    assert tables(disk).users.get("alice") == ALICE
+
+
+def test_a_file_of_a_newer_version_keeps_what_is_not_known() -> None:
+    disk = CrashDisk()
+    made = tables(disk)
+    made.users.put(ALICE)
+    made.close()
+    text = disk.read_bytes(f"{FOLDER}/users.json").replace(b'"username"', b'"since":5,"username"')
+    file = disk.open(f"{FOLDER}/users.json")
+    file.truncate(0)
+    file.write(0, text)
+    again = tables(disk)
+    again.users.put(User("alice", "new"))
+    again.close()
+    assert b'"since":5' in disk.read_bytes(f"{FOLDER}/users.json")
