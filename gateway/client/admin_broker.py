@@ -17,7 +17,7 @@ from mqgateway.gateway.client.admin_question import (
     nothing,
     settings_of,
 )
-from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.codec.bodies import BrokerStatsData, KVTable
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
