@@ -64,9 +64,11 @@ LATEST, EARLIEST = -1, 0
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
-def update(config: SubscriptionGroupConfig) -> Question[None]:
-    """Create a group, or change it to this; attributes are added to those it has."""
-    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(_told(config)))
+def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Question[None]:
+    """Create a group, or change it to this; attributes are added to those it has, `without` some."""
+    told = _told(config)
+    told["attributes"] |= {f"-{name}": "" for name in without}
+    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(told))
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
+from mqgateway.gateway.client.errors import BrokerError, TimedOut, TooBusy, Unreachable
 from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, SerializeType
-from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import GetMaxOffsetRequestHeader
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import Cluster, requests_seen
