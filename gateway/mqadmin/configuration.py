@@ -7,10 +7,12 @@ Standard: `AclUtils.getAclRPCHook`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from mqgateway.gateway.client.signing import Credentials
 from mqgateway.gateway.mqadmin.declaration import Given, UsageError
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.client.signing import Credentials
 
 TIMEOUT_SECONDS = 5.0
 
@@ -66,6 +68,8 @@ def _credentials(
         return None
     if not secret:
         raise UsageError("an access key needs a secret key")
+    from mqgateway.gateway.client.signing import Credentials  # slow to load, and many calls are not signed
+
     return Credentials(access, secret)
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import itertools
 import socket
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mqgateway.engine.clock import Clock
 from mqgateway.gateway.client.errors import ClientError, TimedOut, Unreachable
-from mqgateway.gateway.client.signing import Credentials
 from mqgateway.gateway.codec.codes import SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
 from mqgateway.gateway.codec.errors import CodecError
 from mqgateway.gateway.codec.frame import FrameCutter
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.client.signing import Credentials
 
 _PIECE = 256 * 1024
 _CONNECT_SECONDS = 3.0

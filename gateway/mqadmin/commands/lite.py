@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.gateway.client import admin_lite as lite
+from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import moment, shown
 from mqgateway.gateway.mqadmin.servers import reachable
+
+T = TypeVar("T")
 
 _PARENT = Option("p", "parentTopic", "the parent topic", required=True)
 _GROUP = Option("g", "group", "the consumer group", required=True)
@@ -18,6 +21,18 @@ _GROUP = Option("g", "group", "the consumer group", required=True)
 
 def _time(millis: int | None, otherwise: str) -> str:
     return moment(millis) if millis and millis > 0 else otherwise
+
+
+_FAILED = "[{brokerName}] error.\n"
+
+
+def _asked(call: Call, question: Question[T]) -> Iterator[tuple[str, T | None]]:
+    """What each broker of the parent topic says; None of one that refuses, which is noted."""
+    for name, address in _parts(call):
+        found: T | None = None
+        with call.servers.part(address):
+            found = call.servers.ask(question, address)
+        yield name, found
 
 
 def _parts(call: Call) -> Iterator[tuple[str, str]]:
@@ -68,22 +83,27 @@ def _parent_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     yield shown("Parent Topic Info: [{p}]\n", call.given.values)
     yield f"{'#Broker Name':<50} {'#TTL':<8} {'#Lite Count':<14} {'#LMQ NUM':<14} {'#GROUPS':<100} \n"
     for row in rows:
+        if len(row) == 1:
+            yield shown(_FAILED, row)
+            continue
         yield shown("{brokerName:<50.40} {ttl:<8} {liteTopicCount:<14} {lmqNum:<14} {groups:<100} \n", row)
 
 
 @command("getParentTopicInfo", "a parent topic at each broker", _PARENT, text=_parent_text)
 def parents(call: Call) -> Iterator[Row]:
     """Standard: `GetParentTopicInfoSubCommand`."""
-    for name, address in _parts(call):
-        with call.servers.part(address):
-            found = call.servers.ask(lite.parent(call.given.need("p")), address)
-            yield {
+    for name, found in _asked(call, lite.parent(call.given.need("p"))):
+        yield (
+            {
                 "brokerName": name,
                 "ttl": found.ttl,
                 "liteTopicCount": found.lite_topic_count,
                 "lmqNum": found.lmq_num,
                 "groups": sorted(found.groups),
             }
+            if found
+            else {"brokerName": name}
+        )
 
 
 def _topic_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
@@ -95,6 +115,9 @@ def _topic_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
         f"{'#SubClientCount':<18} \n"
     )
     for row in rows:
+        if len(row) == 1:
+            yield shown(_FAILED, row)
+            continue
         told = {**row, "time": _time(row["lastUpdateTimestamp"], "-"), "count": len(row["subscribers"])}
         yield shown(
             "{brokerName:<50.40} {minOffset:<14} {maxOffset:<14} {time:<30} {sharding:<12} {count:<18} \n",
@@ -114,11 +137,10 @@ def _topic_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 )
 def topics(call: Call) -> Iterator[Row]:
     """Standard: `GetLiteTopicInfoSubCommand`."""
-    for name, address in _parts(call):
-        with call.servers.part(address):
-            found = call.servers.ask(lite.topic(call.given.need("p"), call.given.need("l")), address)
-            ends = found.topic_offset
-            yield {
+    for name, found in _asked(call, lite.topic(call.given.need("p"), call.given.need("l"))):
+        ends = found.topic_offset if found else None
+        yield (
+            {
                 "brokerName": name,
                 "minOffset": ends.min_offset if ends else 0,
                 "maxOffset": ends.max_offset if ends else 0,
@@ -126,12 +148,18 @@ def topics(call: Call) -> Iterator[Row]:
                 "sharding": found.sharding_to_broker,
                 "subscribers": [f"{one.client_id}@{one.group}" for one in found.subscriber],
             }
+            if found
+            else {"brokerName": name}
+        )
 
 
 def _client_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     yield shown("Lite Client Info: [{p}] [{g}] [{c}]\n", call.given.values)
     yield f"{'#Broker':<30} {'#LiteTopicCount':<20} {'#LastAccessTime':<30} {'#LastConsumeTime':<30} \n"
     for row in rows:
+        if len(row) == 1:
+            yield shown(_FAILED, row)
+            continue
         told = {
             "brokerName": row["brokerName"],
             "count": row["liteTopicCount"] if row["liteTopicCount"] > 0 else "N/A",
@@ -155,16 +183,18 @@ def _client_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 def clients(call: Call) -> Iterator[Row]:
     """Standard: `GetLiteClientInfoSubCommand`."""
     parent, group, client = (call.given.need(one) for one in "pgc")
-    for name, address in _parts(call):
-        with call.servers.part(address):
-            found = call.servers.ask(lite.client(parent, group, client), address)
-            yield {
+    for name, found in _asked(call, lite.client(parent, group, client)):
+        yield (
+            {
                 "brokerName": name,
                 "liteTopicCount": found.lite_topic_count,
                 "lastAccessTime": found.last_access_time,
                 "lastConsumeTime": found.last_consume_time,
                 "liteTopics": sorted(found.lite_topic_set),
             }
+            if found
+            else {"brokerName": name}
+        )
 
 
 def _group_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
@@ -175,10 +205,16 @@ def _group_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
             f"{'#Broker Name':<50} {'#BrokerOffset':<16} {'#ConsumeOffset':<16} {'#LagCount':<16} "
             f"{'#LastUpdate':<30}\n"
         )
-        for row in found:
+    for row in found:
+        if len(row) == 1:
+            yield shown(_FAILED, row)
+            continue
+        if "l" in call.given:
+            missing = {name: "-" for name, value in row.items() if value is None}
+            told = {**row, **missing, "time": _time(row["lastTimestamp"], "-")}
             yield shown(
                 "{brokerName:<50.40} {brokerOffset:<16} {consumerOffset:<16} {lagCount:<16} {time:<30}\n",
-                {**row, "time": _time(row["lastTimestamp"], "-")},
+                told,
             )
     yield f"Total Lag Count: {call.summary['lagCount']}\n"
     earliest = call.summary["earliestUnconsumedTimestamp"]
@@ -214,22 +250,23 @@ def groups(call: Call) -> Iterator[Row]:
     by_count: list[dict[str, Any]] = []
     by_time: list[dict[str, Any]] = []
     lag, earliest = 0, call.now()
-    for broker_name, address in _parts(call):
-        with call.servers.part(address):
-            found = call.servers.ask(question, address)
-            lag += max(0, found.total_lag_count or 0)
-            if (found.earliest_unconsumed_timestamp or 0) > 0:
-                earliest = min(earliest, found.earliest_unconsumed_timestamp or 0)
-            by_count += [one.to_json() for one in found.lag_count_top_k or ()]
-            by_time += [one.to_json() for one in found.lag_timestamp_top_k or ()]
-            one = found.lite_topic_offset_wrapper
-            yield {
-                "brokerName": broker_name,
-                "brokerOffset": one.broker_offset if one else None,
-                "consumerOffset": one.consumer_offset if one else None,
-                "lagCount": one.broker_offset - one.consumer_offset if one else None,
-                "lastTimestamp": one.last_timestamp if one else None,
-            }
+    for broker_name, found in _asked(call, question):
+        if found is None:
+            yield {"brokerName": broker_name}
+            continue
+        lag += max(0, found.total_lag_count or 0)
+        if (found.earliest_unconsumed_timestamp or 0) > 0:
+            earliest = min(earliest, found.earliest_unconsumed_timestamp or 0)
+        by_count += [one.to_json() for one in found.lag_count_top_k or ()]
+        by_time += [one.to_json() for one in found.lag_timestamp_top_k or ()]
+        one = found.lite_topic_offset_wrapper
+        yield {
+            "brokerName": broker_name,
+            "brokerOffset": one.broker_offset if one else None,
+            "consumerOffset": one.consumer_offset if one else None,
+            "lagCount": one.broker_offset - one.consumer_offset if one else None,
+            "lastTimestamp": one.last_timestamp if one else None,
+        }
     by_count.sort(key=lambda one: -one["lagCount"])
     by_time.sort(key=lambda one: one["earliestUnconsumedTimestamp"])
     call.summary.update(lagCount=lag, earliestUnconsumedTimestamp=earliest, byCount=by_count, byTime=by_time)

@@ -25,6 +25,7 @@ from mqgateway.gateway.mqadmin.rendering import headed, moment, pretty, shown
 _ID = Option("i", "msgId", "the id of the message", required=True)
 _FORMAT = Option("f", "bodyFormat", "show the body too, as text of this character set")
 _BEGIN = Option("b", "beginTimestamp", "stored at or after this time, in ms since the epoch")
+_HOUR_MILLIS = 3_600_000
 _END = Option("e", "endTimestamp", "stored at or before this time, in ms since the epoch")
 
 # A message and what became of it
@@ -229,13 +230,13 @@ def with_unique_key(call: Call) -> Iterator[Row]:
     Option("p", "keyType", "K to look for a key, T for a tag"),
     TOPIC,
     text=headed(
-        ("#Message ID", "#QID", "#Offset"),
-        "{:<50} {:>4} {:>40}\n",
-        "{msgId:<50} {queueId:>4} {queueOffset:>40}\n",
+        ("#Message ID", "#QID", "#Offset", "#IndexKey"),
+        "{:<50} {:>4} {:>40} {:<200}\n",
+        "{msgId:<50} {queueId:>4} {queueOffset:>40} {indexKey:<200}\n",
     ),
 )
 def with_key(call: Call) -> Iterator[Row]:
-    """Standard: `QueryMsgByKeySubCommand`."""
+    """Standard: `QueryMsgByKeySubCommand`. The last index key shown is what `-l` goes on from."""
     given = call.given
     chosen: dict[str, Any] = {
         "most": given.number("m", 64),
@@ -244,8 +245,11 @@ def with_key(call: Call) -> Iterator[Row]:
         "kind": given.text("p") or messages.KEY,
         "after": given.text("l"),
     }
-    found = reading.by_key(call, given.need("t"), given.need("k"), given.text("c"), **chosen)
-    yield from map(reading.told_of, found)
+    topic, key = given.need("t"), given.need("k")
+    for one in reading.by_key(call, topic, key, given.text("c"), **chosen):
+        hour = one.store_timestamp // _HOUR_MILLIS * _HOUR_MILLIS
+        place = f"{one.message_id}@{one.physical_offset}"
+        yield {**reading.told_of(one), "indexKey": f"{hour}@{topic}@{chosen['kind']}@{key}@{place}"}
 
 
 @command(

@@ -57,8 +57,10 @@ def test_by_key_and_by_place() -> None:
         tool = MemoryTool(cluster)
         assert tool.run("queryMsgByKey -t T -k key") == 0
         head, row, _ = tool.out.split("\n")
-        assert head == f"{'#Message ID':<50} {'#QID':>4} {'#Offset':>40}"
-        assert row == f"{sent.message_id:<50} {0:>4} {0:>40}"
+        assert head == f"{'#Message ID':<50} {'#QID':>4} {'#Offset':>40} {'#IndexKey':<200}"
+        hour = cluster.clock.millis() // 3_600_000 * 3_600_000
+        place = f"{hour}@T@K@key@{sent.message_id}@0"
+        assert row == f"{sent.message_id:<50} {0:>4} {0:>40} {place:<200}"
         assert tool.run("queryMsgByKey -t T -k other") == 3 and tool.out == ""
         assert tool.run("queryMsgByOffset -t T -b broker-a -i 0 -o 0") == 0
         assert "Keys:                [key]\n" in tool.out
