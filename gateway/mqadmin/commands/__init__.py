@@ -31,6 +31,7 @@ PLACES = {
     "producerConnection": "clients",
     "consumerConnection": "clients",
     "consumerProgress": "progress",
+    "consumerStatus": "members",
     "cloneGroupOffset": "offsets",
     "producer": "clients",
     "clusterList": "cluster",
