@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.message import is_system_topic
 from mqgateway.engine.options import TlsOptions
-from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.calls import Calls
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker, TooBusy, Unreachable

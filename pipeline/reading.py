@@ -16,7 +16,7 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import TlsOptions
-from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.pulling import BYTES_MAX, STATUS, SUBSCRIPTION

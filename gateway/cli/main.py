@@ -1,5 +1,5 @@
-"""The commands: `mqgateway serve|namesrv|broker|container|store|dump|send|consume|tail|perf|access|pipeline`,
-and the standard's `mqnamesrv`, `mqbroker`, `mqbrokercontainer`.
+"""The commands: `mqgateway serve`, `namesrv`, `broker` and so on, and the standard's `mqnamesrv`, `mqbroker`,
+`mqbrokercontainer`.
 
 A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
 imports happen inside the commands, so that `--help` and errors are immediate.
@@ -19,6 +19,7 @@ import click
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.gateway.cli.access import access
+from mqgateway.gateway.cli.admin import admin
 from mqgateway.gateway.cli.consume import consume
 from mqgateway.gateway.cli.container import container_options, run_container
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
@@ -259,7 +260,7 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given["output"], given["log_level"])
 
 
-for command in (store, send, consume, tail, perf, access, pipeline):
+for command in (admin, store, send, consume, tail, perf, access, pipeline):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))

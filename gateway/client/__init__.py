@@ -34,42 +34,45 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     loop          the thread that `blocking` and `aio` run the core in; `signals` end what waits there
 """
 
-from mqgateway.gateway.client.blocking import (
-    Admin,
-    LitePullConsumer,
-    Producer,
-    PullConsumer,
-    PushConsumer,
-    TransactionListener,
-    TransactionProducer,
-)
-from mqgateway.gateway.client.errors import (
-    BadArgument,
-    BrokerError,
-    ClientError,
-    NoBroker,
-    NoRoute,
-    NotRunning,
-    ReplyTimedOut,
-    SendFailed,
-    TimedOut,
-    TooBusy,
-    Unreachable,
-)
-from mqgateway.gateway.client.listening import Consumed, Context
-from mqgateway.gateway.client.message import (
-    Message,
-    PullResult,
-    PullStatus,
-    ReceivedMessage,
-    SendResult,
-    SendStatus,
-    TransactionResult,
-    TransactionState,
-)
-from mqgateway.gateway.client.subscriptions import Sql
-from mqgateway.gateway.codec.bodies import MessageQueue
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from mqgateway.gateway.client.blocking import (
+        Admin,
+        LitePullConsumer,
+        Producer,
+        PullConsumer,
+        PushConsumer,
+        TransactionListener,
+        TransactionProducer,
+    )
+    from mqgateway.gateway.client.errors import (
+        BadArgument,
+        BrokerError,
+        ClientError,
+        NoBroker,
+        NoRoute,
+        NotRunning,
+        ReplyTimedOut,
+        SendFailed,
+        TimedOut,
+        TooBusy,
+        Unreachable,
+    )
+    from mqgateway.gateway.client.listening import Consumed, Context
+    from mqgateway.gateway.client.message import (
+        Message,
+        PullResult,
+        PullStatus,
+        ReceivedMessage,
+        SendResult,
+        SendStatus,
+        TransactionResult,
+        TransactionState,
+    )
+    from mqgateway.gateway.client.subscriptions import Sql
+    from mqgateway.gateway.codec.bodies import MessageQueue
 __all__ = [
     "Admin",
     "BadArgument",
@@ -102,3 +105,54 @@ __all__ = [
     "TransactionState",
     "Unreachable",
 ]
+
+_PLACES = {
+    "client.blocking": (
+        "Admin",
+        "LitePullConsumer",
+        "Producer",
+        "PullConsumer",
+        "PushConsumer",
+        "TransactionListener",
+        "TransactionProducer",
+    ),
+    "client.errors": (
+        "BadArgument",
+        "BrokerError",
+        "ClientError",
+        "NoBroker",
+        "NoRoute",
+        "NotRunning",
+        "ReplyTimedOut",
+        "SendFailed",
+        "TimedOut",
+        "TooBusy",
+        "Unreachable",
+    ),
+    "client.listening": (
+        "Consumed",
+        "Context",
+    ),
+    "client.message": (
+        "Message",
+        "PullResult",
+        "PullStatus",
+        "ReceivedMessage",
+        "SendResult",
+        "SendStatus",
+        "TransactionResult",
+        "TransactionState",
+    ),
+    "client.subscriptions": ("Sql",),
+    "codec.bodies": ("MessageQueue",),
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part when one of its names is first asked for: administration can do without Twisted."""
+    if name not in _PLACE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"mqgateway.gateway.{_PLACE_OF[name]}"), name)
+    globals()[name] = value
+    return value

@@ -17,7 +17,7 @@ from mqgateway.gateway.client.admin_question import (
     nothing,
     settings_of,
 )
-from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.codec.bodies import BrokerStatsData, KVTable
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -136,6 +136,11 @@ def cold_reads() -> Question[dict[str, Any]]:
 
 
 @asks(RequestCode.SET_COMMITLOG_READ_MODE)
-def set_read_mode(mode: int) -> Question[None]:
-    """Let the log be read ahead, or not."""
-    return Question(RequestCode.SET_COMMITLOG_READ_MODE, nothing, fields={"READ_AHEAD_MODE": str(mode)})
+def set_read_mode(mode: int) -> Question[str | None]:
+    """Let the log be read ahead, or not; the broker's word for the mode."""
+
+    def read(answer: RemotingCommand) -> str | None:
+        return answer.remark
+
+    fields = {"READ_AHEAD_MODE": str(mode)}
+    return Question(RequestCode.SET_COMMITLOG_READ_MODE, read, fields=fields)

@@ -6,7 +6,7 @@ Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 from __future__ import annotations
 
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, field_of
-from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,
     ConsumerConnection,

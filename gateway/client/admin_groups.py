@@ -6,11 +6,10 @@ Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import dumps
-from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.client.admin_question import (
     Question,
     asks,
@@ -20,7 +19,7 @@ from mqgateway.gateway.client.admin_question import (
     nothing,
     topics_of,
 )
-from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.bodies import (
     ConsumerOffsetSerializeWrapper,
@@ -55,6 +54,9 @@ from mqgateway.gateway.codec.headers import (
     UpdateGroupForbiddenRequestHeader,
 )
 
+if TYPE_CHECKING:
+    from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+
 LATEST, EARLIEST = -1, 0
 """Times to reset offsets to: after the last message, before the first."""
 
@@ -62,9 +64,11 @@ LATEST, EARLIEST = -1, 0
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
-def update(config: SubscriptionGroupConfig) -> Question[None]:
-    """Create a group, or change it to this; attributes are added to those it has."""
-    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(_told(config)))
+def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Question[None]:
+    """Create a group, or change it to this; attributes are added to those it has, `without` some."""
+    told = _told(config)
+    told["attributes"] |= {f"-{name}": "" for name in without}
+    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(told))
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)
@@ -260,6 +264,9 @@ def _told(config: SubscriptionGroupConfig) -> dict[str, Any]:
 
 
 def _config(shape: Mapping[str, Any]) -> SubscriptionGroupConfig:
+    # The tables of a broker are slow to load, and few questions are answered by one of their entries.
+    from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+
     try:
         return SubscriptionGroupConfig.from_json(shape)
     except ConfigError as error:

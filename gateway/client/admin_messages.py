@@ -40,8 +40,12 @@ def by_key(
     begin: int = 0,
     end: int = FOREVER,
     kind: str = KEY,
+    after: str | None = None,
 ) -> Question[list[ReceivedMessage]]:
-    """Messages of a topic with a key, stored between two times (ms since the epoch); at most so many."""
+    """Messages of a topic with a key, stored between two times (ms since the epoch); at most so many.
+
+    `after` is where brokers with an index in a database go on.
+    """
 
     def read(answer: RemotingCommand) -> list[ReceivedMessage]:
         # Brokers look by hash: others may be among them.
@@ -51,7 +55,13 @@ def by_key(
         return [one for one in found if one.message_id == key] if kind == UNIQUE_KEY else found
 
     header = QueryMessageRequestHeader(
-        topic=topic, key=key, max_num=most, begin_timestamp=begin, end_timestamp=end, index_type=kind
+        topic=topic,
+        key=key,
+        max_num=most,
+        begin_timestamp=begin,
+        end_timestamp=end,
+        index_type=kind,
+        last_key=after,
     )
     none = (ResponseCode.QUERY_NOT_FOUND,)
     question = Question(RequestCode.QUERY_MESSAGE, read, header, nothing_codes=none)

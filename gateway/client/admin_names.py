@@ -18,7 +18,7 @@ from mqgateway.gateway.client.admin_question import (
     settings_of,
     topics_of,
 )
-from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.codec.bodies import (
     BrokerMemberGroup,
     ClusterInfo,

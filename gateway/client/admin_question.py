@@ -15,8 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import load_properties
-from mqgateway.gateway.client.asking import decode_body, decode_header
+from mqgateway.gateway.client.answers import decode_body, decode_header
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.bodies import TopicList
 from mqgateway.gateway.codec.bodies.body import Body
@@ -78,6 +77,9 @@ def json_of(answer: RemotingCommand) -> Any:
 
 def settings_of(answer: RemotingCommand) -> dict[str, str]:
     """Of an answer that is properties text."""
+    # Settings are slow to load, and few questions are answered by some.
+    from mqgateway.engine.options import load_properties
+
     try:
         found = load_properties(answer.body.decode("utf-8", "replace"), "the answer")
     except ConfigError as error:

@@ -18,7 +18,7 @@ from mqgateway.gateway.client.admin_question import (
     nothing,
     settings_of,
 )
-from mqgateway.gateway.client.asking import decode_body, decode_header
+from mqgateway.gateway.client.answers import decode_body, decode_header
 from mqgateway.gateway.codec.bodies import (
     BrokerReplicasInfo,
     ElectMasterResponseBody,

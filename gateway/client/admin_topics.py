@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import DEFAULT_TOPIC
-from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, json_of, nothing, topics_of
-from mqgateway.gateway.client.asking import decode_body
+from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.bodies import (
     CreateTopicListRequestBody,
@@ -31,6 +30,9 @@ from mqgateway.gateway.codec.headers import (
     QueryConsumeTimeSpanRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
+
+if TYPE_CHECKING:
+    from mqgateway.engine.tables.topics import TopicConfig
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_TOPIC)
@@ -123,6 +125,9 @@ def system_topics() -> Question[set[str]]:
 
 
 def _config(shape: Mapping[str, object]) -> TopicConfig:
+    # The tables of a broker are slow to load, and few questions are answered by one of their entries.
+    from mqgateway.engine.tables.topics import TopicConfig
+
     try:
         return TopicConfig.from_json(shape)
     except ConfigError as error:

@@ -15,18 +15,15 @@ from twisted.internet.defer import Deferred
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
 from mqgateway.gateway.client.options import ClientOptions
-from mqgateway.gateway.codec.bodies.body import Body
 from mqgateway.gateway.codec.codes import LanguageCode, ResponseCode, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.errors import BodyError, CodecError, HeaderError
+from mqgateway.gateway.codec.errors import CodecError
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.exchange import PeerGone, RemotingError, RequestTimedOut, TooManyInFlight
 
 P = ParamSpec("P")
 T = TypeVar("T")
-H = TypeVar("H", bound=Header)
-B = TypeVar("B", bound=Body)
 
 VIP_DISTANCE = 2
 """How far the port that serves no pulls lies below a broker's main one."""
@@ -151,19 +148,3 @@ class Asking:
             return address
         host, _, port = address.rpartition(":")
         return f"{host}:{int(port) - VIP_DISTANCE}"
-
-
-def decode_header(kind: type[H], answer: RemotingCommand) -> H:
-    """The header of an answer. Raises `ClientError` when it is not as it should be."""
-    try:
-        return kind.decode(answer.ext_fields)
-    except HeaderError as error:
-        raise ClientError(f"an answer that cannot be read: {error.remark}") from None
-
-
-def decode_body(kind: type[B], answer: RemotingCommand) -> B:
-    """The body of an answer. Raises `ClientError` when it is not as it should be."""
-    try:
-        return kind.decode(answer.body)
-    except BodyError as error:
-        raise ClientError(f"an answer that cannot be read: {error.remark}") from None

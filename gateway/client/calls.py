@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from mqgateway.engine.message import parse_offset_message_id
-from mqgateway.gateway.client.asking import Asking, decode_body, decode_header
+from mqgateway.gateway.client.answers import decode_body, decode_header
+from mqgateway.gateway.client.asking import Asking
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, NoBroker
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages

@@ -10,7 +10,8 @@ import logging
 from collections.abc import Sequence
 from random import Random
 
-from mqgateway.gateway.client.asking import Asking, decode_body
+from mqgateway.gateway.client.answers import decode_body
+from mqgateway.gateway.client.asking import Asking
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, Unreachable
 from mqgateway.gateway.codec.bodies import TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode

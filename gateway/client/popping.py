@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.consumer import (
     BROKER_FLOW_CONTROL_MILLIS,

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
-from mqgateway.gateway.client.asking import as_deferred, decode_header
+from mqgateway.gateway.client.answers import decode_header
+from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.batches import split_by_size
 from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.errors import (

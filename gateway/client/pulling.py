@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import PullResult, PullStatus

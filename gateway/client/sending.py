@@ -26,7 +26,7 @@ from mqgateway.engine.message import (
     validate_group,
     validate_topic,
 )
-from mqgateway.gateway.client.asking import decode_header
+from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.batches import check_batch
 from mqgateway.gateway.client.compression import compress
 from mqgateway.gateway.client.errors import BadArgument, BrokerError

@@ -44,6 +44,7 @@ WALL_TIME = {
     "gateway/client/popping.py": "written: when a pop was asked for",
     "gateway/client/producer.py": "written: when messages were born",
     "gateway/client/trace.py": "written: trace records",
+    "gateway/mqadmin/main.py": "shown: ages, and what `now` means; written: when messages were born",
     "gateway/remoting/dispatch.py": "written: when a request came",
     "gateway/testing/moving.py": "what the wall clock of a test shows",
     "gateway/testing/server.py": "written: when a file was changed",
@@ -70,7 +71,7 @@ TIMER_FILES = {
     "gateway/testing/crashable.py",
 }
 # The command line reads the files its user names: settings, and store files to print.
-COMMAND_LINE = "gateway/cli/"
+COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/")
 
 
 def calls(path: Path) -> list[tuple[int, str]]:

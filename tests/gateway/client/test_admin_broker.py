@@ -52,8 +52,8 @@ def test_delays_and_timers() -> None:
 def test_cold_reads() -> None:
     with office() as here:
         here.ask(broker.limit_cold_reads({"G": 1_000_000}))
-        assert "G" in str(here.ask(broker.consume.cold_reads()))
+        assert "G" in str(here.ask(broker.cold_reads()))
         here.ask(broker.unlimit_cold_reads("G"))
-        assert "G" not in str(here.ask(broker.consume.cold_reads()).get("configTable", {}))
-        assert here.ask(broker.set_read_mode(broker.RANDOM_READS)) is None
+        assert "G" not in str(here.ask(broker.cold_reads()).get("configTable", {}))
+        assert here.ask(broker.set_read_mode(broker.RANDOM_READS)) is not None
         assert here.cluster.broker.store_options.data_read_ahead_enable is False

@@ -1,0 +1,18 @@
+"""`mqgateway admin`: the standard's administration commands, as `mqadmin` has them."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(
+    "admin",
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    add_help_option=False,
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def admin(arguments: tuple[str, ...]) -> None:
+    """Administration with the standard's commands: `admin help` lists them; also as mqadmin."""
+    from mqgateway.gateway.mqadmin.main import console
+
+    raise SystemExit(console(arguments))

@@ -1,0 +1,14 @@
+"""`mqadmin` without a JVM: the standard's commands by name, options and text, over blocking sockets.
+
+    declaration   what a command is: name, options, what it does, how its rows are shown; `commands` has them
+    parsing       arguments of a command line to what was given, as the standard's reader takes them
+    usage         the help of a command, laid out as the standard's
+    rendering     rows as the standard's text, or as JSON
+    connection    one request at a time over a blocking socket
+    servers       whom a command asks: name servers, masters of a cluster, brokers of a topic
+    configuration who we are and where the name servers are: flags, environment, files
+    main          the way of one call, and of many (`--batch`)
+
+Nothing here may load Twisted, the store or the settings of a server: a call is to be over in a tenth of a
+second (`tests/house/test_mqadmin.py`). Standard: `MQAdminStartup` of the module `tools`.
+"""

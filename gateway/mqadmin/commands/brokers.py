@@ -1,0 +1,151 @@
+"""Commands about brokers: settings, figures, files.
+
+Standard: the package `command.broker` of the module `tools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from mqgateway.gateway.client import admin_broker as broker
+from mqgateway.gateway.client import admin_replicas as replicas
+from mqgateway.gateway.client.admin_question import Question
+from mqgateway.gateway.mqadmin.commands import targets
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.rendering import each, shown
+
+
+@command(
+    "updateBrokerConfig",
+    "change a setting of brokers",
+    Option("a", "updateAllBroker", "with -c: true for slaves too"),
+    *targets.either(),
+    Option("k", "key", "the setting", required=True),
+    Option("v", "value", "its new value", required=True),
+    text=each("update broker config success, {broker}\n"),
+)
+def update_settings(call: Call) -> Iterator[Row]:
+    """Standard: `UpdateBrokerConfigSubCommand`; there any value of `-a` is true, here `false` is not."""
+    key, value = call.given.need("k"), call.given.need("v")
+    chosen = targets.everybody if call.given.truth("a") else targets.masters
+    for address in chosen(call):
+        with call.servers.part(address):
+            call.servers.change(broker.update_settings({key: value}), address)
+            yield {"broker": address, "key": key, "value": value}
+
+
+def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown("{title}\n", row)
+        for name, value in sorted(row["settings"].items()):
+            yield shown("{name:<50}=  {value}\n", {"name": name, "value": value})
+        yield "\n"
+
+
+@command("getBrokerConfig", "all settings of brokers", *targets.one_of(), text=_settings_text)
+def settings(call: Call) -> Iterator[Row]:
+    """Standard: `GetBrokerConfigCommand`."""
+    for address, title in targets.titled(call):
+        with call.servers.part(address):
+            found = call.servers.ask(broker.settings(), address)
+            yield {"broker": address, "title": title, "settings": found}
+
+
+def _status_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    is_broker = "b" in call.given
+    for row in rows:
+        for name, value in sorted(row["figures"].items()):
+            line = shown("{name:<32}: {value}\n", {"name": name, "value": value})
+            yield line if is_broker else shown("{broker:<24} ", row) + line
+
+
+@command("brokerStatus", "the figures of brokers", *targets.one_of(), text=_status_text)
+def status(call: Call) -> Iterator[Row]:
+    """Standard: `BrokerStatusSubCommand`."""
+    for address in targets.everybody(call):
+        with call.servers.part(address):
+            yield {"broker": address, "figures": call.servers.ask(broker.figures(), address)}
+
+
+def _success(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    done = sum(1 for _ in rows)
+    yield "success\n" if done and not call.servers.errors else "false\n"
+
+
+def _of_all(call: Call, question: Callable[[], Question[None]]) -> Iterator[Row]:
+    """Ask the broker of `-b`, the masters of `-c`, or those of all clusters."""
+    if "b" in call.given or "c" in call.given:
+        addresses = targets.masters(call)
+    else:
+        known = call.servers.clusters().broker_addr_table
+        addresses = [data.broker_addrs[0] for _, data in sorted(known.items()) if 0 in data.broker_addrs]
+    for address in addresses:
+        with call.servers.part(address):
+            call.servers.change(question(), address)
+            yield {"broker": address}
+
+
+@command(
+    "cleanExpiredCQ",
+    "let files of queues go whose messages are gone",
+    *targets.either("cluster"),
+    text=_success,
+)
+def clean_queues(call: Call) -> Iterator[Row]:
+    """Standard: `CleanExpiredCQSubCommand`."""
+    return _of_all(call, broker.clean_queues)
+
+
+@command(
+    "deleteExpiredCommitLog",
+    "let files of the log go that are old enough, whatever the hour",
+    *targets.either("cluster"),
+    text=_success,
+)
+def delete_log(call: Call) -> Iterator[Row]:
+    """Standard: `DeleteExpiredCommitLogSubCommand`."""
+    return _of_all(call, broker.delete_expired_log)
+
+
+@command(
+    "cleanUnusedTopic", "let queues of topics go that are no more", *targets.either("cluster"), text=_success
+)
+def clean_topics(call: Call) -> Iterator[Row]:
+    """Standard: `CleanUnusedTopicCommand`."""
+    return _of_all(call, broker.clean_unused_topics)
+
+
+@command(
+    "resetMasterFlushOffset",
+    "tell a slave how far its master is safe on the disk",
+    Option("b", "brokerAddr", "the slave at host:port"),
+    Option("o", "offset", "the offset in the log"),
+    text=each("reset master flush offset to {offset} success\n"),
+)
+def reset_flush_offset(call: Call) -> Iterator[Row]:
+    """Standard: `ResetMasterFlushOffsetSubCommand`."""
+    call.given.need("o")
+    address, offset = call.given.need("b"), call.given.number("o", 0)
+    call.servers.change(replicas.set_flushed(offset), address)
+    yield {"broker": address, "offset": offset}
+
+
+_ENGINES = {"F": "FILE_TIME_WHEEL", "R": "ROCKSDB_TIMELINE"}
+
+
+@command(
+    "switchTimerEngine",
+    "let brokers keep timers in files or in a database",
+    *targets.one_of(),
+    Option("e", "engineType", "F for files, R for a database", required=True),
+    text=each("switchTimerEngine to {engine} success, {broker}\n"),
+)
+def switch_timers(call: Call) -> Iterator[Row]:
+    """Standard: `SwitchTimerEngineSubCommand`."""
+    engine = call.given.need("e")
+    if engine not in _ENGINES:
+        raise UsageError(f"-e is F or R, not {engine!r}")
+    for address in targets.masters(call):
+        with call.servers.part(address):
+            call.servers.change(broker.switch_timers(engine), address)
+            yield {"broker": address, "engine": _ENGINES[engine]}

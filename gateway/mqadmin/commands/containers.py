@@ -1,0 +1,44 @@
+"""Commands about broker containers. Standard: the package `command.container` of the module `tools`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mqgateway.gateway.client import admin_replicas as replicas
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.rendering import each
+
+_CONTAINER = Option("c", "brokerContainerAddr", "the container at host:port", required=True)
+_START_SECONDS = 20.0
+"""A broker is answered for once it has started, or ended in good order."""
+
+
+@command(
+    "addBroker",
+    "start a broker in a container",
+    Option("b", "brokerConfigPath", "the file of its settings on the container's host", required=True),
+    _CONTAINER,
+    text=each("add broker to {container} success\n"),
+)
+def add(call: Call) -> Iterator[Row]:
+    """Standard: `AddBrokerSubCommand`."""
+    container, path = call.given.need("c"), call.given.need("b")
+    call.servers.change(replicas.add_broker(path), container, _START_SECONDS)
+    yield {"container": container, "path": path}
+
+
+@command(
+    "removeBroker",
+    "stop a broker of a container",
+    Option("b", "brokerIdentity", "the broker as clusterName:brokerName:brokerId", required=True),
+    _CONTAINER,
+    text=each("remove broker from {container} success\n"),
+)
+def remove(call: Call) -> Iterator[Row]:
+    """Standard: `RemoveBrokerSubCommand`."""
+    container, parts = call.given.need("c"), call.given.need("b").split(":")
+    if len(parts) != 3 or not parts[2].strip().isdecimal():
+        raise UsageError("-b is clusterName:brokerName:brokerId, with a broker id that is not negative")
+    cluster, name, number = (part.strip() for part in parts)
+    call.servers.change(replicas.remove_broker(cluster, name, int(number)), container, _START_SECONDS)
+    yield {"container": container, "cluster": cluster, "brokerName": name, "brokerId": int(number)}

@@ -1,0 +1,250 @@
+"""Commands about controllers, and what they know of replicas.
+
+Standard: the package `command.controller` of the module `tools`, `GetSyncStateSetSubCommand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mqgateway.gateway.client import admin_replicas as replicas
+from mqgateway.gateway.codec.bodies import ReplicaIdentity
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.rendering import each, shown
+
+_CONTROLLER = Option("a", "controllerAddress", "the controller at host:port", required=True)
+_CONTROLLERS = Option("a", "controllerAddress", "controllers, host:port separated by ';'", required=True)
+_BROKER_NAME = Option("bn", "brokerName", "the broker group", required=True)
+
+
+def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown(
+            "\n#ControllerGroup\t{group}\n#ControllerLeaderId\t{leaderId}"
+            "\n#ControllerLeaderAddress\t{leaderAddress}",
+            row,
+        )
+        yield from (f"\n#Peer:\t{peer}" for peer in row["peers"])
+        yield "\n"
+
+
+@command(
+    "getControllerMetaData", "the controllers, and which of them leads", _CONTROLLER, text=_metadata_text
+)
+def metadata(call: Call) -> Iterator[Row]:
+    """Standard: `GetControllerMetaDataSubCommand`."""
+    found = call.servers.ask(replicas.controllers(), call.given.need("a"))
+    yield {
+        "group": found.group,
+        "leaderId": found.controller_leader_id,
+        "leaderAddress": found.controller_leader_address,
+        "peers": [one for one in (found.peers or "").split(";") if one],
+    }
+
+
+def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown("============{controller}============\n", row)
+        for name, value in sorted(row["settings"].items()):
+            yield shown("{name:<50}=  {value}\n", {"name": name, "value": value})
+
+
+def _addresses(call: Call) -> list[str]:
+    return [one.strip() for one in call.given.need("a").split(";") if one.strip()]
+
+
+@command("getControllerConfig", "all settings of controllers", _CONTROLLERS, text=_settings_text)
+def settings(call: Call) -> Iterator[Row]:
+    """Standard: `GetControllerConfigSubCommand`."""
+    for address in _addresses(call):
+        with call.servers.part(address):
+            found = call.servers.ask(replicas.controller_settings(), address)
+            yield {"controller": address, "settings": found}
+
+
+def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    found = [row["controller"] for row in rows]
+    if found:
+        told = {"all": found, "key": call.given.need("k"), "value": call.given.need("v")}
+        yield shown("update controller config success!{all}\n{key} : {value}\n", told)
+
+
+@command(
+    "updateControllerConfig",
+    "change a setting of controllers",
+    _CONTROLLERS,
+    Option("k", "key", "the setting", required=True),
+    Option("v", "value", "its new value", required=True),
+    text=_update_text,
+)
+def update_settings(call: Call) -> Iterator[Row]:
+    """Standard: `UpdateControllerConfigSubCommand`."""
+    key, value = call.given.need("k"), call.given.need("v")
+    for address in _addresses(call):
+        with call.servers.part(address):
+            call.servers.change(replicas.update_controller_settings({key: value}), address)
+            yield {"controller": address, "key": key, "value": value}
+
+
+def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown(
+            "\n#ClusterName\t{cluster}\n#BrokerName\t{brokerName}\n#BrokerMasterAddr\t{masterAddress}"
+            "\n#MasterEpoch\t{masterEpoch}\n#SyncStateSetEpoch\t{syncStateSetEpoch}\n",
+            row,
+        )
+        yield from (f"\t#Broker\t{number}\t{address}\n" for number, address in row["brokers"].items())
+
+
+@command(
+    "electMaster",
+    "make a replica the master of its group",
+    _CONTROLLER,
+    Option("b", "brokerId", "the id of the replica", required=True),
+    _BROKER_NAME,
+    Option("c", "clusterName", "the cluster of the group", required=True),
+    text=_elect_text,
+)
+def elect(call: Call) -> Iterator[Row]:
+    """Standard: `ReElectMasterSubCommand`: the controller that leads is asked."""
+    given = call.given
+    cluster, name = given.need("c"), given.need("bn")
+    leader = call.servers.ask(replicas.controllers(), given.need("a")).controller_leader_address
+    question = replicas.elect(cluster, name, given.number("b", -1))
+    elected = call.servers.change(question, leader or given.need("a"))
+    if elected is not None:
+        group = elected.body.broker_member_group if elected.body else None
+        yield {
+            "cluster": cluster,
+            "brokerName": name,
+            "masterAddress": elected.header.master_address,
+            "masterEpoch": elected.header.master_epoch,
+            "syncStateSetEpoch": elected.header.sync_state_set_epoch,
+            "brokers": dict(sorted(group.broker_addrs.items())) if group else {},
+        }
+
+
+@command(
+    "cleanBrokerMetadata",
+    "let controllers forget replicas of a group",
+    _CONTROLLER,
+    Option("b", "brokerControllerIdsToClean", "their ids, separated by ';'; all unless given"),
+    _BROKER_NAME,
+    Option("c", "clusterName", "the cluster of the group; may be left out with -l"),
+    flag("l", "cleanLivingBroker", "replicas that are alive too"),
+    text=each("clear broker {brokerName} metadata from controller success! \n"),
+)
+def clean(call: Call) -> Iterator[Row]:
+    """Standard: `CleanControllerBrokerMetaSubCommand`."""
+    given = call.given
+    cluster, name, living_too = given.text("c") or "", given.need("bn"), "l" in given
+    if not cluster and not living_too:
+        raise UsageError("one of -c and -l is needed")
+    ids = [one.strip() for one in (given.text("b") or "").split(";") if one.strip()]
+    if not all(one.isdecimal() for one in ids):
+        raise UsageError("-b is broker ids separated by ';', as 1;2;3")
+    leader = call.servers.ask(replicas.controllers(), given.need("a")).controller_leader_address
+    question = replicas.forget_replicas(cluster, name, [int(one) for one in ids], living_too=living_too)
+    call.servers.change(question, leader or given.need("a"))
+    yield {"cluster": cluster, "brokerName": name, "brokerIds": [int(one) for one in ids]}
+
+
+def _replica(replica: ReplicaIdentity) -> dict[str, object]:
+    return {
+        "brokerName": replica.broker_name,
+        "brokerId": replica.broker_id,
+        "brokerAddress": replica.broker_address,
+        "alive": replica.alive,
+    }
+
+
+_REPLICA = (
+    "ReplicaIdentity{{brokerName='{brokerName}', brokerId={brokerId}, brokerAddress='{brokerAddress}', "
+    "alive={alive}}}"
+)
+
+
+def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown(
+            "\n#brokerName\t{brokerName}\n#MasterBrokerId\t{masterBrokerId}\n#MasterAddr\t{masterAddress}"
+            "\n#MasterEpoch\t{masterEpoch}\n#SyncStateSetEpoch\t{syncStateSetEpoch}",
+            row,
+        )
+        yield f"\n#SyncStateSetNums\t{len(row['inSync'])}\n"
+        for name, title in (("inSync", "InSyncReplica"), ("notInSync", "NotInSyncReplica")):
+            yield from (f"\n{title}:\t{shown(_REPLICA, one)}\n" for one in row[name])
+
+
+@command(
+    "getSyncStateSet",
+    "the replicas of broker groups, and which are in sync",
+    Option(
+        "a", "controllerAddress", "controllers, host:port separated by ';'; the first is asked", required=True
+    ),
+    Option("b", "brokerName", "this broker group"),
+    Option("c", "clusterName", "the groups of this cluster"),
+    Option("i", "interval", "again every so many seconds, as --watch"),
+    text=_in_sync_text,
+)
+def in_sync(call: Call) -> Iterator[Row]:
+    """Standard: `GetSyncStateSetSubCommand`."""
+    name, cluster = call.given.text("b"), call.given.text("c")
+    if name is None and cluster is None:
+        raise UsageError("one of -b and -c is needed")
+    names = [name] if name is not None else [one.broker_name for one in call.servers.members(cluster or "")]
+    found = call.servers.ask(replicas.in_sync(names), _addresses(call)[0])
+    for broker_name, one in sorted(found.items()):
+        yield {
+            "brokerName": broker_name,
+            "masterBrokerId": one.master_broker_id,
+            "masterAddress": one.master_address,
+            "masterEpoch": one.master_epoch,
+            "syncStateSetEpoch": one.sync_state_set_epoch,
+            "inSync": [_replica(other) for other in one.in_sync_replicas],
+            "notInSync": [_replica(other) for other in one.not_in_sync_replicas],
+        }
+
+
+def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown(
+            "\n#clusterName\t{cluster}\n#brokerName\t{brokerName}\n#brokerAddr\t{broker}\n#brokerId\t{brokerId}",
+            row,
+        )
+        for one in row["epochs"]:
+            template = (
+                "\n#Epoch: EpochEntry{{epoch={epoch}, startOffset={startOffset}, endOffset={endOffset}}}"
+            )
+            yield shown(template, one)
+        yield "\n"
+
+
+@command(
+    "getBrokerEpoch",
+    "which part of a broker's log was written under which master",
+    Option("b", "brokerName", "this broker group", group="where"),
+    Option("c", "clusterName", "the groups of this cluster", group="where"),
+    Option("i", "interval", "again every so many seconds, as --watch"),
+    text=_epoch_text,
+)
+def epochs(call: Call) -> Iterator[Row]:
+    """Standard: `GetBrokerEpochSubCommand`; the last part ends where the log does."""
+    name = call.given.text("b")
+    groups = [call.servers.named(name)] if name is not None else call.servers.members(call.given.need("c"))
+    for address in (one for group in groups for _, one in sorted(group.broker_addrs.items())):
+        with call.servers.part(address):
+            found = call.servers.ask(replicas.epochs(), address)
+            parts = [
+                {"epoch": one.epoch, "startOffset": one.start_offset, "endOffset": one.end_offset}
+                for one in found.epoch_list
+            ]
+            if parts:
+                parts[-1]["endOffset"] = found.max_offset
+            yield {
+                "cluster": found.cluster_name,
+                "brokerName": found.broker_name,
+                "broker": address,
+                "brokerId": found.broker_id,
+                "epochs": parts,
+            }

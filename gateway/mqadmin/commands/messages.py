@@ -1,0 +1,335 @@
+"""Commands that look for messages by id, key or place.
+
+Standard: the `QueryMsg` commands of the module `tools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from mqgateway.gateway.client import admin_consumers as consumers
+from mqgateway.gateway.client import admin_messages as messages
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.codec.bodies import ConsumerConnection, MessageQueue
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.mqadmin.commands import reading
+from mqgateway.gateway.mqadmin.commands.clients import online
+from mqgateway.gateway.mqadmin.commands.progress import progress_of
+from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.rendering import headed, moment, pretty, shown
+
+_ID = Option("i", "msgId", "the id of the message", required=True)
+_FORMAT = Option("f", "bodyFormat", "show the body too, as text of this character set")
+_BEGIN = Option("b", "beginTimestamp", "stored at or after this time, in ms since the epoch")
+_HOUR_MILLIS = 3_600_000
+_END = Option("e", "endTimestamp", "stored at or before this time, in ms since the epoch")
+
+# A message and what became of it
+
+
+def _lines(row: Row) -> Iterator[str]:
+    """A message, a line a member."""
+    told = {
+        "Topic:": row["topic"],
+        "Tags:": [row["tags"]],
+        "Keys:": [row["keys"]],
+        "Queue ID:": row["queueId"],
+        "Queue Offset:": row["queueOffset"],
+        "CommitLog Offset:": row["commitLogOffset"],
+        "Reconsume Times:": row["reconsumeTimes"],
+        "Born Timestamp:": moment(row["bornTimestamp"]),
+        "Store Timestamp:": moment(row["storeTimestamp"]),
+        "Born Host:": row["bornHost"],
+        "Store Host:": row["storeHost"],
+        "System Flag:": row["sysFlag"],
+        "Properties:": row["properties"],
+    }
+    for name, value in told.items():
+        yield f"{name:<20} " + shown("{value}\n", {"value": value})
+
+
+def _tracks(row: Row, end: str) -> Iterator[str]:
+    if not row["tracks"]:
+        yield "\n\nWARN: No Consumer\n"
+        return
+    yield "\n\n"
+    for one in row["tracks"]:
+        yield (
+            shown(
+                "MessageTrack [consumerGroup={consumerGroup}, trackType={trackType}, "
+                "exceptionDesc={exceptionDesc}]",
+                one,
+            )
+            + end
+        )
+
+
+def _with_id_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    charset = call.given.text("f")
+    for row in rows:
+        if "result" in row:
+            yield f"{row['result']}\n"
+            continue
+        yield f"{'OffsetID:':<20} {row['offsetId']}\n"
+        yield from _lines(row)
+        yield f"{'Message Body Path:':<20} {reading.keep_body(row)}\n"
+        if charset is not None:
+            yield f"{'Message Body:':<20} {_decoded(row, charset)}\n"
+        yield from _tracks(row, "\n")
+
+
+def _decoded(row: Row, charset: str) -> str:
+    try:
+        return reading.decoded(row, charset)
+    except LookupError:
+        raise UsageError(f"{charset!r} is no character set") from None
+
+
+def _found(call: Call, message: ReceivedMessage) -> Row:
+    return {**reading.told_of(message), "tracks": list(_tracked(call, message))}
+
+
+def _tracked(call: Call, message: ReceivedMessage) -> Iterator[Row]:
+    """What became of a message in each group. Standard: `DefaultMQAdminExtImpl.messageTrackDetail`."""
+    _, address = next(iter(reading.addresses(call, message.topic).items()))
+    groups: set[str] = call.servers.ask(topics.groups(message.topic), address)
+    for group in sorted(groups):
+        kind, why = "UNKNOWN", None
+        try:
+            kind = _track(call, message, group, online(call, group))
+        except BrokerError as error:
+            if error.code == ResponseCode.CONSUMER_NOT_ONLINE:
+                kind = "NOT_ONLINE"
+            why = f"CODE:{error.code} DESC:{error.remark}"
+        except ClientError as error:
+            why = str(error)
+        yield {"consumerGroup": group, "trackType": kind, "exceptionDesc": why}
+
+
+def _track(call: Call, message: ReceivedMessage, group: str, members: ConsumerConnection) -> str:
+    if members.consume_type != "CONSUME_PASSIVELY":
+        return "PULL"
+    stats = progress_of(call, group)
+    brokers = {
+        name
+        for name, data in call.servers.clusters().broker_addr_table.items()
+        if data.broker_addrs.get(0) == message.store_host
+    }
+    is_consumed = any(
+        one.consumer_offset > message.queue_offset
+        for queue, one in stats.offset_table.items()
+        if queue.topic == message.topic
+        and queue.queue_id == message.queue.queue_id
+        and queue.broker_name in brokers
+    )
+    if not is_consumed:
+        return "NOT_CONSUME_YET"
+    subscription = members.subscription_table.get(message.topic)
+    tags = subscription.tags_set if subscription else set()
+    return "CONSUMED" if not tags or "*" in tags or message.tags in tags else "CONSUMED_BUT_FILTERED"
+
+
+def _pushed(call: Call, group: str, client_id: str, message: ReceivedMessage) -> Row:
+    """Let a consumer consume a message now."""
+    address = message.store_host
+    info = call.servers.ask(consumers.running_info(group, client_id), address)
+    if info.properties.get("PROP_CONSUME_TYPE") != "CONSUME_PASSIVELY":
+        return {"result": f"this {client_id} client is not push consumer ,not support direct push "}
+    question = consumers.consume_directly(group, client_id, message.offset_message_id, message.topic)
+    found = call.servers.change(question, address)
+    if found is None:
+        return {"result": ""}
+    row: dict[str, Any] = found.to_json()
+    row["remark"] = found.remark
+    text = (
+        "ConsumeMessageDirectlyResult [order={order}, autoCommit={autoCommit}, "
+        "consumeResult={consumeResult}, remark={remark}, spentTimeMills={spentTimeMills}]"
+    )
+    return {**row, "result": shown(text, row)}
+
+
+@command(
+    "queryMsgById",
+    "the message of an id; or let a consumer consume it, or send it again",
+    CLUSTER_ROUTE,
+    Option("d", "clientId", "with -g: the consumer that is to consume it now"),
+    _FORMAT,
+    Option("g", "consumerGroup", "with -d: the group of the consumer"),
+    Option("i", "msgId", "ids of messages, separated by ','", required=True),
+    Option("s", "sendMessage", "true to send it again"),
+    TOPIC,
+    Option("u", "unitName", "with -s: taken, and of no effect for one send"),
+    text=_with_id_text,
+)
+def with_id(call: Call) -> Iterator[Row]:
+    """Standard: `QueryMsgByIdSubCommand`."""
+    given = call.given
+    topic = given.need("t")
+    for message_id in [one.strip() for one in given.need("i").split(",") if one.strip()]:
+        message = reading.by_id(call, topic, message_id, given.text("c"))
+        if "g" in given and "d" in given:
+            yield _pushed(call, given.need("g"), given.need("d"), message)
+        elif given.truth("s"):
+            from mqgateway.gateway.mqadmin.commands.sends import send_again
+
+            yield {"result": f"prepare resend msg. originalMsgId={message_id}{send_again(call, message)}"}
+        elif "s" not in given:
+            yield _found(call, message)
+
+
+def _with_unique_key_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        if "result" in row:
+            yield f"{row['result']}\n"
+            continue
+        yield from _lines(row)
+        path = reading.keep_body(row, f"_{number}" if number else "")
+        yield f"{'Message Body Path:':<20} {path}\n"
+        yield from _tracks(row, "\n")
+
+
+@command(
+    "queryMsgByUniqueKey",
+    "the message of the id that its sender gave it; or let a consumer consume it",
+    flag("a", "showAll", "all messages with the id, 32 at most"),
+    CLUSTER_ROUTE,
+    Option("d", "clientId", "with -g: the consumer that is to consume it now"),
+    Option("e", "endTime", "stored at or before this time, in ms since the epoch"),
+    Option("g", "consumerGroup", "with -d: the group of the consumer"),
+    _ID,
+    Option("s", "startTime", "stored at or after this time, in ms since the epoch"),
+    TOPIC,
+    text=_with_unique_key_text,
+)
+def with_unique_key(call: Call) -> Iterator[Row]:
+    """Standard: `QueryMsgByUniqueKeySubCommand`."""
+    given = call.given
+    begin, end = given.number("s", 0), given.number("e", messages.FOREVER)
+    chosen: dict[str, Any] = {"most": 32, "kind": messages.UNIQUE_KEY, "begin": begin, "end": end}
+    found = reading.by_key(call, given.need("t"), given.need("i"), given.text("c"), **chosen)
+    if "g" in given and "d" in given:
+        yield _pushed(call, given.need("g"), given.need("d"), found[0])
+        return
+    for message in found if "a" in given else found[:1]:
+        yield _found(call, message)
+
+
+@command(
+    "queryMsgByKey",
+    "the messages with a key",
+    _BEGIN,
+    CLUSTER_ROUTE,
+    _END,
+    Option("k", "msgKey", "the key", required=True),
+    Option("l", "lastKey", "where to go on, of brokers with an index in a database"),
+    Option("m", "maxNum", "how many at most of each broker, 64 unless given"),
+    Option("p", "keyType", "K to look for a key, T for a tag"),
+    TOPIC,
+    text=headed(
+        ("#Message ID", "#QID", "#Offset", "#IndexKey"),
+        "{:<50} {:>4} {:>40} {:<200}\n",
+        "{msgId:<50} {queueId:>4} {queueOffset:>40} {indexKey:<200}\n",
+    ),
+)
+def with_key(call: Call) -> Iterator[Row]:
+    """Standard: `QueryMsgByKeySubCommand`. The last index key shown is what `-l` goes on from."""
+    given = call.given
+    chosen: dict[str, Any] = {
+        "most": given.number("m", 64),
+        "begin": given.number("b", 0),
+        "end": given.number("e", messages.FOREVER),
+        "kind": given.text("p") or messages.KEY,
+        "after": given.text("l"),
+    }
+    topic, key = given.need("t"), given.need("k")
+    for one in reading.by_key(call, topic, key, given.text("c"), **chosen):
+        hour = one.store_timestamp // _HOUR_MILLIS * _HOUR_MILLIS
+        place = f"{one.message_id}@{one.physical_offset}"
+        yield {**reading.told_of(one), "indexKey": f"{hour}@{topic}@{chosen['kind']}@{key}@{place}"}
+
+
+@command(
+    "queryMsgByOffset",
+    "the message at an offset of a queue",
+    Option("b", "brokerName", "the broker of the queue", required=True),
+    _FORMAT,
+    Option("i", "queueId", "the number of the queue", required=True),
+    Option("o", "offset", "the offset", required=True),
+    Option("r", "routeTopic", "a topic whose route is used instead of the topic's"),
+    TOPIC,
+    text=_with_id_text,
+)
+def at_offset(call: Call) -> Iterator[Row]:
+    """Standard: `QueryMsgByOffsetSubCommand`."""
+    given = call.given
+    queue = MessageQueue(given.need("t"), given.need("b"), given.number("i", 0))
+    address = reading.addresses(call, given.text("r") or queue.topic).get(queue.broker_name)
+    if address is None:
+        raise NoBroker(f"the broker {queue.broker_name} does not have the topic {queue.topic}")
+    question = reading.pull(queue, given.number("o", 0), 1, "*", reading.TOOLS_GROUP)
+    for message in call.servers.ask(question, address).messages:
+        yield _found(call, message)
+
+
+# Entries of queues
+
+_LINE = "=" * 38
+
+
+def _entries_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    found = list(rows)
+    if call.summary["subscriptionData"] is not None:
+        yield f"Subscription data: \n{pretty(call.summary['subscriptionData'])}\n{_LINE}\n"
+    if call.summary["filterData"] is not None:
+        yield shown(f"Filter data: \n{{filterData}}\n{_LINE}\n", call.summary)
+    yield shown(f"Queue data: \nmax: {{max}}, min: {{min}}\n{_LINE}\n", call.summary)
+    template = (
+        "idx: {index}\nConsumeQueueData{{physicOffset={physicOffset}, physicSize={physicSize}, "
+        "tagsCode={tagsCode}, extendDataJson='{extendDataJson}', bitMap='{bitMap}', eval={eval}, "
+        f"msg='{{msg}}'}}}}\n{_LINE}\n"
+    )
+    for row in found:
+        yield shown(template, row)
+
+
+@command(
+    "queryCq",
+    "entries of a queue, and what a group's subscription makes of them",
+    Option("b", "broker", "the broker at host:port; the first of the topic unless given"),
+    Option("c", "count", "how many, 10 unless given"),
+    Option("g", "consumer", "the consumer group"),
+    Option("i", "index", "the offset of the first", required=True),
+    Option("q", "queue", "the number of the queue", required=True),
+    TOPIC,
+    text=_entries_text,
+)
+def entries(call: Call) -> Iterator[Row]:
+    """Standard: `QueryConsumeQueueCommand`."""
+    given = call.given
+    topic, index = given.need("t"), given.number("i", 0)
+    broker = given.text("b") or next(iter(reading.addresses(call, topic).values()))
+    queue = MessageQueue(topic, "", given.number("q", 0))
+    found = call.servers.ask(
+        messages.queue_entries(queue, index, given.number("c", 10), given.text("g")), broker
+    )
+    call.summary.update(subscriptionData=None, filterData=None, max=0, min=0)
+    if found is None:
+        return
+    subscribed = found.subscription_data
+    call.summary["subscriptionData"] = subscribed.to_json() if subscribed else None
+    call.summary.update(filterData=found.filter_data, max=found.max_queue_index, min=found.min_queue_index)
+    for number, one in enumerate(found.queue_data, index):
+        yield {
+            "index": number,
+            "physicOffset": one.physic_offset,
+            "physicSize": one.physic_size,
+            "tagsCode": one.tags_code,
+            "extendDataJson": one.extend_data_json,
+            "bitMap": one.bit_map,
+            "eval": one.eval,
+            "msg": one.msg,
+        }

@@ -1,0 +1,288 @@
+"""Commands that show how far consumer groups are.
+
+Standard: `ConsumerProgressSubCommand`, `BrokerConsumeStatsSubCommad`, `StatsAllSubCommand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client import admin_broker as broker
+from mqgateway.gateway.client import admin_consumers as consumers
+from mqgateway.gateway.client import admin_groups as groups
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
+from mqgateway.gateway.codec.bodies import BrokerStatsData, ConsumeStats, MessageQueue
+from mqgateway.gateway.codec.codes import ResponseCode, version_name
+from mqgateway.gateway.mqadmin.commands.clients import online
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.rendering import second, shown
+from mqgateway.gateway.mqadmin.servers import MASTER, reachable
+
+_CALL_SECONDS = 15.0
+"""A broker that has many queues takes its time to add all of them up."""
+
+
+def progress_of(call: Call, group: str, topic: str | None = None) -> ConsumeStats:
+    """How far a group is, in a topic or in all that it consumes.
+
+    Raises `NoBroker` where neither has a route, `BrokerError` for a group that was nowhere yet.
+    """
+    try:
+        route = call.servers.route(RETRY_PREFIX + group)
+    except NoBroker:
+        if topic is None:
+            raise
+        route = call.servers.route(topic)
+    found = ConsumeStats()
+    question = groups.progress(group, [topic] if topic else ())
+    for _, address in reachable(route.broker_datas):
+        told = call.servers.ask(question, address, _CALL_SECONDS)
+        found.offset_table |= told.offset_table
+        found.consume_tps += told.consume_tps
+    if not found.offset_table:
+        why = "Not found the consumer group consume stats, because return offset table is empty"
+        raise BrokerError(ResponseCode.CONSUMER_NOT_ONLINE, f"{why}, maybe the consumer not online", group)
+    return found
+
+
+def total_lag(stats: ConsumeStats) -> int:
+    """How many messages a group has not consumed yet."""
+    return sum(one.broker_offset - one.consumer_offset for one in stats.offset_table.values())
+
+
+_QUEUE = "{topic:<64.64}  {brokerName:<32.32}  {queueId:<4}  {brokerOffset:<20}  {consumerOffset:<20}  "
+
+
+def _progress_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    if "g" not in call.given:
+        yield from _groups_text(rows)
+        return
+    with_clients = call.given.truth("s")
+    client = f"{'#Client IP':<20} " if with_clients else ""
+    yield (
+        f"{'#Topic':<64}  {'#Broker Name':<32}  {'#QID':<4}  {'#Broker Offset':<20}  "
+        f"{'#Consumer Offset':<20}  {client}{'#Diff':<20} {'#Inflight':<20}#LastTime\n"
+    )
+    template = _QUEUE + ("{clientIp:<20} " if with_clients else "") + "{diff:<20} {inflight:<20} "
+    for row in rows:
+        time = second(row["lastTimestamp"]) if row["lastTimestamp"] else "N/A"
+        yield shown(template, {**row, "clientIp": row.get("clientIp") or "N/A"}) + f"{time}\n"
+    yield shown(
+        "\nConsume TPS: {consumeTps:.2f}\nConsume Diff Total: {diffTotal}\n"
+        "Consume Inflight Total: {inflightTotal}\n",
+        call.summary,
+    )
+
+
+def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
+    yield (
+        f"{'#Group':<64}  {'#Count':<6}  {'#Version':<24} {'#Type':<5}  {'#Model':<14}  {'#TPS':<7}  "
+        "#Diff Total\n"
+    )
+    for row in rows:
+        kind, model, version = "", "", "OFFLINE"
+        if row["count"]:
+            kind = "PULL" if row["consumeType"] == "CONSUME_ACTIVELY" else "PUSH"
+            model = row["messageModel"] if row["consumeType"] == "CONSUME_PASSIVELY" else ""
+            version = row["version"]
+        told = {**row, "version": version, "kind": kind, "model": model, "tps": int(row["consumeTps"])}
+        yield shown(
+            "{group:<64.64}  {count:<6}  {version:<24} {kind:<5}  {model:<14}  {tps:<7}  {diffTotal}\n", told
+        )
+
+
+@command(
+    "consumerProgress",
+    "how far a consumer group is in each queue; without -g, how far behind all groups are",
+    Option("c", "cluster", "a cluster or parent topic by which the route is found"),
+    Option("g", "groupName", "the consumer group"),
+    Option("s", "showClientIP", "true to show who consumes each queue"),
+    Option("t", "topicName", "in this topic only"),
+    text=_progress_text,
+)
+def progress(call: Call) -> Iterator[Row]:
+    """Standard: `ConsumerProgressSubCommand`."""
+    group = call.given.text("g")
+    if group is None:
+        yield from _all_groups(call)
+        return
+    found = progress_of(call, group, call.given.text("t"))
+    owners = _owners(call, group) if call.given.truth("s") else {}
+    lag = inflight = 0
+    for queue, one in sorted(found.offset_table.items()):
+        behind, pulled = one.broker_offset - one.consumer_offset, one.pull_offset - one.consumer_offset
+        lag, inflight = lag + behind, inflight + pulled
+        yield {
+            "topic": queue.topic,
+            "brokerName": queue.broker_name,
+            "queueId": queue.queue_id,
+            "brokerOffset": one.broker_offset,
+            "consumerOffset": one.consumer_offset,
+            "clientIp": owners.get(queue),
+            "diff": behind,
+            "inflight": pulled,
+            "lastTimestamp": one.last_timestamp,
+        }
+    call.summary.update(consumeTps=found.consume_tps, diffTotal=lag, inflightTotal=inflight)
+
+
+def _owners(call: Call, group: str) -> dict[MessageQueue, str]:
+    """The address of the member that consumes a queue, as the members say themselves."""
+    owners: dict[MessageQueue, str] = {}
+    _, address = next(reachable(call.servers.route(RETRY_PREFIX + group).broker_datas))
+    with call.servers.part(address):
+        for one in online(call, group, address).connection_set:
+            told = call.servers.ask(consumers.running_info(group, one.client_id), address)
+            owners |= dict.fromkeys(told.mq_table, one.client_id.partition("@")[0])
+    return owners
+
+
+def _all_groups(call: Call) -> Iterator[Row]:
+    known: set[str] = call.servers.ask_names(names.all_topics())
+    for topic in sorted(known):
+        if not topic.startswith(RETRY_PREFIX):
+            continue
+        group = topic.removeprefix(RETRY_PREFIX)
+        row: dict[str, object] = {"group": group, "count": 0, "consumeTps": 0.0, "diffTotal": 0}
+        try:
+            stats = progress_of(call, group)
+            row.update(consumeTps=stats.consume_tps, diffTotal=total_lag(stats))
+            found = online(call, group)
+        except ClientError:
+            yield row  # a group that nobody is in, or that was nowhere yet, is shown as that
+            continue
+        row.update(
+            count=len(found.connection_set),
+            version=version_name(min(one.version for one in found.connection_set)),
+            consumeType=found.consume_type,
+            messageModel=found.message_model,
+        )
+        yield row
+
+
+def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    yield (
+        f"{'#Topic':<64}  {'#Group':<64}  {'#Broker Name':<32}  {'#QID':<4}  {'#Broker Offset':<20}  "
+        f"{'#Consumer Offset':<20}  {'#Diff':<20}  #LastTime\n"
+    )
+    template = (
+        "{topic:<64.64}  {group:<64}  {brokerName:<32.32}  {queueId:<4}  {brokerOffset:<20}  "
+        "{consumerOffset:<20}  {diff:<20}  "
+    )
+    for row in rows:
+        yield shown(template, row) + f"{second(row['lastTimestamp'])}\n"
+    yield f"\nDiff Total: {call.summary['diffTotal']}\n"
+
+
+@command(
+    "brokerConsumeStats",
+    "how far all groups are at a broker",
+    Option("b", "brokerAddr", "the broker at host:port", required=True),
+    Option("l", "level", "only queues with at least so many messages to consume"),
+    Option("o", "order", "true for ordered topics only"),
+    Option("t", "timeoutMillis", "ms that the answer may take, 50000 unless given"),
+    text=_broker_text,
+)
+def broker_progress(call: Call) -> Iterator[Row]:
+    """Standard: `BrokerConsumeStatsSubCommad`; a queue of which nothing was consumed yet is not shown."""
+    given = call.given
+    question = groups.all_progress(only_ordered=given.truth("o"))
+    found = call.servers.ask(question, given.need("b"), given.number("t", 50_000) / 1000)
+    call.summary["diffTotal"] = found.total_diff
+    least = given.number("l", 0)
+    for table in found.consume_stats_list:
+        for group, all_stats in table.items():
+            for queue, one in sorted(item for stats in all_stats for item in stats.offset_table.items()):
+                behind = one.broker_offset - one.consumer_offset
+                if behind >= least and one.last_timestamp > 0:
+                    yield {
+                        "topic": queue.topic,
+                        "group": group,
+                        "brokerName": queue.broker_name,
+                        "queueId": queue.queue_id,
+                        "brokerOffset": one.broker_offset,
+                        "consumerOffset": one.consumer_offset,
+                        "diff": behind,
+                        "lastTimestamp": one.last_timestamp,
+                    }
+
+
+def _stats_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    yield (
+        f"{'#Topic':<64}  {'#Consumer Group':<64} {'#Accumulation':>12} {'#InTPS':>11} {'#OutTPS':>11} "
+        f"{'#InMsg24Hour':>14} {'#OutMsg24Hour':>14}\n"
+    )
+    for row in rows:
+        line = shown("{topic:<64.64}  ", row)
+        if row["group"] is None:
+            told = {**row, "group": "", "outTps": "", "outMsg": "NO_CONSUMER"}
+            template = "{group:<64} {accumulation:>12} {inTps:>11.2f} {outTps:>11} {inMsg:>14} {outMsg:>14}\n"
+            yield line + shown(template, told)
+        else:
+            template = (
+                "{group:<64.64} {accumulation:>12} {inTps:>11.2f} {outTps:>11.2f} {inMsg:>14} {outMsg:>14}\n"
+            )
+            yield line + shown(template, row)
+
+
+@command(
+    "statsAll",
+    "rates of all topics and of the groups that consume them",
+    flag("a", "activeTopic", "only where something came or went"),
+    Option("t", "topic", "this topic only"),
+    text=_stats_text,
+)
+def statistics(call: Call) -> Iterator[Row]:
+    """Standard: `StatsAllSubCommand`; rates are messages a second of the last minute."""
+    wanted = call.given.text("t")
+    known: set[str] = call.servers.ask_names(names.all_topics())
+    for topic in sorted(known):
+        if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)) or wanted not in (None, "", topic):
+            continue
+        try:
+            rows = list(_topic_statistics(call, topic))
+        except ClientError:
+            continue  # it was deleted meanwhile, or its broker is gone
+        for row in rows:
+            if "a" not in call.given or row["inMsg"] or row["outMsg"]:
+                yield row
+
+
+def _topic_statistics(call: Call, topic: str) -> Iterator[Row]:
+    route = call.servers.route(topic)
+    masters = [one.broker_addrs[MASTER] for one in route.broker_datas if MASTER in one.broker_addrs]
+    _, somebody = next(reachable(route.broker_datas))
+    readers = call.servers.ask(topics.groups(topic), somebody)
+    in_tps, in_count = _counted(call, masters, "TOPIC_PUT_NUMS", topic)
+    row: dict[str, object] = {"topic": topic, "group": None, "accumulation": 0, "inTps": in_tps}
+    row.update(outTps=0.0, inMsg=in_count, outMsg=0)
+    for group in sorted(readers):
+        out_tps, out_count = _counted(call, masters, "GROUP_GET_NUMS", f"{topic}@{group}")
+        try:
+            lag = max(0, total_lag(progress_of(call, group, topic)))
+        except ClientError:
+            lag = 0
+        yield row | {"group": group, "accumulation": lag, "outTps": out_tps, "outMsg": out_count}
+    if not readers:
+        yield row
+
+
+def _counted(call: Call, masters: Iterable[str], counter: str, key: str) -> tuple[float, int]:
+    """The rate over a minute and the sum over a day of a counter, at all brokers; one that never counted
+    refuses."""
+    tps, count = 0.0, 0
+    for address in masters:
+        try:
+            found = call.servers.ask(broker.counter(counter, key), address)
+        except ClientError:
+            continue
+        tps += found.stats_minute.tps
+        count += _day(found)
+    return tps, count
+
+
+def _day(found: BrokerStatsData) -> int:
+    return found.stats_day.sum or found.stats_hour.sum or found.stats_minute.sum

@@ -1,0 +1,52 @@
+"""The options `-b` and `-c`, which many commands have: one broker by its address, or a cluster."""
+
+from __future__ import annotations
+
+from mqgateway.gateway.mqadmin.declaration import Call, Option, UsageError
+
+_BROKER = "the broker at host:port"
+_CLUSTER = "the brokers of this cluster"
+
+
+def one_of(long: str = "clusterName") -> tuple[Option, Option]:
+    """Exactly one of the two is to be given."""
+    return Option("b", "brokerAddr", _BROKER, group="where"), Option("c", long, _CLUSTER, group="where")
+
+
+def either(long: str = "clusterName") -> tuple[Option, Option]:
+    """One of the two is to be given; `-b` counts if both are."""
+    return Option("b", "brokerAddr", _BROKER), Option("c", long, _CLUSTER)
+
+
+def masters(call: Call) -> list[str]:
+    """The broker of `-b`, or the masters of `-c`. Raises `UsageError` without either, `NoBroker`."""
+    if (broker := call.given.text("b")) is not None:
+        return [broker]
+    return call.servers.masters(_cluster(call))
+
+
+def everybody(call: Call) -> list[str]:
+    """The broker of `-b`, or all brokers of `-c`, slaves too. Raises as `masters`."""
+    if (broker := call.given.text("b")) is not None:
+        return [broker]
+    return call.servers.everybody(_cluster(call))
+
+
+def _cluster(call: Call) -> str:
+    cluster = call.given.text("c")
+    if cluster is None:
+        raise UsageError("one of -b and -c is needed")
+    return cluster
+
+
+def titled(call: Call) -> list[tuple[str, str]]:
+    """The same as `everybody` with the line that stands above what each of them says."""
+    if (broker := call.given.text("b")) is not None:
+        return [(broker, f"============{broker}============")]
+    found = []
+    for group in call.servers.members(_cluster(call)):
+        master = group.broker_addrs.get(0, "NO_MASTER")
+        for number, address in sorted(group.broker_addrs.items()):
+            title = f"Master: {master}" if number == 0 else f"My Master: {master}=====Slave: {address}"
+            found.append((address, f"============{title}============"))
+    return found

@@ -1,0 +1,252 @@
+"""Commands that make, change and delete topics.
+
+Standard: the package `command.topic` of the module `tools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.errors import BadArgument, NoBroker
+from mqgateway.gateway.mqadmin.commands import targets
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.rendering import each, shown
+
+TOPIC = Option("t", "topic", "the topic", required=True)
+ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
+"""Where name servers keep on which brokers' queues an ordered topic lies."""
+
+
+def attributes_of(text: str | None) -> tuple[dict[str, str], list[str]]:
+    """`+a=b,-c` as what is set and what is taken away. Raises `UsageError`."""
+    added: dict[str, str] = {}
+    removed: list[str] = []
+    for part in (text or "").split(","):
+        name, is_set, value = part.strip().partition("=")
+        if name.startswith("+") and is_set:
+            added[name[1:]] = value
+        elif name.startswith("-") and not is_set:
+            removed.append(name[1:])
+        elif name:
+            raise UsageError(f"attributes are +name=value or -name, not {part.strip()!r}")
+    return added, removed
+
+
+def _configured(call: Call) -> TopicConfig:
+    return TopicConfig.from_json(call.summary["topicConfig"])
+
+
+def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    is_broker = "b" in call.given
+    for row in rows:
+        told = shown("create topic to {broker} success.\n", row)
+        order = row["orderConf"]
+        if order is None:
+            yield told
+        elif is_broker:
+            yield f"set broker orderConf. isOrder=true, orderConf=[{order}]\n{told}"
+        else:
+            yield f"{told}set cluster orderConf. isOrder=true, orderConf=[{order}]\n"
+    yield f"{_configured(call)}\n"
+
+
+@command(
+    "updateTopic",
+    "create a topic, or change it",
+    Option("a", "attributes", "attributes: +name=value and -name, separated by ','"),
+    *targets.one_of(),
+    Option("o", "order", "whether it is an ordered topic: true or false"),
+    Option("p", "perm", "permission: 2 write, 4 read, 6 both"),
+    Option("r", "readQueueNums", "queues that are read, 8 unless given"),
+    Option("s", "hasUnitSub", "whether units subscribe to it: true or false"),
+    TOPIC,
+    Option("u", "unit", "whether it is a topic of a unit: true or false"),
+    Option("w", "writeQueueNums", "queues that are written, 8 unless given"),
+    text=_update_text,
+)
+def update(call: Call) -> Iterator[Row]:
+    """Standard: `UpdateTopicSubCommand`."""
+    given = call.given
+    added, removed = attributes_of(given.text("a"))
+    config = TopicConfig(
+        given.need("t"),
+        given.number("r", 8),
+        given.number("w", 8),
+        given.number("p", 6),
+        topic_sys_flag=given.truth("u") | given.truth("s") << 1,
+        order=given.truth("o"),
+        attributes=added,
+    )
+    signed = {f"+{name}": value for name, value in added.items()} | {f"-{name}": "" for name in removed}
+    call.summary["topicConfig"] = {**config.to_json(), "attributes": signed}
+    masters = targets.masters(call)
+    for number, broker in enumerate(masters):
+        call.servers.change(topics.update(config, without=removed), broker)
+        order = None
+        if config.order and number == len(masters) - 1:
+            order = _set_order(call, config)
+        yield {"broker": broker, "topic": config.topic_name, "orderConf": order}
+
+
+def _set_order(call: Call, config: TopicConfig) -> str:
+    """Let name servers know that each broker has so many queues in order; what was set."""
+    count = config.write_queue_nums
+    if (cluster := call.given.text("c")) is not None:
+        told = ";".join(f"{one.broker_name}:{count}" for one in call.servers.members(cluster))
+        put_order(call, config.topic_name, told)
+        return told
+    broker = call.given.need("b")
+    known = call.servers.clusters().broker_addr_table
+    name = next((name for name, data in known.items() if broker in data.broker_addrs.values()), None)
+    if name is None:
+        raise NoBroker(f"no name server knows the broker {broker}")
+    told = f"{name}:{count}"
+    before = call.servers.ask_names(names.value(ORDER_NAMESPACE, config.topic_name)) or ""
+    parts = {part.partition(":")[0]: part for part in before.split(";") if part} | {name: told}
+    put_order(call, config.topic_name, ";".join(parts.values()))
+    return told
+
+
+def put_order(call: Call, topic: str, order: str) -> None:
+    """Tell all name servers on which brokers' queues an ordered topic lies."""
+    call.servers.change_names(names.put_value(ORDER_NAMESPACE, topic, order))
+
+
+def read_list(path: str) -> list[dict[str, Any]]:
+    """The objects in a file that is a JSON array. Raises `BadArgument`."""
+    try:
+        found = orjson.loads(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise BadArgument(f"the file {path} cannot be read: {error}") from None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise BadArgument(f"the file {path} is no JSON array of objects")
+    return found
+
+
+@command(
+    "updateTopicList",
+    "create or change the topics of a file",
+    *targets.one_of(),
+    Option("f", "filename", "a file: a JSON array of topics as topics.json has them", required=True),
+    text=each("submit batch of topic config to {broker} success, please check the result later.\n"),
+)
+def update_list(call: Call) -> Iterator[Row]:
+    """Standard: `UpdateTopicListSubCommand`."""
+    try:
+        configs = [TopicConfig.from_json(one) for one in read_list(call.given.need("f"))]
+    except ConfigError as error:
+        raise BadArgument(f"the file is wrong: {error}") from None
+    if configs:
+        for broker in targets.masters(call):
+            call.servers.change(topics.update_many(configs), broker)
+            yield {"broker": broker, "topics": [one.topic_name for one in configs]}
+
+
+def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown("delete topic [{topic}] from cluster [{cluster}] success.\n", row)
+        yield shown("delete topic [{topic}] from NameServer success.\n", row)
+
+
+@command(
+    "deleteTopic",
+    "delete a topic from brokers and name servers",
+    Option("c", "clusterName", "the brokers of this cluster", required=True),
+    TOPIC,
+    text=_delete_text,
+)
+def delete(call: Call) -> Iterator[Row]:
+    """Standard: `DeleteTopicSubCommand`."""
+    topic, cluster = call.given.need("t"), call.given.need("c")
+    delete_everywhere(call, topic, cluster)
+    yield {"topic": topic, "cluster": cluster}
+
+
+def delete_everywhere(call: Call, topic: str, cluster: str) -> None:
+    """Delete a topic at the masters of a cluster, and let name servers forget it."""
+    for broker in call.servers.masters(cluster):
+        call.servers.change(topics.delete(topic), broker)
+    call.servers.change_names(names.forget_topic(topic, cluster))
+
+
+def _perm_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        if row["before"] == row["perm"] and "b" in call.given:
+            yield "new perm equals to the old one!\n"
+            return
+        yield shown("update topic perm from {before} to {perm} in {broker} success.\n", row)
+        if "b" in call.given:
+            yield f"{_configured(call)}.\n"
+
+
+@command(
+    "updateTopicPerm",
+    "change who may read and write a topic",
+    *targets.either(),
+    Option("p", "perm", "permission: 2 write, 4 read, 6 both", required=True),
+    TOPIC,
+    text=_perm_text,
+)
+def update_permission(call: Call) -> Iterator[Row]:
+    """Standard: `UpdateTopicPermSubCommand`."""
+    topic, perm = call.given.need("t"), call.given.number("p", 6)
+    route = call.servers.route(topic)
+    queues = {one.broker_name: one for one in route.queue_datas}
+    first = route.queue_datas[0]
+    config = TopicConfig(
+        topic, first.read_queue_nums, first.write_queue_nums, perm, topic_sys_flag=first.topic_sys_flag
+    )
+    call.summary["topicConfig"] = config.to_json()
+    brokers = {one.broker_addrs.get(0): one.broker_name for one in route.broker_datas}
+    for broker in targets.masters(call):
+        if "b" in call.given and broker not in brokers:
+            raise NoBroker(f"{broker} is no master that has the topic {topic}")
+        before = queues[brokers[broker]].perm if broker in brokers else first.perm
+        if not (before == perm and "b" in call.given):
+            call.servers.change(topics.update(config), broker)
+        yield {"broker": broker, "topic": topic, "before": before, "perm": perm}
+
+
+_ORDER_TEXTS = {
+    "get": "get orderConf success. topic=[{topic}], orderConf=[{orderConf}] \n",
+    "put": "update orderConf success. topic=[{topic}], orderConf=[{orderConf}]\n",
+    "delete": "delete orderConf success. topic=[{topic}]\n",
+}
+
+
+def _order_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield shown(_ORDER_TEXTS[row["method"]], row)
+
+
+@command(
+    "updateOrderConf",
+    "show, set or delete on which brokers' queues an ordered topic lies",
+    Option("m", "method", "get, put or delete", required=True),
+    TOPIC,
+    Option("v", "orderConf", "with put: broker name and number of queues, as broker-a:4;broker-b:4"),
+    text=_order_text,
+)
+def update_order(call: Call) -> Iterator[Row]:
+    """Standard: `UpdateOrderConfCommand`."""
+    topic, method = call.given.need("t"), call.given.need("m")
+    order = call.given.text("v")
+    if method not in _ORDER_TEXTS:
+        raise UsageError(f"-m is get, put or delete, not {method!r}")
+    if method == "get":
+        order = call.servers.ask_names(names.value(ORDER_NAMESPACE, topic))
+    elif method == "put":
+        if not order:
+            raise UsageError("please set orderConf with option -v.")
+        put_order(call, topic, order)
+    else:
+        call.servers.change_names(names.delete_value(ORDER_NAMESPACE, topic))
+    yield {"topic": topic, "method": method, "orderConf": order}

@@ -1,0 +1,132 @@
+"""One request at a time over blocking sockets.
+
+A connection is opened when its server is first asked and kept until the end of the call. What a server asks
+of us meanwhile is left unanswered, as by any client that has nothing to say.
+"""
+
+from __future__ import annotations
+
+import itertools
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from mqgateway.engine.clock import Clock
+from mqgateway.gateway.client.errors import ClientError, TimedOut, Unreachable
+from mqgateway.gateway.codec.codes import SerializeType
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.frame import FrameCutter
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.signature import Credentials
+
+_PIECE = 256 * 1024
+_CONNECT_SECONDS = 3.0
+
+
+class Stream(Protocol):
+    """What is needed of a socket."""
+
+    def sendall(self, data: bytes, /) -> None: ...
+    def recv(self, size: int, /) -> bytes: ...
+    def settimeout(self, seconds: float, /) -> None: ...
+    def close(self) -> None: ...
+
+
+Connect = Callable[[str, int, float], Stream]
+"""Opens a connection to a host and port within so many seconds. Raises `OSError`."""
+
+
+def plain(host: str, port: int, seconds: float) -> Stream:
+    """A connection over TCP."""
+    return socket.create_connection((host, port), seconds)
+
+
+def encrypted(certificates: str | None) -> Connect:
+    """Connections with TLS. Only servers are taken that a file of certificates vouches for, if one is
+    given; as with the standard's tool, any server otherwise."""
+    import ssl  # slow to load, and seldom asked for
+
+    context = ssl.create_default_context(cafile=certificates)
+    context.check_hostname = False  # certificates of brokers are made for names that nobody connects to
+    if certificates is None:
+        context.verify_mode = ssl.CERT_NONE
+
+    def connect(host: str, port: int, seconds: float) -> Stream:
+        return context.wrap_socket(socket.create_connection((host, port), seconds), server_hostname=host)
+
+    return connect
+
+
+class Connection:
+    """One connection to a server."""
+
+    def __init__(self, address: str, connect: Connect, clock: Clock) -> None:
+        """Raises `Unreachable`, `ClientError` for what is no address."""
+        host, _, port = address.rpartition(":")
+        if not (host and port.isdecimal()):
+            raise ClientError(f"{address!r} is no address: host:port is wanted")
+        try:
+            self._stream = connect(host.strip("[]"), int(port), _CONNECT_SECONDS)
+        except (OSError, OverflowError) as error:
+            raise Unreachable(f"connect to {address} failed: {error}") from None
+        self._address = address
+        self._clock = clock
+        self._cutter = FrameCutter()
+        self._opaques = itertools.count(1)
+
+    def ask(self, command: RemotingCommand, seconds: float) -> RemotingCommand:
+        """The answer. Raises `TimedOut`, `Unreachable` and, for what cannot be read, `ClientError`."""
+        command.opaque = next(self._opaques)
+        until = self._clock.monotonic() + seconds
+        try:
+            self._stream.settimeout(seconds)
+            self._stream.sendall(encode_command(command))
+            while True:
+                self._stream.settimeout(max(0.001, until - self._clock.monotonic()))
+                data = self._stream.recv(_PIECE)
+                if not data:
+                    raise Unreachable(f"{self._address} ended the connection")
+                for payload in self._cutter.feed(data):
+                    answer = decode_command(payload)
+                    if answer.is_response and answer.opaque == command.opaque:
+                        return answer
+        except TimeoutError:
+            raise TimedOut(f"{self._address} did not answer within {seconds:g} s") from None
+        except OSError as error:
+            raise Unreachable(f"{self._address}: {error}") from None
+        except CodecError as error:
+            raise ClientError(f"{self._address}: {error}") from None
+
+    def close(self) -> None:
+        """End it."""
+        self._stream.close()
+
+
+class Connections:
+    """The connections of a call, by address."""
+
+    def __init__(self, connect: Connect, clock: Clock, credentials: Credentials | None = None) -> None:
+        self._connect = connect
+        self._clock = clock
+        self._credentials = credentials
+        self._open: dict[str, Connection] = {}
+
+    def ask(self, address: str, command: RemotingCommand, seconds: float) -> RemotingCommand:
+        """As `Connection.ask`; a connection that failed is opened anew when it is next wanted."""
+        command.serialize_type = SerializeType.JSON
+        if self._credentials is not None:
+            self._credentials.sign(command)
+        if address not in self._open:
+            self._open[address] = Connection(address, self._connect, self._clock)
+        try:
+            return self._open[address].ask(command, seconds)
+        except ClientError:
+            self._open.pop(address).close()
+            raise
+
+    def close(self) -> None:
+        """End all of them."""
+        while self._open:
+            self._open.popitem()[1].close()

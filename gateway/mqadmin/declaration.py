@@ -1,0 +1,147 @@
+"""What a command of mqadmin is; pure.
+
+    @command(
+        "topicClusterList",
+        "the clusters that have a topic",
+        Option("t", "topic", "the topic", required=True),
+        text=each("{cluster}\\n"),
+    )
+    def clusters(call: Call) -> Iterator[Row]:
+        ...
+
+The function gives rows, plain JSON values by name, as they come to be known; `text` makes of them what the
+standard prints, and `--json` shows the same rows. What is no row, as a total, goes into `call.summary`.
+Standard: `SubCommand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mqgateway.gateway.mqadmin.commands import PLACES
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.mqadmin.servers import Servers
+
+Row = Mapping[str, Any]
+"""What a command found or did, once: plain JSON values by name, in camel case."""
+
+
+class UsageError(Exception):
+    """What was typed is not what the command takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option: `-t`, `--topic`. Of those that share a `group` exactly one is to be given."""
+
+    letters: str
+    long: str
+    about: str
+    takes_value: bool = True
+    required: bool = False
+    group: str = ""
+
+    @property
+    def key(self) -> str:
+        """By what it is found in what was given."""
+        return self.letters or self.long
+
+
+def flag(letters: str, long: str, about: str) -> Option:
+    """An option without a value."""
+    return Option(letters, long, about, takes_value=False)
+
+
+class Given:
+    """The options that were given, by their letters. What cannot be read is a `UsageError`."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = dict(values)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def text(self, key: str) -> str | None:
+        """The value without blanks around it; None when it was not given."""
+        value = self.values.get(key)
+        return None if value is None else value.strip()
+
+    def need(self, key: str) -> str:
+        """The same of one that has to be given."""
+        value = self.text(key)
+        if value is None:
+            raise UsageError(f"Missing required option: {key}")
+        return value
+
+    def number(self, key: str, default: int) -> int:
+        """A whole number."""
+        value = self.text(key)
+        if value is None:
+            return default
+        try:
+            return int(value)
+        except ValueError:
+            raise UsageError(f"the value of -{key} is no whole number: {value!r}") from None
+
+    def truth(self, key: str, default: bool = False) -> bool:
+        """`true` in any case is true, and anything else is not, as Java reads it."""
+        value = self.text(key)
+        return default if value is None else value.lower() == "true"
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start."""
+
+    given: Given
+    servers: Servers
+    now: Callable[[], int]
+    monotonic: Callable[[], float]
+    summary: dict[str, Any] = field(default_factory=dict)
+    is_dry: bool = False
+    rows: int = 0
+
+
+Run = Callable[[Call], Iterator[Row]]
+Text = Callable[[Call, Iterable[Row]], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as it is declared."""
+
+    name: str
+    about: str
+    options: tuple[Option, ...]
+    run: Run
+    text: Text
+
+
+_DECLARED: dict[str, Command] = {}
+
+
+def command(name: str, about: str, *options: Option, text: Text) -> Callable[[Run], Run]:
+    """This function is what a command does."""
+
+    def declare(run: Run) -> Run:
+        _DECLARED[name] = Command(name, about, options, run, text)
+        return run
+
+    return declare
+
+
+def find(name: str) -> Command | None:
+    """The command of that name; only its own module is loaded."""
+    if name not in PLACES:
+        return None
+    import_module(f"mqgateway.gateway.mqadmin.commands.{PLACES[name]}")
+    return _DECLARED[name]
+
+
+def every() -> list[Command]:
+    """All commands, in the order in which they are listed."""
+    return [found for name in PLACES if (found := find(name))]

@@ -1,0 +1,251 @@
+"""The way of a call: what was typed, whom it asks, what is printed, how it ends.
+
+`mqadmin --batch` reads a call a line from standard input and makes them all over the same connections.
+Standard: `MQAdminStartup`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mqgateway.engine.clock import Clock, SystemClock
+from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.mqadmin.configuration import Configuration, configured, seconds
+from mqgateway.gateway.mqadmin.connection import Connect, Connections, encrypted, plain
+from mqgateway.gateway.mqadmin.declaration import Call, Command, Given, Row, UsageError, find
+from mqgateway.gateway.mqadmin.parsing import parse
+from mqgateway.gateway.mqadmin.servers import Servers
+
+DONE, FAILED, USAGE, NOT_FOUND, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""How a call ends."""
+
+_NOT_FOUND_CODES = frozenset(
+    {
+        ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.QUERY_NOT_FOUND,
+        ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+        ResponseCode.CONSUMER_NOT_ONLINE,
+    }
+)
+_CLEAR = "\x1b[H\x1b[J"
+
+
+def _wait(seconds: float) -> None:
+    from threading import Event  # needed by those who watch only
+
+    Event().wait(seconds)
+
+
+def _read_file(path: str) -> str | None:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return None
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a call needs of the process it runs in."""
+
+    write: Callable[[str], object]
+    complain: Callable[[str], object]
+    lines: Iterable[str] = ()
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    connect: Connect = plain
+    clock: Clock = field(default_factory=SystemClock)
+    wait: Callable[[float], object] = _wait
+    read_file: Callable[[str], str | None] = _read_file
+    is_terminal: bool = False
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(console(sys.argv[1:]))
+
+
+def console(arguments: Sequence[str]) -> int:
+    """A call on this process's standard streams; the exit code."""
+    around = Surroundings(sys.stdout.write, sys.stderr.write, sys.stdin, is_terminal=sys.stdout.isatty())
+    try:
+        ended = Tool(around).run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        ended = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; what is buffered must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ended = DONE
+    return DONE if os.environ.get("MQADMIN_EXIT_ZERO") == "1" else ended
+
+
+class Tool:
+    """Calls, one after the other, with connections that they share."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._connections: dict[Configuration, Connections] = {}
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """One call, or a batch; how it ended."""
+        try:
+            if arguments and arguments[0] == "--batch":
+                return self._batch(arguments[1:])
+            return self._one(arguments)
+        finally:
+            for connections in self._connections.values():
+                connections.close()
+
+    def _batch(self, common: Sequence[str]) -> int:
+        """A call a line, each with the options that all have; the worst of how they ended."""
+        import shlex  # needed here only
+
+        worst = DONE
+        for line in self._around.lines:
+            try:
+                words = shlex.split(line, comments=True)
+            except ValueError as error:
+                self._complain(f"error: {error}: {line.strip()}")
+                worst = max(worst, USAGE)
+                continue
+            if words:
+                worst = max(worst, self._one([*words, *common]))
+        return worst
+
+    def _one(self, arguments: Sequence[str]) -> int:
+        asks_for_help = not arguments or arguments[0] in ("help", "-h", "--help")
+        name = (arguments[1:2] or [""])[0] if asks_for_help else arguments[0]
+        if not name:
+            return self._show_overview()
+        found = find(name)
+        if found is None:
+            return self._unknown(name)
+        try:
+            given = Given({"h": ""}) if asks_for_help else parse(arguments[1:], found.options)
+            if "h" in given:
+                return self._help(found)
+            return self._repeat(found, given)
+        except UsageError as error:
+            self._complain(f"error: {error}")
+            self._complain(f"See 'mqadmin help {found.name}'.")
+            return USAGE
+
+    def _repeat(self, command: Command, given: Given) -> int:
+        """Once, or until it is interrupted."""
+        intervals = [one.key for one in command.options if one.long == "interval"]
+        key = next((one for one in ("watch", *intervals) if one in given), None)
+        if key is None:
+            return self._perform(command, given)
+        pause = seconds(given, key, 1.0)
+        while True:
+            if self._around.is_terminal:
+                self._around.write(_CLEAR)
+            self._perform(command, given)
+            self._around.wait(pause)
+
+    def _perform(self, command: Command, given: Given) -> int:
+        around = self._around
+        chosen = configured(given, around.environment, around.read_file)
+        is_dry = "dry-run" in given
+        servers = Servers(chosen.name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
+        call = Call(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
+        rows: list[Row] = []
+        failure: ClientError | None = None
+        try:
+            found = _counted(_begun(command.run(call)), call)
+            if is_dry or "json" in given:
+                for row in found:
+                    rows.append(row)
+            else:
+                for text in command.text(call, found):
+                    around.write(text)
+        except ClientError as error:
+            failure = error
+        if is_dry and "json" not in given:
+            self._show_plan(command, call, rows)
+        if "json" in given:
+            self._show_json(command, call, servers.withheld or rows, failure)
+        for one in servers.errors:
+            self._complain(f"error: {one['error']}")
+        if failure is not None:
+            self._complain(f"error: {failure}")
+            return _code_of(failure)
+        if servers.failures:
+            return PARTLY if call.rows or servers.withheld else _code_of(servers.failures[0])
+        return DONE
+
+    def _show_plan(self, command: Command, call: Call, rows: Sequence[Row]) -> None:
+        """What would be asked; of a command that changes nothing, what it found."""
+        for one in call.servers.withheld:
+            fields = " ".join(f"{name}={value}" for name, value in one["fields"].items())
+            body = f" {one['body']}" if "body" in one else ""
+            self._around.write(f"would ask {one['server']}: {one['request']} {fields}{body}\n")
+        if not call.servers.withheld:
+            for text in command.text(call, rows):
+                self._around.write(text)
+
+    def _show_json(
+        self, command: Command, call: Call, rows: Sequence[Row], failure: ClientError | None
+    ) -> None:
+        from mqgateway.gateway.mqadmin.rendering import as_json
+
+        errors: list[dict[str, Any]] = list(call.servers.errors)
+        if failure is not None:
+            told: dict[str, Any] = {"server": getattr(failure, "address", ""), "error": str(failure)}
+            if isinstance(failure, BrokerError):
+                told["code"] = failure.code
+            errors.append(told)
+        self._around.write(as_json(command.name, rows, call.summary, errors))
+
+    def _connected(self, chosen: Configuration) -> Connections:
+        if chosen not in self._connections:
+            connect = encrypted(chosen.certificates) if chosen.tls else self._around.connect
+            self._connections[chosen] = Connections(connect, self._around.clock, chosen.credentials)
+        return self._connections[chosen]
+
+    def _show_overview(self) -> int:
+        from mqgateway.gateway.mqadmin.usage import overview
+
+        self._around.write(overview())
+        return DONE
+
+    def _help(self, command: Command) -> int:
+        from mqgateway.gateway.mqadmin.usage import help_of
+
+        self._around.write(help_of(command))
+        return DONE
+
+    def _unknown(self, name: str) -> int:
+        from mqgateway.gateway.mqadmin.usage import closest
+
+        self._around.write(f"The sub command {name} not exist.\n")
+        if near := closest(name):
+            self._complain(f"did you mean {' or '.join(near)}?")
+        return USAGE
+
+    def _complain(self, text: str) -> None:
+        self._around.complain(f"{text}\n")
+
+
+def _begun(rows: Iterator[Row]) -> Iterator[Row]:
+    """The same rows, the first of them known already: what fails before it is not shown below a title."""
+    return itertools.chain(list(itertools.islice(rows, 1)), rows)
+
+
+def _counted(rows: Iterator[Row], call: Call) -> Iterator[Row]:
+    for row in rows:
+        call.rows += 1
+        yield row
+
+
+def _code_of(failure: ClientError) -> int:
+    if isinstance(failure, NoBroker):
+        return NOT_FOUND
+    is_nothing = isinstance(failure, BrokerError) and failure.code in _NOT_FOUND_CODES
+    return NOT_FOUND if is_nothing else FAILED

@@ -1,0 +1,100 @@
+"""What a command line gives a command, read as the standard's tool reads it; pure.
+
+An option is `-t VALUE`, `-tVALUE`, `-t=VALUE`, `--topic VALUE`, `--topic=VALUE` or `-topic VALUE`, and a long
+name may be cut short where only one begins so. What looks like an option and is known is one; anything else
+with a dash in front is a value, as negative numbers are.
+Standard: `org.apache.commons.cli.DefaultParser`, `ServerUtil.parseCmdLine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mqgateway.gateway.mqadmin.declaration import Given, Option, UsageError
+
+HELP = Option("h", "help", "show this", takes_value=False)
+NAME_SERVERS = Option("n", "namesrvAddr", "name servers, host:port separated by ';' (else NAMESRV_ADDR)")
+OURS = (
+    Option("", "json", "print one JSON object", takes_value=False),
+    Option("", "timeout", "seconds that an answer may take, 5 unless given"),
+    Option("", "watch", "do it again every so many seconds, until it is interrupted"),
+    Option("", "dry-run", "change nothing, show what would be asked", takes_value=False),
+    Option("", "tls", "open connections with TLS", takes_value=False),
+    Option("", "tls-ca", "with TLS, and only to servers that this file of certificates vouches for"),
+    Option("", "access-key", "name under which requests are signed (else ROCKETMQ_ACCESS_KEY)"),
+    Option("", "secret-key", "key that they are signed with (else ROCKETMQ_SECRET_KEY)"),
+)
+"""What every command takes beside its own options, and the standard's tool does not know."""
+
+
+def options_of(declared: Iterable[Option]) -> list[Option]:
+    """The options of a command with those that all have; a command's own `-n` stands for the common one."""
+    own = list(declared)
+    taken = {one.key for one in own}
+    return [*own, *(one for one in (HELP, NAME_SERVERS) if one.key not in taken), *OURS]
+
+
+def parse(arguments: Sequence[str], declared: Iterable[Option]) -> Given:
+    """The options given. Raises `UsageError`; with `-h` among them nothing need be complete."""
+    options = options_of(declared)
+    values: dict[str, str] = {}
+    waiting = iter(arguments)
+    for word in waiting:
+        option, value = _option(word, options)
+        if option.takes_value:
+            if value is None:
+                value = next(waiting, None)
+            if value is None or (value.startswith("-") and _is_option(value, options)):
+                raise UsageError(f"Missing argument for option: {option.key}")
+        elif value is not None:
+            raise UsageError(f"Unrecognized option: {word}")
+        values.setdefault(option.key, value or "")
+    if HELP.key not in values:
+        _check(values, options)
+    return Given(values)
+
+
+def _check(values: dict[str, str], options: Sequence[Option]) -> None:
+    missing = [one.key for one in options if one.required and one.key not in values]
+    groups: dict[str, list[str]] = {}
+    for one in options:
+        if one.group:
+            groups.setdefault(one.group, []).append(one.key)
+    for keys in groups.values():
+        found = [key for key in keys if key in values]
+        if len(found) > 1:
+            raise UsageError(f"-{found[1]} and -{found[0]} exclude one another")
+        if not found:
+            missing.append(" or ".join(keys))
+    if missing:
+        raise UsageError(f"Missing required option{'s' * (len(missing) > 1)}: {', '.join(missing)}")
+
+
+def _option(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
+    """The option that a word is, and its value if that is in the word too."""
+    if not word.startswith("-") or word == "-":
+        raise UsageError(f"Unexpected argument: {word}")
+    name, is_assigned, value = word.lstrip("-").partition("=")
+    given = value if is_assigned else None
+    if not word.startswith("--"):
+        for one in options:
+            if one.letters == name:
+                return one, given
+    named = [one for one in options if one.long.strip() == name]
+    named = named or [one for one in options if name and one.long.startswith(name)]
+    if len(named) > 1:
+        raise UsageError(f"Ambiguous option: {word} ({', '.join(one.long for one in named)})")
+    if named:
+        return named[0], given
+    for one in options:
+        if not word.startswith("--") and one.takes_value and len(one.letters) == 1 and word[1] == one.letters:
+            return one, word[2:]
+    raise UsageError(f"Unrecognized option: {word}")
+
+
+def _is_option(word: str, options: Sequence[Option]) -> bool:
+    try:
+        _option(word, options)
+    except UsageError:
+        return False
+    return not word.lstrip("-")[:1].isdigit()

@@ -1,0 +1,134 @@
+"""Whom a command asks: name servers, the brokers of a cluster, those of a topic.
+
+Questions are those of the client's administration (`gateway.client.admin_question`). What may fail for one
+server and not for others is asked within `part`, which notes it; what is changed goes through `change`,
+which changes nothing in a dry run. Standard: `CommandUtil`, `DefaultMQAdminExtImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.client.admin_question import Question
+from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker, Unreachable
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.mqadmin.connection import Connections
+
+T = TypeVar("T")
+MASTER = 0
+
+
+class Servers:
+    """The servers of a call. `timeout` is in seconds."""
+
+    def __init__(
+        self, name_servers: Sequence[str], connections: Connections, timeout: float, *, is_dry: bool = False
+    ) -> None:
+        self.name_servers = list(name_servers)
+        self.errors: list[dict[str, Any]] = []
+        self.failures: list[ClientError] = []
+        self.withheld: list[dict[str, Any]] = []
+        self.is_dry = is_dry
+        self._connections = connections
+        self._timeout = timeout
+
+    def ask(self, question: Question[T], address: str, timeout: float | None = None) -> T:
+        """What a server says. Raises `ClientError`, `BrokerError` for a refusal."""
+        fields = {} if question.header is None else question.header.encode()
+        command = RemotingCommand(question.code, ext_fields={**fields, **question.fields}, body=question.body)
+        answer = self._connections.ask(address, command, self._timeout if timeout is None else timeout)
+        if answer.code not in (ResponseCode.SUCCESS, *question.nothing_codes):
+            raise BrokerError(answer.code, answer.remark, address)
+        return question.read(answer)
+
+    def change(self, question: Question[T], address: str, timeout: float | None = None) -> T | None:
+        """The same of what changes something: in a dry run it is noted, and nothing is asked."""
+        if not self.is_dry:
+            return self.ask(question, address, timeout)
+        fields = {} if question.header is None else question.header.encode()
+        told = {"server": address, "request": question.code.name, "fields": {**fields, **question.fields}}
+        if question.body:
+            told["body"] = question.body.decode("utf-8", "replace")
+        self.withheld.append(told)
+        return None
+
+    @contextmanager
+    def part(self, server: str) -> Iterator[None]:
+        """A failure in here is that of one server; the command goes on."""
+        try:
+            yield
+        except ClientError as error:
+            self.failures.append(error)
+            told: dict[str, Any] = {"server": server, "error": str(error)}
+            if isinstance(error, BrokerError):
+                told["code"] = error.code
+            self.errors.append(told)
+
+    # Name servers
+
+    def ask_names(self, question: Question[T]) -> T:
+        """What the first name server says that answers."""
+        failure: Exception = ClientError("no name server is given: use -n, or set NAMESRV_ADDR")
+        for address in self.name_servers:
+            try:
+                return self.ask(question, address)
+            except Unreachable as error:
+                failure = error
+        raise failure
+
+    def change_names(self, question: Question[Any]) -> None:
+        """Change something at all name servers, which do not know of each other."""
+        if not self.name_servers:
+            raise ClientError("no name server is given: use -n, or set NAMESRV_ADDR")
+        for address in self.name_servers:
+            self.change(question, address)
+
+    def route(self, topic: str) -> TopicRouteData:
+        """The brokers and queues of a topic. Raises `NoBroker`."""
+        found = self.ask_names(names.route(topic))
+        if found is None:
+            raise NoBroker(f"No topic route info in name server for the topic: {topic}")
+        return found
+
+    def clusters(self) -> ClusterInfo:
+        """All clusters with their brokers."""
+        return self.ask_names(names.cluster_info())
+
+    # Brokers
+
+    def masters(self, cluster: str) -> list[str]:
+        """The addresses of the masters of a cluster. Raises `NoBroker` where there is no such cluster."""
+        return [one.broker_addrs[MASTER] for one in self.members(cluster) if MASTER in one.broker_addrs]
+
+    def everybody(self, cluster: str) -> list[str]:
+        """The addresses of all brokers of a cluster, slaves too."""
+        return [address for one in self.members(cluster) for _, address in sorted(one.broker_addrs.items())]
+
+    def members(self, cluster: str) -> list[BrokerData]:
+        """The broker groups of a cluster by name. Raises `NoBroker`."""
+        info = self.clusters()
+        if cluster not in info.cluster_addr_table:
+            raise NoBroker(
+                f"no cluster {cluster}: make sure that it exists, and that the name server is the right one"
+            )
+        found = sorted(info.cluster_addr_table[cluster])
+        return [info.broker_addr_table[name] for name in found if name in info.broker_addr_table]
+
+    def named(self, broker_name: str) -> BrokerData:
+        """The broker group of a name. Raises `NoBroker`."""
+        found = self.clusters().broker_addr_table.get(broker_name)
+        if found is None:
+            raise NoBroker(f"no broker address for the broker name {broker_name}")
+        return found
+
+
+def reachable(brokers: Iterable[BrokerData]) -> Iterator[tuple[str, str]]:
+    """Broker names and whom to ask of each group: its master, else any of its slaves."""
+    for one in sorted(brokers, key=lambda data: data.broker_name):
+        if one.broker_addrs:
+            yield one.broker_name, one.broker_addrs.get(MASTER) or min(one.broker_addrs.items())[1]

@@ -1,0 +1,76 @@
+"""How far consumer groups are."""
+
+from __future__ import annotations
+
+from mqgateway.gateway.client.push import PushConsumer
+from mqgateway.gateway.mqadmin.rendering import second
+from tests.support.gateway.client.cluster import Cluster, messages
+from tests.support.gateway.mqadmin.members import connect
+from tests.support.gateway.mqadmin.tool import MemoryTool
+
+BROKER = "10.0.0.1:10911"
+
+
+def _consumed(cluster: Cluster) -> PushConsumer:
+    """A topic of two queues with three messages each, all consumed, and then one more in the first."""
+    cluster.make_topic("T", 2)
+    producer = cluster.producer()
+    for one in messages("T", 6):
+        cluster.run(producer.send(one))
+    return connect(cluster, "G", "T")[0]
+
+
+def test_of_a_group() -> None:
+    with Cluster() as cluster:
+        consumer = _consumed(cluster)
+        tool = MemoryTool(cluster)
+        told = tool.json("consumerProgress -g G -t T -s true")
+        assert [row["queueId"] for row in told["rows"]] == [0, 1]
+        assert {row["diff"] for row in told["rows"]} == {0}
+        assert {row["clientIp"] for row in told["rows"]} == {"10.0.0.2"}
+        cluster.kill(consumer)
+        producer = cluster.producer("Other")
+        cluster.run(producer.send(messages("T", 1)[0]))
+        assert tool.run("consumerProgress -g G") == 0
+        lines = tool.out.split("\n")
+        assert lines[0].split()[:3] == ["#Topic", "#Broker", "Name"] and lines[0].endswith(
+            "#Inflight           #LastTime"
+        )
+        at = second(told["rows"][0]["lastTimestamp"])
+        rows = [line.split() for line in lines if line.startswith("T ")]
+        assert sorted(row[5] for row in rows) == ["0", "1"]
+        assert all(" ".join(row[7:]) == at for row in rows)
+        assert "Consume Diff Total: 1" in lines and "Consume Inflight Total: 0" in lines
+
+
+def test_of_all_groups() -> None:
+    with Cluster() as cluster:
+        _consumed(cluster)
+        tool = MemoryTool(cluster)
+        assert tool.run("consumerProgress") == 0
+        row = tool.out.split("\n")[1].split()
+        assert row[:2] == ["G", "1"] and row[3:5] == ["PUSH", "CLUSTERING"] and row[6] == "0"
+        assert tool.run(f"brokerConsumeStats -b {BROKER} -l 0") == 0
+        rows = [line.split() for line in tool.out.split("\n") if line.startswith("T ")]
+        assert [row[1:4] for row in rows] == [["G", "broker-a", "0"], ["G", "broker-a", "1"]]
+        assert tool.out.endswith("\n\nDiff Total: 0\n")
+        assert tool.run("statsAll -t T") == 0
+        assert tool.out.split("\n")[1].split()[:3] == ["T", "G", "0"]
+
+
+def test_of_a_topic_that_nobody_reads() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T")
+        tool = MemoryTool(cluster)
+        assert tool.run("statsAll -t T") == 0 and tool.out.split("\n")[1].split()[-1] == "NO_CONSUMER"
+        assert tool.run("statsAll -a -t T") == 0 and tool.out.count("\n") == 1
+
+
+def test_of_a_group_that_was_nowhere() -> None:
+    with Cluster() as cluster:
+        tool = MemoryTool(cluster)
+        assert tool.run("consumerProgress -g Nobody") == 3 and tool.out == ""
+        assert "No topic route info" in tool.err
+        cluster.make_topic("%RETRY%Nobody")
+        assert tool.run("consumerProgress -g Nobody") == 3 and "maybe the consumer not online" in tool.err
+        assert tool.json("consumerProgress")["rows"][0]["count"] == 0

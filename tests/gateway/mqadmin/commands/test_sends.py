@@ -1,0 +1,47 @@
+"""Messages that are sent, most of them to see how long that takes."""
+
+from __future__ import annotations
+
+from tests.support.gateway.client.cluster import Cluster
+from tests.support.gateway.mqadmin.tool import MemoryTool
+
+
+def test_a_message_is_sent_to_a_queue() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", 2)
+        tool = MemoryTool(cluster)
+        assert tool.run("sendMessage -t T -b broker-a -i 1 -c Tag -k key -p", "two words") == 0
+        head, row, _ = tool.out.split("\n")
+        assert head == f"{'#Broker Name':<32}  {'#QID':<4}  {'#Send Result':<20}    #MsgId"
+        assert row.startswith(f"{'broker-a':<32}  {1:<4}  {'SEND_OK':<20}    ")
+        assert cluster.stored("T", 1) == [b"two words"]
+        assert tool.run("sendMessage -t T -p again") == 0
+        assert sum(map(len, (cluster.stored("T", 0), cluster.stored("T", 1)))) == 2
+        assert tool.run("sendMessage -t T -p x --dry-run") == 0 and "SEND_MESSAGE_V2" in tool.out
+        assert tool.run("sendMessage -t T -p x -i 1") == 2
+        assert tool.run("sendMessage -t T -p x -b broker-z -i 1") == 3
+        assert tool.run("sendMessage -t Nothing -p x") == 3
+
+
+def test_how_long_sends_take() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", 2)
+        tool = MemoryTool(cluster)
+        assert tool.run("checkMsgSendRT -t T -a 3 -s 10") == 0
+        lines = tool.out.split("\n")
+        assert [line.split()[:3] for line in lines[1:4]] == [["broker-a", str(n), "true"] for n in (0, 1, 0)]
+        assert lines[4].startswith("Avg RT: ")
+        assert cluster.stored("T", 0) == [b"a" * 10] * 2
+        assert tool.run("sendMsgStatus -b broker-a -c 2") == 0
+        assert tool.out.count("SendResult=SendResult [sendStatus=SEND_OK, msgId=") == 2
+        assert "messageQueue=MessageQueue [topic=broker-a, brokerName=broker-a, queueId=0]" in tool.out
+
+
+def test_how_long_sends_to_a_cluster_take() -> None:
+    with Cluster() as cluster:
+        tool = MemoryTool(cluster)
+        assert tool.run("clusterRT -a 3") == 0
+        assert tool.out.split("\n")[1].split()[-2:] == ["3", "0"]
+        assert tool.run("clusterRT -a 2 -c DefaultCluster -p true -m here") == 0
+        assert tool.out.split("|")[1:4] == ["here", "DefaultCluster", "broker-a"]
+        assert tool.run("clusterRT -c Other") == 3

@@ -1,0 +1,128 @@
+"""Requests over blocking sockets: a real one, and streams that fail in every way."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.client.errors import ClientError, TimedOut, Unreachable
+from mqgateway.gateway.codec.command import RESPONSE_FLAG, RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.mqadmin.connection import Connection, Connections, encrypted, plain
+
+
+class Stream:
+    """Gives pieces; one that is an error is raised."""
+
+    def __init__(self, *pieces: bytes | Exception) -> None:
+        self.pieces = list(pieces)
+        self.sent = b""
+        self.closed = False
+
+    def sendall(self, data: bytes) -> None:
+        self.sent += data
+
+    def recv(self, size: int) -> bytes:
+        piece = self.pieces.pop(0)
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    def settimeout(self, seconds: float) -> None:
+        assert seconds > 0
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def answer(opaque: int, remark: str = "", *, is_response: bool = True) -> bytes:
+    flag = RESPONSE_FLAG if is_response else 0
+    return encode_command(RemotingCommand(0, opaque=opaque, flag=flag, remark=remark))
+
+
+def ask(*pieces: bytes | Exception) -> RemotingCommand:
+    stream = Stream(*pieces)
+    return Connection("a:1", lambda *where: stream, ManualClock()).ask(RemotingCommand.request(105), 5)
+
+
+def test_an_answer_may_come_in_pieces_and_among_others() -> None:
+    told = answer(7, "late") + answer(1, "asked of us", is_response=False) + answer(1, "ours")
+    assert ask(*(told[at : at + 3] for at in range(0, len(told), 3))).remark == "ours"
+
+
+@pytest.mark.parametrize(
+    ("piece", "kind"),
+    [
+        (b"", Unreachable),
+        (TimeoutError(), TimedOut),
+        (ConnectionResetError("reset"), Unreachable),
+        (b"\x00\x00\x00\x01x", ClientError),
+        (b"\x7f\xff\xff\xff", ClientError),
+    ],
+)
+def test_failures_are_errors_of_the_client(piece: bytes | Exception, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        ask(piece)
+
+
+@pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:x"])
+def test_what_is_no_address_is_told(address: str) -> None:
+    with pytest.raises(ClientError, match="no address"):
+        Connection(address, plain, ManualClock())
+
+
+def test_nobody_listening_is_told() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(Unreachable, match="connect to"):
+        Connection(f"127.0.0.1:{port}", plain, ManualClock())
+
+
+def test_a_broken_connection_is_opened_anew() -> None:
+    streams = [Stream(b""), Stream(answer(1, "again"))]
+    opened = list(streams)
+    connections = Connections(lambda *where: opened.pop(0), ManualClock(), Credentials("a", "s"))
+    with pytest.raises(Unreachable):
+        connections.ask("a:1", RemotingCommand.request(105), 5)
+    assert streams[0].closed
+    assert connections.ask("a:1", RemotingCommand.request(105), 5).remark == "again"
+    assert b"Signature" in streams[1].sent
+    connections.close()
+    assert streams[1].closed
+
+
+def test_over_a_real_socket() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            peer, _ = server.accept()
+            with peer:
+                request = decode_command(peer.recv(65536)[4:])
+                peer.sendall(answer(request.opaque, "hello"))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        host, port = server.getsockname()
+        connections = Connections(plain, ManualClock())
+        assert connections.ask(f"{host}:{port}", RemotingCommand.request(105), 5).remark == "hello"
+        connections.close()
+        thread.join()
+
+
+def test_tls_without_a_server_that_speaks_it_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            peer, _ = server.accept()
+            with peer:
+                peer.sendall(b"no TLS here")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(Unreachable, match="connect to"):
+            Connection(f"127.0.0.1:{server.getsockname()[1]}", encrypted(None), ManualClock())
+        thread.join()

@@ -1,0 +1,73 @@
+"""How a command line is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.gateway.mqadmin.declaration import Option, UsageError, flag
+from mqgateway.gateway.mqadmin.parsing import parse
+
+OPTIONS = (
+    Option("t", "topic", "x", required=True),
+    Option("b", "brokerId", "x"),
+    Option("bn", "brokerName", "x"),
+    Option("o", "offset", "x"),
+    flag("l", "list", "x"),
+    Option("", "attributes", "x"),
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["-t T", "--topic T", "-topic T", "--topic=T", "-t=T", "-tT", "--top T"],
+)
+def test_an_option_is_written_in_many_ways(line: str) -> None:
+    assert parse(line.split(), OPTIONS).values == {"t": "T"}
+
+
+def test_options_of_two_letters_are_no_option_of_one_with_a_value() -> None:
+    given = parse(["-t", "T", "-bn", "broker-a", "-b", "2"], OPTIONS)
+    assert given.values == {"t": "T", "bn": "broker-a", "b": "2"}
+
+
+def test_numbers_below_zero_are_values() -> None:
+    assert parse(["-t", "T", "-o", "-1"], OPTIONS).number("o", 0) == -1
+
+
+def test_attributes_may_begin_with_a_dash() -> None:
+    assert parse(["-t", "T", "--attributes", "-xyz"], OPTIONS).text("attributes") == "-xyz"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("", "Missing required option: t"),
+        ("-t", "Missing argument for option: t"),
+        ("-t -l", "Missing argument for option: t"),
+        ("-t T -z", "Unrecognized option: -z"),
+        ("-t T --list=x", "Unrecognized option: --list=x"),
+        ("-t T more", "Unexpected argument: more"),
+        ("-t T --broker x", "Ambiguous option: --broker"),
+    ],
+)
+def test_what_is_wrong_is_told(line: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        parse(line.split(), OPTIONS)
+
+
+def test_of_a_group_exactly_one_is_given() -> None:
+    where = (Option("b", "brokerAddr", "x", group="where"), Option("c", "clusterName", "x", group="where"))
+    assert parse(["-b", "x"], where).values == {"b": "x"}
+    with pytest.raises(UsageError, match="Missing required option: b or c"):
+        parse([], where)
+    with pytest.raises(UsageError, match="exclude one another"):
+        parse(["-b", "x", "-c", "y"], where)
+
+
+def test_with_help_nothing_need_be_complete() -> None:
+    assert "h" in parse(["-h"], OPTIONS)
+
+
+def test_a_commands_own_n_stands_for_the_common_one() -> None:
+    with pytest.raises(UsageError, match="Missing required option: n"):
+        parse([], (Option("n", "nameserverAddr", "x", required=True),))

@@ -1,0 +1,41 @@
+"""A call of mqadmin is short because of what it does not load."""
+
+import json
+import subprocess
+import sys
+
+from mqgateway.gateway.mqadmin.commands import PLACES
+from tests.house.source import ROOT
+
+BANNED = ("twisted", "OpenSSL", "cryptography", "click", "rich", "psutil", "asyncio", "ssl", "argparse")
+OURS_BANNED = ("engine.store.message_store", "engine.pop", "engine.options.broker", "gateway.remoting")
+MODULES_MAX = 160
+"""Modules that may be loaded when the most used command has been."""
+
+
+def _loaded(statement: str) -> set[str]:
+    """What a fresh interpreter has loaded after a statement, beyond what it had at its start."""
+    script = f"import sys; before = set(sys.modules); {statement}; import json; print(json.dumps("
+    script += "sorted(set(sys.modules) - before)))"
+    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
+    return set(json.loads(told.stdout))
+
+
+def _wrong(modules: set[str]) -> list[str]:
+    banned = (*BANNED, *(f"mqgateway.{name}" for name in OURS_BANNED))
+    return sorted(name for name in modules if any(f"{name}.".startswith(f"{one}.") for one in banned))
+
+
+def test_no_command_loads_what_is_slow() -> None:
+    room = "mqgateway.gateway.mqadmin"
+    loads = "; ".join(f"import {room}.commands.{place}" for place in sorted(set(PLACES.values())))
+    assert not _wrong(_loaded(f"import {room}.main; {loads}"))
+
+
+def test_a_call_loads_its_own_command_only() -> None:
+    room = "mqgateway.gateway.mqadmin"
+    modules = _loaded(f"from {room}.main import find; find('topicList')")
+    assert len(modules) <= MODULES_MAX, f"{len(modules)}: {sorted(modules)}"
+    assert {name for name in modules if name.startswith(f"{room}.commands.")} == {
+        f"{room}.commands.topic_views"
+    }
