@@ -17,7 +17,7 @@ def test_a_send_names_its_topic_and_may_make_it() -> None:
 
 def test_a_small_run_makes_the_topics_and_stops_the_server() -> None:
     made = measure(50, 4)
-    assert made.tables.topics == 50 and made.probes > 0 and 0 < made.p50_ms <= made.p99_ms <= made.longest_ms
+    assert made.topics == 50 and made.probes > 0 and 0 < made.p50_ms <= made.p99_ms <= made.longest_ms
 
 
 def test_the_table_has_a_row_for_each_number() -> None:
