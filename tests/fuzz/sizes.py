@@ -57,6 +57,9 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "queues popped in order", len(broker.pop.orders), options.max_ordered_queues
     state = broker.lite
     yield "lite topics with messages that are out", len(state.orders), options.max_ordered_queues
+    assert broker.access is not None
+    yield "users", len(broker.access._tables.users), options.max_users
+    yield "users with policies", len(broker.access._tables.acls), options.max_users
     yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
     yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers

@@ -64,6 +64,8 @@ TEXTS = ["", " ", "x" * 40_000, "\0", "\1\2", "a@b@c", "../../x", "%RETRY%", "{}
 
 
 ABOUT_VICTIM = ("topic", "group", "consumerGroup", "producerGroup", "groupName", "srcGroup", "statsKey")
+SUPER_USER = "root"
+"""Is there from the start; another user is created and deleted."""
 KNOWN = {
     "queueId": "0",
     "clientID": CLIENT_ID,
@@ -82,9 +84,11 @@ KNOWN = {
     "attributes": "",
     "bodyCrc32": "0",
     "bornTime": "0",
+    "subject": f"User:{SUPER_USER}",
     "extraInfo": "0 1700000000000 60000 0 0 broker-b 0 0",
 }
 """Values that lead a request further than any other would."""
+OF_ANOTHER_USER = (RequestCode.AUTH_CREATE_USER, RequestCode.AUTH_DELETE_USER)
 NEW_READERS = (RequestCode.POP_MESSAGE, RequestCode.PEEK_MESSAGE)
 """Asked by a group for which there is something."""
 LETTERS = {field.wire_name: camel_case(field.name) for field in headers.SendMessageRequestHeaderV2.__fields__}
@@ -96,6 +100,8 @@ def good_value(field: Field, code: int) -> str:
     name = LETTERS.get(field.wire_name, "") if code in LETTERED else field.wire_name
     if code in NEW_READERS and name == "consumerGroup":
         return "Stranger"
+    if name == "username":
+        return VICTIM if code in OF_ANOTHER_USER else SUPER_USER
     if name in ABOUT_VICTIM:
         return VICTIM
     if name in KNOWN:
@@ -240,7 +246,12 @@ PIECE = {
     "timeOfEnd": -1,
 }
 LATER_PIECE = PIECE | {"gen": 1, "bname": "broker-b", "logicOffset": 100}
+POLICIES = [{"entries": [{"resource": "Topic:*", "actions": ["All"], "decision": "Allow"}]}]
 GOOD_BODIES: dict[int, Any] = {
+    RequestCode.AUTH_CREATE_USER: {"password": "secret", "userType": "Normal"},
+    RequestCode.AUTH_UPDATE_USER: {"password": "secret", "userStatus": "enable"},
+    RequestCode.AUTH_CREATE_ACL: {"policies": POLICIES},
+    RequestCode.AUTH_UPDATE_ACL: {"policies": POLICIES},
     RequestCode.HEART_BEAT: {
         "clientID": CLIENT_ID,
         "producerDataSet": [{"groupName": VICTIM}],

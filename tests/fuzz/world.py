@@ -78,6 +78,8 @@ class World:
             broker_name="broker-a",
             listen_port=BROKER_PORT,
             namesrv_addr=f"10.0.0.1:{NAMESRV_PORT}",
+            authentication_metadata_provider="LocalAuthenticationMetadataProvider",
+            init_authentication_user='{"username":"root","password":"secret"}',
         )
         self.store_options = StoreOptions(
             store_path_root_dir="/store",

@@ -113,6 +113,6 @@ def test_what_is_no_action_or_resource_is_wrong_usage() -> None:
 
 
 def test_a_broker_without_users_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    with faced(monkeypatch):
+    with faced(monkeypatch, authentication_metadata_provider=""):
         result = check("alice", "Pub", "Topic:ta")
     assert result.exit_code == 1 and "An system error occurred" in result.output
