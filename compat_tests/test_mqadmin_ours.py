@@ -122,7 +122,7 @@ bogus
 
 MEANT = (
     (
-        r"(?<=properties=|operties: )\{[^}]*\}",
+        r"(?<=properties=|roperties: )\{[^}]*\}",
         lambda found: "{" + ", ".join(sorted(found[0][1:-1].split(", "))) + "}",
     ),
     (r"(?m)^error: .*\n|^See 'mqadmin.*\n", ""),
