@@ -38,7 +38,7 @@ updateOrderConf -t Ours4 -m get
 updateOrderConf -t Ours4 -m put -v broker-x:3
 updateSubGroup -b BROKER -g G1 -r 3 -q 2
 updateSubGroup -c CLUSTER -g G1 -s true
-updateSubGroup -b BROKER -g G2 -p '{"type":"EXPONENTIAL","exponentialRetryPolicy":{"initial":5000}}'
+updateSubGroup -b BROKER -g G2 -p POLICY
 updateSubGroup -b BROKER -g G3 -p '{"type":"CUSTOMIZED","customizedRetryPolicy":{"next":[1000,5000]}}'
 getConsumerConfig -g G1
 getConsumerConfig -g G3
@@ -120,9 +120,12 @@ deleteTopic -c CLUSTER -t Ours5
 bogus
 """
 
+POLICY = '{"type":"EXPONENTIAL","exponentialRetryPolicy":{"initial":5000,"max":7200000,"multiplier":2}}'
+
 MEANT = (
+    (r"(?s)exceptionDesc=(?!null).*?\](?=\s*(\n|$))", "exceptionDesc=WHY]"),
     (
-        r"(?<=properties=|operties: )\{[^}]*\}",
+        r"(?<=properties=|roperties: )\{[^}]*\}",
         lambda found: "{" + ", ".join(sorted(found[0][1:-1].split(", "))) + "}",
     ),
     (r"(?m)^error: .*\n|^See 'mqadmin.*\n", ""),
@@ -151,13 +154,14 @@ def comparable(line: str, text: str) -> list[str]:
         text = re.sub(pattern, replacement, text)
     if line.startswith(ROUGH):
         text = re.sub(r"-?\d+(\.\d+)?", "N", text)
-    return sorted(one.strip() for one in text.splitlines() if one.strip())
+    return sorted(one.strip().rstrip(",") for one in text.splitlines() if one.strip())
 
 
 def run_both(peers: Peers, server: Server, folder: str) -> dict[str, tuple[Told, Told]]:
     """What both tools print of each command on a server."""
     official = Mqadmin(peers.runtime)
     words = {"BROKER": server.broker_address, "CLUSTER": CLUSTER_NAME, "NAME": BROKER_NAME, "FOLDER": folder}
+    words["POLICY"] = POLICY
     found = {}
     try:
         for line in LINES.strip().splitlines():

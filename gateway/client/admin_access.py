@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from mqgateway.gateway.client.admin_question import Question, asks, json_of, nothing
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.codec.bodies import AclInfo, UserInfo
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.bodies.body import Body
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -31,14 +31,14 @@ B = TypeVar("B", bound=Body)
 
 
 @asks(RequestCode.AUTH_CREATE_USER)
-def create_user(user: UserInfo) -> Question[None]:
+def create_user(user: bodies.UserInfo) -> Question[None]:
     """Create a user; it needs a name and a password."""
     header = CreateUserRequestHeader(username=user.username)
     return Question(RequestCode.AUTH_CREATE_USER, nothing, header, user.encode())
 
 
 @asks(RequestCode.AUTH_UPDATE_USER)
-def update_user(user: UserInfo) -> Question[None]:
+def update_user(user: bodies.UserInfo) -> Question[None]:
     """Change what is given of a user."""
     header = UpdateUserRequestHeader(username=user.username)
     return Question(RequestCode.AUTH_UPDATE_USER, nothing, header, user.encode())
@@ -51,29 +51,31 @@ def delete_user(name: str) -> Question[None]:
 
 
 @asks(RequestCode.AUTH_GET_USER)
-def user(name: str) -> Question[UserInfo | None]:
+def user(name: str) -> Question[bodies.UserInfo | None]:
     """A user; None when there is none."""
-    return Question(RequestCode.AUTH_GET_USER, _one_of(UserInfo), GetUserRequestHeader(username=name))
+    return Question(RequestCode.AUTH_GET_USER, _one_of(bodies.UserInfo), GetUserRequestHeader(username=name))
 
 
 @asks(RequestCode.AUTH_LIST_USER)
-def users(filter: str | None = None) -> Question[list[UserInfo]]:
+def users(filter: str | None = None) -> Question[list[bodies.UserInfo]]:
     """The users whose names hold a text."""
-    return Question(RequestCode.AUTH_LIST_USER, _list_of(UserInfo), ListUsersRequestHeader(filter=filter))
+    return Question(
+        RequestCode.AUTH_LIST_USER, _list_of(bodies.UserInfo), ListUsersRequestHeader(filter=filter)
+    )
 
 
 # Policies
 
 
 @asks(RequestCode.AUTH_CREATE_ACL)
-def create_acl(acl: AclInfo) -> Question[None]:
+def create_acl(acl: bodies.AclInfo) -> Question[None]:
     """Create the policies of a subject, as of `User:alice`."""
     header = CreateAclRequestHeader(subject=acl.subject)
     return Question(RequestCode.AUTH_CREATE_ACL, nothing, header, acl.encode())
 
 
 @asks(RequestCode.AUTH_UPDATE_ACL)
-def update_acl(acl: AclInfo) -> Question[None]:
+def update_acl(acl: bodies.AclInfo) -> Question[None]:
     """Change the policies of a subject."""
     header = UpdateAclRequestHeader(subject=acl.subject)
     return Question(RequestCode.AUTH_UPDATE_ACL, nothing, header, acl.encode())
@@ -87,16 +89,16 @@ def delete_acl(subject: str, resource: str | None = None, kind: str | None = Non
 
 
 @asks(RequestCode.AUTH_GET_ACL)
-def acl(subject: str) -> Question[AclInfo | None]:
+def acl(subject: str) -> Question[bodies.AclInfo | None]:
     """The policies of a subject; None when there are none."""
-    return Question(RequestCode.AUTH_GET_ACL, _one_of(AclInfo), GetAclRequestHeader(subject=subject))
+    return Question(RequestCode.AUTH_GET_ACL, _one_of(bodies.AclInfo), GetAclRequestHeader(subject=subject))
 
 
 @asks(RequestCode.AUTH_LIST_ACL)
-def acls(subject: str | None = None, resource: str | None = None) -> Question[list[AclInfo]]:
+def acls(subject: str | None = None, resource: str | None = None) -> Question[list[bodies.AclInfo]]:
     """The policies whose subjects and resources hold these texts."""
     header = ListAclsRequestHeader(subject_filter=subject, resource_filter=resource)
-    return Question(RequestCode.AUTH_LIST_ACL, _list_of(AclInfo), header)
+    return Question(RequestCode.AUTH_LIST_ACL, _list_of(bodies.AclInfo), header)
 
 
 def _one_of(kind: type[B]) -> Callable[[RemotingCommand], B | None]:

@@ -18,7 +18,7 @@ from mqgateway.gateway.client.admin_question import (
     settings_of,
 )
 from mqgateway.gateway.client.answers import decode_body
-from mqgateway.gateway.codec.bodies import BrokerStatsData, KVTable
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import ViewBrokerStatsDataRequestHeader
@@ -46,16 +46,16 @@ def figures() -> Question[dict[str, str]]:
     """About sixty figures by name."""
 
     def read(answer: RemotingCommand) -> dict[str, str]:
-        return decode_body(KVTable, answer).table
+        return decode_body(bodies.KVTable, answer).table
 
     return Question(RequestCode.GET_BROKER_RUNTIME_INFO, read)
 
 
 @asks(RequestCode.VIEW_BROKER_STATS_DATA)
-def counter(name: str, key: str) -> Question[BrokerStatsData]:
+def counter(name: str, key: str) -> Question[bodies.BrokerStatsData]:
     """How a counter grew over the last minute, hour and day, as `TOPIC_PUT_NUMS` of a topic."""
     header = ViewBrokerStatsDataRequestHeader(stats_name=name, stats_key=key)
-    return Question(RequestCode.VIEW_BROKER_STATS_DATA, body_of(BrokerStatsData), header)
+    return Question(RequestCode.VIEW_BROKER_STATS_DATA, body_of(bodies.BrokerStatsData), header)
 
 
 # Files

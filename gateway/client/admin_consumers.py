@@ -7,17 +7,7 @@ from __future__ import annotations
 
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, field_of
 from mqgateway.gateway.client.answers import decode_body
-from mqgateway.gateway.codec.bodies import (
-    ConsumeMessageDirectlyResult,
-    ConsumerConnection,
-    ConsumerRunningInfo,
-    GetConsumerListByGroupResponseBody,
-    GetConsumerStatusBody,
-    MessageQueue,
-    ProducerConnection,
-    ProducerInfo,
-    ProducerTableInfo,
-)
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
@@ -38,64 +28,68 @@ def members(group: str) -> Question[list[str]]:
     """The client ids of a consumer group."""
 
     def read(answer: RemotingCommand) -> list[str]:
-        return decode_body(GetConsumerListByGroupResponseBody, answer).consumer_id_list
+        return decode_body(bodies.GetConsumerListByGroupResponseBody, answer).consumer_id_list
 
     header = GetConsumerListByGroupRequestHeader(consumer_group=group)
     return Question(RequestCode.GET_CONSUMER_LIST_BY_GROUP, read, header)
 
 
 @asks(RequestCode.GET_CONSUMER_CONNECTION_LIST)
-def connections(group: str) -> Question[ConsumerConnection]:
+def connections(group: str) -> Question[bodies.ConsumerConnection]:
     """The connections of a consumer group, and what it subscribes to; a refusal when it has none."""
     header = GetConsumerConnectionListRequestHeader(consumer_group=group)
-    return Question(RequestCode.GET_CONSUMER_CONNECTION_LIST, body_of(ConsumerConnection), header)
+    return Question(RequestCode.GET_CONSUMER_CONNECTION_LIST, body_of(bodies.ConsumerConnection), header)
 
 
 @asks(RequestCode.GET_PRODUCER_CONNECTION_LIST)
-def producer_connections(group: str) -> Question[ProducerConnection]:
+def producer_connections(group: str) -> Question[bodies.ProducerConnection]:
     """The connections of a producer group; a refusal when it has none."""
     header = GetProducerConnectionListRequestHeader(producer_group=group)
-    return Question(RequestCode.GET_PRODUCER_CONNECTION_LIST, body_of(ProducerConnection), header)
+    return Question(RequestCode.GET_PRODUCER_CONNECTION_LIST, body_of(bodies.ProducerConnection), header)
 
 
 @asks(RequestCode.GET_ALL_PRODUCER_INFO)
-def producers() -> Question[dict[str, list[ProducerInfo]]]:
+def producers() -> Question[dict[str, list[bodies.ProducerInfo]]]:
     """All producers by group."""
 
-    def read(answer: RemotingCommand) -> dict[str, list[ProducerInfo]]:
-        return decode_body(ProducerTableInfo, answer).data
+    def read(answer: RemotingCommand) -> dict[str, list[bodies.ProducerInfo]]:
+        return decode_body(bodies.ProducerTableInfo, answer).data
 
     return Question(RequestCode.GET_ALL_PRODUCER_INFO, read, GetAllProducerInfoRequestHeader())
 
 
 @asks(RequestCode.GET_CONSUMER_RUNNING_INFO)
-def running_info(group: str, client_id: str, *, with_stacks: bool = False) -> Question[ConsumerRunningInfo]:
+def running_info(
+    group: str, client_id: str, *, with_stacks: bool = False
+) -> Question[bodies.ConsumerRunningInfo]:
     """What a consumer is doing, told by itself."""
     header = GetConsumerRunningInfoRequestHeader(
         consumer_group=group, client_id=client_id, jstack_enable=with_stacks
     )
-    return Question(RequestCode.GET_CONSUMER_RUNNING_INFO, body_of(ConsumerRunningInfo), header)
+    return Question(RequestCode.GET_CONSUMER_RUNNING_INFO, body_of(bodies.ConsumerRunningInfo), header)
 
 
 @asks(RequestCode.CONSUME_MESSAGE_DIRECTLY)
 def consume_directly(
     group: str, client_id: str, offset_message_id: str, topic: str = ""
-) -> Question[ConsumeMessageDirectlyResult]:
+) -> Question[bodies.ConsumeMessageDirectlyResult]:
     """Let a consumer consume one stored message now; what became of it."""
     header = ConsumeMessageDirectlyResultRequestHeader(
         consumer_group=group, client_id=client_id, msg_id=offset_message_id, topic=topic or None
     )
-    return Question(RequestCode.CONSUME_MESSAGE_DIRECTLY, body_of(ConsumeMessageDirectlyResult), header)
+    return Question(
+        RequestCode.CONSUME_MESSAGE_DIRECTLY, body_of(bodies.ConsumeMessageDirectlyResult), header
+    )
 
 
 @asks(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS)
 def status(
     group: str, topic: str, client_id: str | None = None
-) -> Question[dict[str, dict[MessageQueue, int]]]:
+) -> Question[dict[str, dict[bodies.MessageQueue, int]]]:
     """The offsets of a topic as each member sees them, or one does; by client id."""
 
-    def read(answer: RemotingCommand) -> dict[str, dict[MessageQueue, int]]:
-        return decode_body(GetConsumerStatusBody, answer).consumer_table
+    def read(answer: RemotingCommand) -> dict[str, dict[bodies.MessageQueue, int]]:
+        return decode_body(bodies.GetConsumerStatusBody, answer).consumer_table
 
     header = GetConsumerStatusRequestHeader(topic=topic, group=group, client_addr=client_id)
     return Question(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, read, header)

@@ -21,21 +21,7 @@ from mqgateway.gateway.client.admin_question import (
 )
 from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.codec.bodies import (
-    ConsumerOffsetSerializeWrapper,
-    ConsumeStats,
-    ConsumeStatsList,
-    GroupForbidden,
-    MessageQueue,
-    MessageRequestModeSerializeWrapper,
-    QueryCorrectionOffsetBody,
-    QuerySubscriptionResponseBody,
-    ResetOffsetBody,
-    SetMessageRequestModeRequestBody,
-    SubscriptionData,
-    SubscriptionGroupList,
-    SubscriptionGroupWrapper,
-)
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
@@ -74,7 +60,7 @@ def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Q
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)
 def update_many(configs: Iterable[SubscriptionGroupConfig]) -> Question[None]:
     """The same for many, all or none."""
-    body = SubscriptionGroupList(group_config_list=[_told(config) for config in configs])
+    body = bodies.SubscriptionGroupList(group_config_list=[_told(config) for config in configs])
     return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, nothing, body=body.encode())
 
 
@@ -97,7 +83,7 @@ def all_configs() -> Question[dict[str, SubscriptionGroupConfig]]:
     """How all groups are configured, by name."""
 
     def read(answer: RemotingCommand) -> dict[str, SubscriptionGroupConfig]:
-        table = decode_body(SubscriptionGroupWrapper, answer).subscription_group_table
+        table = decode_body(bodies.SubscriptionGroupWrapper, answer).subscription_group_table
         return {name: _config(shape) for name, shape in table.items()}
 
     return Question(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, read)
@@ -108,7 +94,7 @@ def allow_reading(group: str, topic: str, is_allowed: bool | None = None) -> Que
     """Allow or forbid a group to read a topic, or leave it as it is; whether it may now."""
 
     def read(answer: RemotingCommand) -> bool:
-        return decode_body(GroupForbidden, answer).readable is not False
+        return decode_body(bodies.GroupForbidden, answer).readable is not False
 
     header = UpdateGroupForbiddenRequestHeader(group=group, topic=topic, readable=is_allowed)
     return Question(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, read, header)
@@ -117,16 +103,16 @@ def allow_reading(group: str, topic: str, is_allowed: bool | None = None) -> Que
 @asks(RequestCode.SET_MESSAGE_REQUEST_MODE)
 def set_mode(group: str, topic: str, mode: str, pop_share_queue_num: int = 0) -> Question[None]:
     """Let a group PULL or POP a topic; with a number, a member pops so many others' queues too."""
-    body = SetMessageRequestModeRequestBody(topic, group, mode, pop_share_queue_num)
+    body = bodies.SetMessageRequestModeRequestBody(topic, group, mode, pop_share_queue_num)
     return Question(RequestCode.SET_MESSAGE_REQUEST_MODE, nothing, body=body.encode())
 
 
 @asks(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE)
-def all_modes() -> Question[dict[str, dict[str, SetMessageRequestModeRequestBody]]]:
+def all_modes() -> Question[dict[str, dict[str, bodies.SetMessageRequestModeRequestBody]]]:
     """What was set, by topic and group."""
 
-    def read(answer: RemotingCommand) -> dict[str, dict[str, SetMessageRequestModeRequestBody]]:
-        return decode_body(MessageRequestModeSerializeWrapper, answer).message_request_mode_map
+    def read(answer: RemotingCommand) -> dict[str, dict[str, bodies.SetMessageRequestModeRequestBody]]:
+        return decode_body(bodies.MessageRequestModeSerializeWrapper, answer).message_request_mode_map
 
     return Question(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, read)
 
@@ -135,21 +121,21 @@ def all_modes() -> Question[dict[str, dict[str, SetMessageRequestModeRequestBody
 
 
 @asks(RequestCode.GET_CONSUME_STATS)
-def progress(group: str, topics: Sequence[str] = ()) -> Question[ConsumeStats]:
+def progress(group: str, topics: Sequence[str] = ()) -> Question[bodies.ConsumeStats]:
     """How far a group is, in these topics or in all it consumes."""
     header = GetConsumeStatsRequestHeader(
         consumer_group=group,
         topic=topics[0] if len(topics) == 1 else "",
         topic_list=";".join(topics) if len(topics) > 1 else None,
     )
-    return Question(RequestCode.GET_CONSUME_STATS, body_of(ConsumeStats), header)
+    return Question(RequestCode.GET_CONSUME_STATS, body_of(bodies.ConsumeStats), header)
 
 
 @asks(RequestCode.GET_BROKER_CONSUME_STATS)
-def all_progress(*, only_ordered: bool = False) -> Question[ConsumeStatsList]:
+def all_progress(*, only_ordered: bool = False) -> Question[bodies.ConsumeStatsList]:
     """How far every group is in every topic it consumes."""
     header = GetConsumeStatsInBrokerHeader(is_order=only_ordered)
-    return Question(RequestCode.GET_BROKER_CONSUME_STATS, body_of(ConsumeStatsList), header)
+    return Question(RequestCode.GET_BROKER_CONSUME_STATS, body_of(bodies.ConsumeStatsList), header)
 
 
 @asks(RequestCode.QUERY_TOPICS_BY_CONSUMER)
@@ -160,11 +146,11 @@ def topics(group: str) -> Question[set[str]]:
 
 
 @asks(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER)
-def subscription(group: str, topic: str) -> Question[SubscriptionData | None]:
+def subscription(group: str, topic: str) -> Question[bodies.SubscriptionData | None]:
     """What a connected group wants of a topic; None when it wants nothing, or is not connected."""
 
-    def read(answer: RemotingCommand) -> SubscriptionData | None:
-        return decode_body(QuerySubscriptionResponseBody, answer).subscription_data
+    def read(answer: RemotingCommand) -> bodies.SubscriptionData | None:
+        return decode_body(bodies.QuerySubscriptionResponseBody, answer).subscription_data
 
     header = QuerySubscriptionByConsumerRequestHeader(group=group, topic=topic)
     return Question(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, read, header)
@@ -174,7 +160,7 @@ def subscription(group: str, topic: str) -> Question[SubscriptionData | None]:
 
 
 @asks(RequestCode.QUERY_CONSUMER_OFFSET)
-def offset(group: str, queue: MessageQueue) -> Question[int]:
+def offset(group: str, queue: bodies.MessageQueue) -> Question[int]:
     """How far a group has consumed a queue; -1 when it never has."""
 
     def read(answer: RemotingCommand) -> int:
@@ -191,7 +177,7 @@ def offset(group: str, queue: MessageQueue) -> Question[int]:
 
 
 @asks(RequestCode.UPDATE_CONSUMER_OFFSET)
-def set_offset(group: str, queue: MessageQueue, offset: int) -> Question[None]:
+def set_offset(group: str, queue: bodies.MessageQueue, offset: int) -> Question[None]:
     """A group has consumed a queue up to here. Members that are connected go on as they were."""
     header = UpdateConsumerOffsetRequestHeader(
         consumer_group=group,
@@ -208,7 +194,7 @@ def all_offsets() -> Question[dict[str, dict[int, int]]]:
     """All offsets of a broker: by `topic@group`, then by queue."""
 
     def read(answer: RemotingCommand) -> dict[str, dict[int, int]]:
-        return decode_body(ConsumerOffsetSerializeWrapper, answer).offset_table
+        return decode_body(bodies.ConsumerOffsetSerializeWrapper, answer).offset_table
 
     return Question(RequestCode.GET_ALL_CONSUMER_OFFSET, read)
 
@@ -229,12 +215,12 @@ def reset_offsets(
     queue_id: int = -1,
     offset: int | None = None,
     is_forced: bool = True,
-) -> Question[dict[MessageQueue, int]]:
+) -> Question[dict[bodies.MessageQueue, int]]:
     """Let a group go on from a time (ms since the epoch, LATEST or EARLIEST), or one queue from an offset;
     the new offsets. Members are told. Without `is_forced` no queue goes forth."""
 
-    def read(answer: RemotingCommand) -> dict[MessageQueue, int]:
-        return decode_body(ResetOffsetBody, answer).offset_table if answer.body else {}
+    def read(answer: RemotingCommand) -> dict[bodies.MessageQueue, int]:
+        return decode_body(bodies.ResetOffsetBody, answer).offset_table if answer.body else {}
 
     header = ResetOffsetRequestHeader(
         group=group, topic=topic, queue_id=queue_id, offset=offset, timestamp=timestamp, is_force=is_forced
@@ -249,7 +235,7 @@ def correction_offsets(
     """The least offset of any group, by queue id, where that is behind the compared group."""
 
     def read(answer: RemotingCommand) -> dict[int, int]:
-        return decode_body(QueryCorrectionOffsetBody, answer).correction_offsets
+        return decode_body(bodies.QueryCorrectionOffsetBody, answer).correction_offsets
 
     header = QueryCorrectionOffsetHeader(
         topic=topic, compare_group=compared_group, filter_groups=",".join(without) or None

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, nothing
-from mqgateway.gateway.codec.bodies import (
-    GetBrokerLiteInfoResponseBody,
-    GetLiteClientInfoResponseBody,
-    GetLiteGroupInfoResponseBody,
-    GetLiteTopicInfoResponseBody,
-    GetParentTopicInfoResponseBody,
-)
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     GetLiteClientInfoRequestHeader,
@@ -21,41 +15,43 @@ from mqgateway.gateway.codec.headers import (
 
 
 @asks(RequestCode.GET_BROKER_LITE_INFO)
-def broker() -> Question[GetBrokerLiteInfoResponseBody]:
+def broker() -> Question[bodies.GetBrokerLiteInfoResponseBody]:
     """How many lite topics a broker has, and of which parents."""
-    return Question(RequestCode.GET_BROKER_LITE_INFO, body_of(GetBrokerLiteInfoResponseBody))
+    return Question(RequestCode.GET_BROKER_LITE_INFO, body_of(bodies.GetBrokerLiteInfoResponseBody))
 
 
 @asks(RequestCode.GET_PARENT_TOPIC_INFO)
-def parent(topic: str) -> Question[GetParentTopicInfoResponseBody]:
+def parent(topic: str) -> Question[bodies.GetParentTopicInfoResponseBody]:
     """A parent with its groups."""
     header = GetParentTopicInfoRequestHeader(topic=topic)
-    return Question(RequestCode.GET_PARENT_TOPIC_INFO, body_of(GetParentTopicInfoResponseBody), header)
+    return Question(RequestCode.GET_PARENT_TOPIC_INFO, body_of(bodies.GetParentTopicInfoResponseBody), header)
 
 
 @asks(RequestCode.GET_LITE_TOPIC_INFO)
-def topic(parent: str, lite_topic: str) -> Question[GetLiteTopicInfoResponseBody]:
+def topic(parent: str, lite_topic: str) -> Question[bodies.GetLiteTopicInfoResponseBody]:
     """A lite topic, and who reads it."""
     header = GetLiteTopicInfoRequestHeader(parent_topic=parent, lite_topic=lite_topic)
-    return Question(RequestCode.GET_LITE_TOPIC_INFO, body_of(GetLiteTopicInfoResponseBody), header)
+    return Question(RequestCode.GET_LITE_TOPIC_INFO, body_of(bodies.GetLiteTopicInfoResponseBody), header)
 
 
 @asks(RequestCode.GET_LITE_CLIENT_INFO)
 def client(
     parent: str, group: str, client_id: str, most: int = 1000
-) -> Question[GetLiteClientInfoResponseBody]:
+) -> Question[bodies.GetLiteClientInfoResponseBody]:
     """What a client subscribes to."""
     header = GetLiteClientInfoRequestHeader(
         parent_topic=parent, group=group, client_id=client_id, max_count=most
     )
-    return Question(RequestCode.GET_LITE_CLIENT_INFO, body_of(GetLiteClientInfoResponseBody), header)
+    return Question(RequestCode.GET_LITE_CLIENT_INFO, body_of(bodies.GetLiteClientInfoResponseBody), header)
 
 
 @asks(RequestCode.GET_LITE_GROUP_INFO)
-def group(group: str, lite_topic: str | None = None, top: int = 0) -> Question[GetLiteGroupInfoResponseBody]:
+def group(
+    group: str, lite_topic: str | None = None, top: int = 0
+) -> Question[bodies.GetLiteGroupInfoResponseBody]:
     """How far a group is behind, in one lite topic or in the `top` worst."""
     header = GetLiteGroupInfoRequestHeader(group=group, lite_topic=lite_topic, top_k=top)
-    return Question(RequestCode.GET_LITE_GROUP_INFO, body_of(GetLiteGroupInfoResponseBody), header)
+    return Question(RequestCode.GET_LITE_GROUP_INFO, body_of(bodies.GetLiteGroupInfoResponseBody), header)
 
 
 @asks(RequestCode.TRIGGER_LITE_DISPATCH)

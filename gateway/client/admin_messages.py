@@ -7,7 +7,7 @@ from __future__ import annotations
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, field_of, nothing
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
-from mqgateway.gateway.codec.bodies import MessageQueue, QueryConsumeQueueResponseBody
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import BoundaryType
@@ -84,13 +84,13 @@ def at(physical_offset: int, topic: str | None = None) -> Question[ReceivedMessa
 
 @asks(RequestCode.QUERY_CONSUME_QUEUE)
 def queue_entries(
-    queue: MessageQueue, index: int, count: int, group: str | None = None
-) -> Question[QueryConsumeQueueResponseBody | None]:
+    queue: bodies.MessageQueue, index: int, count: int, group: str | None = None
+) -> Question[bodies.QueryConsumeQueueResponseBody | None]:
     """Entries of a queue from an index on, and what a group's subscription makes of them; None when there
     are none."""
 
-    def read(answer: RemotingCommand) -> QueryConsumeQueueResponseBody | None:
-        return body_of(QueryConsumeQueueResponseBody)(answer) if answer.body else None
+    def read(answer: RemotingCommand) -> bodies.QueryConsumeQueueResponseBody | None:
+        return body_of(bodies.QueryConsumeQueueResponseBody)(answer) if answer.body else None
 
     header = QueryConsumeQueueRequestHeader(
         topic=queue.topic,
@@ -111,21 +111,21 @@ def ask_about_again(offset_message_id: str, topic: str | None = None) -> Questio
 
 
 @asks(RequestCode.GET_MAX_OFFSET)
-def max_offset(queue: MessageQueue) -> Question[int]:
+def max_offset(queue: bodies.MessageQueue) -> Question[int]:
     """The offset that the next message of a queue will have."""
     header = GetMaxOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
     return Question(RequestCode.GET_MAX_OFFSET, field_of(GetMaxOffsetResponseHeader, "offset"), header)
 
 
 @asks(RequestCode.GET_MIN_OFFSET)
-def min_offset(queue: MessageQueue) -> Question[int]:
+def min_offset(queue: bodies.MessageQueue) -> Question[int]:
     """The offset of the oldest message of a queue."""
     header = GetMinOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
     return Question(RequestCode.GET_MIN_OFFSET, field_of(GetMinOffsetResponseHeader, "offset"), header)
 
 
 @asks(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP)
-def offset_at(queue: MessageQueue, timestamp: int, *, is_upper: bool = False) -> Question[int]:
+def offset_at(queue: bodies.MessageQueue, timestamp: int, *, is_upper: bool = False) -> Question[int]:
     """The offset of the message stored at a time (ms since the epoch); of several the first, or the last."""
     header = SearchOffsetRequestHeader(
         topic=queue.topic,
@@ -139,7 +139,7 @@ def offset_at(queue: MessageQueue, timestamp: int, *, is_upper: bool = False) ->
 
 
 @asks(RequestCode.GET_EARLIEST_MSG_STORETIME)
-def earliest_store_time(queue: MessageQueue) -> Question[int]:
+def earliest_store_time(queue: bodies.MessageQueue) -> Question[int]:
     """When the oldest message of a queue was stored, in ms since the epoch."""
     header = GetEarliestMsgStoretimeRequestHeader(
         topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name

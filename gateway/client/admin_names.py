@@ -19,14 +19,7 @@ from mqgateway.gateway.client.admin_question import (
     topics_of,
 )
 from mqgateway.gateway.client.answers import decode_body
-from mqgateway.gateway.codec.bodies import (
-    BrokerMemberGroup,
-    ClusterInfo,
-    GetBrokerMemberGroupResponseBody,
-    KVTable,
-    QueueData,
-    TopicRouteData,
-)
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
@@ -49,11 +42,11 @@ from mqgateway.gateway.codec.headers import (
 
 
 @asks(RequestCode.GET_ROUTEINFO_BY_TOPIC)
-def route(topic: str) -> Question[TopicRouteData | None]:
+def route(topic: str) -> Question[bodies.TopicRouteData | None]:
     """The brokers and queues of a topic; None when there are none."""
 
-    def read(answer: RemotingCommand) -> TopicRouteData | None:
-        return decode_body(TopicRouteData, answer) if answer.body else None
+    def read(answer: RemotingCommand) -> bodies.TopicRouteData | None:
+        return decode_body(bodies.TopicRouteData, answer) if answer.body else None
 
     header = GetRouteInfoRequestHeader(topic=topic)
     unknown = (ResponseCode.TOPIC_NOT_EXIST,)
@@ -61,17 +54,17 @@ def route(topic: str) -> Question[TopicRouteData | None]:
 
 
 @asks(RequestCode.GET_BROKER_CLUSTER_INFO)
-def cluster_info() -> Question[ClusterInfo]:
+def cluster_info() -> Question[bodies.ClusterInfo]:
     """All clusters, their broker groups, and the addresses of those."""
-    return Question(RequestCode.GET_BROKER_CLUSTER_INFO, body_of(ClusterInfo))
+    return Question(RequestCode.GET_BROKER_CLUSTER_INFO, body_of(bodies.ClusterInfo))
 
 
 @asks(RequestCode.GET_BROKER_MEMBER_GROUP)
-def member_group(cluster: str, broker_name: str) -> Question[BrokerMemberGroup | None]:
+def member_group(cluster: str, broker_name: str) -> Question[bodies.BrokerMemberGroup | None]:
     """The brokers of a group by id, as they are; None when there are none."""
 
-    def read(answer: RemotingCommand) -> BrokerMemberGroup | None:
-        return decode_body(GetBrokerMemberGroupResponseBody, answer).broker_member_group
+    def read(answer: RemotingCommand) -> bodies.BrokerMemberGroup | None:
+        return decode_body(bodies.GetBrokerMemberGroupResponseBody, answer).broker_member_group
 
     header = GetBrokerMemberGroupRequestHeader(cluster_name=cluster, broker_name=broker_name)
     return Question(RequestCode.GET_BROKER_MEMBER_GROUP, read, header)
@@ -134,9 +127,9 @@ def plain_topics_with_unit_readers() -> Question[set[str]]:
 
 
 @asks(RequestCode.REGISTER_TOPIC_IN_NAMESRV)
-def register_topic(topic: str, queues: Sequence[QueueData]) -> Question[None]:
+def register_topic(topic: str, queues: Sequence[bodies.QueueData]) -> Question[None]:
     """Tell of a topic that lies on these brokers."""
-    body = TopicRouteData(queue_datas=list(queues)).encode()
+    body = bodies.TopicRouteData(queue_datas=list(queues)).encode()
     header = RegisterTopicRequestHeader(topic=topic)
     return Question(RequestCode.REGISTER_TOPIC_IN_NAMESRV, nothing, header, body)
 
@@ -181,7 +174,7 @@ def values(namespace: str) -> Question[dict[str, str]]:
     """All keys of a namespace with their values."""
 
     def read(answer: RemotingCommand) -> dict[str, str]:
-        return decode_body(KVTable, answer).table if answer.body else {}
+        return decode_body(bodies.KVTable, answer).table if answer.body else {}
 
     header = GetKVListByNamespaceRequestHeader(namespace=namespace)
     return Question(

@@ -17,7 +17,7 @@ from mqgateway.engine import lenient_json
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.client.answers import decode_body, decode_header
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.codec.bodies import TopicList
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.bodies.body import Body
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -89,7 +89,7 @@ def settings_of(answer: RemotingCommand) -> dict[str, str]:
 
 def topics_of(answer: RemotingCommand) -> set[str]:
     """Of an answer that names topics."""
-    return decode_body(TopicList, answer).topic_list if answer.body else set()
+    return decode_body(bodies.TopicList, answer).topic_list if answer.body else set()
 
 
 def as_properties(settings: Mapping[str, str]) -> bytes:

@@ -19,13 +19,7 @@ from mqgateway.gateway.client.admin_question import (
     settings_of,
 )
 from mqgateway.gateway.client.answers import decode_body, decode_header
-from mqgateway.gateway.codec.bodies import (
-    BrokerReplicasInfo,
-    ElectMasterResponseBody,
-    EpochEntryCache,
-    HARuntimeInfo,
-    ReplicasInfo,
-)
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
@@ -47,16 +41,16 @@ class Elected(NamedTuple):
     """A master that was elected, and the group it leads."""
 
     header: ElectMasterResponseHeader
-    body: ElectMasterResponseBody | None
+    body: bodies.ElectMasterResponseBody | None
 
 
 # Brokers
 
 
 @asks(RequestCode.GET_BROKER_HA_STATUS)
-def replication() -> Question[HARuntimeInfo]:
+def replication() -> Question[bodies.HARuntimeInfo]:
     """The state of replication on a broker."""
-    return Question(RequestCode.GET_BROKER_HA_STATUS, body_of(HARuntimeInfo))
+    return Question(RequestCode.GET_BROKER_HA_STATUS, body_of(bodies.HARuntimeInfo))
 
 
 @asks(RequestCode.EXCHANGE_BROKER_HA_INFO)
@@ -77,9 +71,9 @@ def set_flushed(physical_offset: int) -> Question[None]:
 
 
 @asks(RequestCode.GET_BROKER_EPOCH_CACHE)
-def epochs() -> Question[EpochEntryCache]:
+def epochs() -> Question[bodies.EpochEntryCache]:
     """Which part of a broker's log was written under which master."""
-    return Question(RequestCode.GET_BROKER_EPOCH_CACHE, body_of(EpochEntryCache))
+    return Question(RequestCode.GET_BROKER_EPOCH_CACHE, body_of(bodies.EpochEntryCache))
 
 
 # Controllers
@@ -96,11 +90,11 @@ def controllers() -> Question[GetMetaDataResponseHeader]:
 
 
 @asks(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA)
-def in_sync(broker_names: Iterable[str]) -> Question[dict[str, ReplicasInfo]]:
+def in_sync(broker_names: Iterable[str]) -> Question[dict[str, bodies.ReplicasInfo]]:
     """The replicas of these groups, and which are in sync."""
 
-    def read(answer: RemotingCommand) -> dict[str, ReplicasInfo]:
-        return decode_body(BrokerReplicasInfo, answer).replicas_info_table
+    def read(answer: RemotingCommand) -> dict[str, bodies.ReplicasInfo]:
+        return decode_body(bodies.BrokerReplicasInfo, answer).replicas_info_table
 
     body = lenient_json.dumps(list(broker_names))
     return Question(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, read, body=body)
@@ -122,7 +116,7 @@ def elect(cluster: str, broker_name: str, broker_id: int) -> Question[Elected]:
     """Make this replica the master of its group, if it is in sync."""
 
     def read(answer: RemotingCommand) -> Elected:
-        body = decode_body(ElectMasterResponseBody, answer) if answer.body else None
+        body = decode_body(bodies.ElectMasterResponseBody, answer) if answer.body else None
         return Elected(decode_header(ElectMasterResponseHeader, answer), body)
 
     header = ElectMasterRequestHeader(

@@ -11,14 +11,7 @@ from mqgateway.engine.message import DEFAULT_TOPIC
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, json_of, nothing, topics_of
 from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.codec.bodies import (
-    CreateTopicListRequestBody,
-    GroupList,
-    QueryConsumeTimeSpanBody,
-    QueueTimeSpan,
-    TopicConfigSerializeWrapper,
-    TopicStatsTable,
-)
+from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
@@ -61,7 +54,7 @@ def update_many(configs: Iterable[TopicConfig]) -> Question[None]:
         shape = config.to_json()
         shape["attributes"] = {f"+{name}": value for name, value in config.attributes.items()}
         told.append(shape)
-    body = CreateTopicListRequestBody(topic_config_list=told).encode()
+    body = bodies.CreateTopicListRequestBody(topic_config_list=told).encode()
     return Question(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, nothing, CreateTopicListRequestHeader(), body)
 
 
@@ -83,17 +76,17 @@ def all_configs() -> Question[dict[str, TopicConfig]]:
     """How all topics are configured, by name."""
 
     def read(answer: RemotingCommand) -> dict[str, TopicConfig]:
-        table = decode_body(TopicConfigSerializeWrapper, answer).topic_config_table
+        table = decode_body(bodies.TopicConfigSerializeWrapper, answer).topic_config_table
         return {name: _config(shape) for name, shape in table.items()}
 
     return Question(RequestCode.GET_ALL_TOPIC_CONFIG, read)
 
 
 @asks(RequestCode.GET_TOPIC_STATS_INFO)
-def stats(topic: str) -> Question[TopicStatsTable]:
+def stats(topic: str) -> Question[bodies.TopicStatsTable]:
     """The ends of each queue, and when its last message came."""
     header = GetTopicStatsInfoRequestHeader(topic=topic)
-    return Question(RequestCode.GET_TOPIC_STATS_INFO, body_of(TopicStatsTable), header)
+    return Question(RequestCode.GET_TOPIC_STATS_INFO, body_of(bodies.TopicStatsTable), header)
 
 
 @asks(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO)
@@ -101,18 +94,18 @@ def groups(topic: str) -> Question[set[str]]:
     """The groups that consume a topic."""
 
     def read(answer: RemotingCommand) -> set[str]:
-        return decode_body(GroupList, answer).group_list
+        return decode_body(bodies.GroupList, answer).group_list
 
     header = QueryTopicConsumeByWhoRequestHeader(topic=topic)
     return Question(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, read, header)
 
 
 @asks(RequestCode.QUERY_CONSUME_TIME_SPAN)
-def time_spans(topic: str, group: str) -> Question[list[QueueTimeSpan]]:
+def time_spans(topic: str, group: str) -> Question[list[bodies.QueueTimeSpan]]:
     """When the first, the last and the last consumed message of each queue were stored."""
 
-    def read(answer: RemotingCommand) -> list[QueueTimeSpan]:
-        return decode_body(QueryConsumeTimeSpanBody, answer).consume_time_span_set
+    def read(answer: RemotingCommand) -> list[bodies.QueueTimeSpan]:
+        return decode_body(bodies.QueryConsumeTimeSpanBody, answer).consume_time_span_set
 
     header = QueryConsumeTimeSpanRequestHeader(topic=topic, group=group)
     return Question(RequestCode.QUERY_CONSUME_TIME_SPAN, read, header)

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from mqgateway.engine.clock import Clock, SystemClock
@@ -45,7 +44,8 @@ def _wait(seconds: float) -> None:
 
 def _read_file(path: str) -> str | None:
     try:
-        return Path(path).read_text()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except OSError:
         return None
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker, Unreachable
-from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.mqadmin.connection import Connections
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
 
 T = TypeVar("T")
 MASTER = 0
