@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -59,7 +59,7 @@ class Controller:
         self._notify = notify
         self._liveness = Liveness()
         self._waiting: deque[Callable[[], None]] = deque()
-        self._is_busy = self._is_going_on = False
+        self._is_busy = self._is_going_on = self._is_stopping = False
 
     # What brokers and administrators ask.
 
@@ -100,18 +100,22 @@ class Controller:
         masters = [BrokerKey(one.cluster, one.name, one.master) for one in sets if one.master is not None]
         self._liveness.expect(masters, elapsed_millis(self._clock))
 
-    def hear(self, key: BrokerKey, beat: Beat, peer: Hashable) -> None:
+    def stop(self) -> None:
+        """Depose nobody from now on: the connections that end are ended by this controller."""
+        self._is_stopping = True
+
+    def hear(self, key: BrokerKey, beat: Beat, peer: object) -> None:
         """A broker says that it is there, on a connection. Raises `TooManyBrokers`."""
         now = elapsed_millis(self._clock)
         self._liveness.hear(key, beat, peer, now, self.options.max_brokers)
 
-    def connection_lost(self, peer: Hashable) -> None:
+    def connection_lost(self, peer: object) -> None:
         """The brokers that were heard on a connection last are gone with it."""
         for key in self._liveness.lost(peer):
             log.warning("the connection of %s %s %d has ended", *key)
             self._gone(key)
 
-    def drop_silent(self) -> list[Hashable]:
+    def drop_silent(self) -> list[object]:
         """Give up the brokers that were not heard of in time; gives their connections, to be closed."""
         silent = self._liveness.expire(elapsed_millis(self._clock))
         for key, _ in silent:
@@ -131,7 +135,9 @@ class Controller:
                 self._elect_again(name, self.options.elect_master_max_retry_count)
 
     def _gone(self, key: BrokerKey) -> None:
-        found = self.state.sets.get(key.name) if self.state.is_leader else None
+        if self._is_stopping or not self.state.is_leader:
+            return
+        found = self.state.sets.get(key.name)
         if found is not None and (found.cluster, found.master) == (key.cluster, key.broker_id):
             self._elect_again(key.name, self.options.elect_master_max_retry_count)
 

@@ -8,7 +8,7 @@ Standard: `DefaultBrokerHeartbeatManager`, `BrokerLiveInfo`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class TooManyBrokers(Exception):
 @dataclass(frozen=True, slots=True)
 class _Heard:
     beat: Beat
-    peer: Hashable
+    peer: object
     at: int
 
 
@@ -53,7 +53,7 @@ class Liveness:
 
     def __init__(self) -> None:
         self._heard: dict[BrokerKey, _Heard] = {}
-        self._by_peer: dict[Hashable, set[BrokerKey]] = {}
+        self._by_peer: dict[object, set[BrokerKey]] = {}
 
     def __len__(self) -> int:
         return len(self._heard)
@@ -61,7 +61,7 @@ class Liveness:
     def __iter__(self) -> Iterator[BrokerKey]:
         return iter(self._heard)
 
-    def hear(self, key: BrokerKey, beat: Beat, peer: Hashable, now: int, most: int) -> None:
+    def hear(self, key: BrokerKey, beat: Beat, peer: object, now: int, most: int) -> None:
         """A broker was heard of. Raises `TooManyBrokers` for a new one beyond `most`."""
         before = self._heard.get(key)
         if before is None and len(self._heard) >= most:
@@ -86,14 +86,14 @@ class Liveness:
         heard = self._heard.get(key)
         return Beat() if heard is None else heard.beat
 
-    def lost(self, peer: Hashable) -> list[BrokerKey]:
+    def lost(self, peer: object) -> list[BrokerKey]:
         """A connection has ended: the brokers that are gone with it."""
         keys = sorted(self._by_peer.pop(peer, ()))
         for key in keys:
             del self._heard[key]
         return keys
 
-    def expire(self, now: int) -> list[tuple[BrokerKey, Hashable]]:
+    def expire(self, now: int) -> list[tuple[BrokerKey, object]]:
         """Forget the brokers that have been silent too long; gives them with their connections."""
         silent = [(key, heard.peer) for key, heard in self._heard.items() if not self.is_alive(key, now)]
         for key, peer in silent:
@@ -105,7 +105,7 @@ class Liveness:
         """Until when nobody can be silent too long; None when nobody is heard of."""
         return min((heard.at + heard.beat.timeout for heard in self._heard.values()), default=None)
 
-    def _unbind(self, key: BrokerKey, peer: Hashable) -> None:
+    def _unbind(self, key: BrokerKey, peer: object) -> None:
         keys = self._by_peer.get(peer)
         if keys is not None:
             keys.discard(key)

@@ -229,6 +229,16 @@ def test_an_election_that_is_not_agreed_is_tried_again(
     assert masters(bench) == [2]
 
 
+def test_who_stops_deposes_nobody(clock: ManualClock) -> None:
+    """It ends the connections itself."""
+    bench = Bench(clock, a_set(sync_state_set=BOTH))
+    first = bench.hear(1)
+    bench.hear(2)
+    bench.controller.stop()
+    bench.controller.connection_lost(first)
+    assert not bench.state.events
+
+
 def test_nobody_is_told_where_that_is_not_wanted(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH), notify_broker_role_changed=False)
     first = bench.hear(1)
