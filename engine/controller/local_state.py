@@ -99,7 +99,7 @@ class LocalState:
         if self._is_durable:
             self._file.retry(self._pieces)
         else:
-            self._file.save(self._pieces)
+            self._file.save(self._pieces, at_once=True)
             self._file.when_durable(self._mended)
 
     def close(self) -> None:

@@ -78,7 +78,11 @@ class ControllerService:
         self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
         self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
         path = os.path.join(options.controller_store_path, FILE_NAME)
-        self._state = LocalState(self.peer.leader, disk, path, clock, self._worker)
+        try:
+            self._state = LocalState(self.peer.leader, disk, path, clock, self._worker)
+        except ConfigError:
+            self._lock.close()
+            raise
         self.controller = Controller(options, self._state, clock, self._send_notice)
         known = OptionSet(options, remoting) if settings is None else settings
         context = ControllerContext(

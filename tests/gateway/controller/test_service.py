@@ -164,6 +164,16 @@ def test_a_stop_closes_everything_and_lets_the_folder_go() -> None:
     assert the_set(ControllerWorld(world.disk)).master == 1
 
 
+def test_a_file_that_cannot_be_read_stops_every_start() -> None:
+    world = ControllerWorld()
+    world.pair()
+    disk = world.disk.kill()
+    disk.open("/controller/brokerSets.json").truncate(3)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="the broker sets cannot be read"):
+            ControllerWorld(disk)
+
+
 def test_a_folder_that_cannot_be_written_stops_the_start() -> None:
     disk = CrashDisk()
     disk.fail_next("any", times=100)
