@@ -294,7 +294,9 @@ def _continuing(base: Identity, found: list[Found]) -> tuple[list[Numbered], lis
     """The changes to a file: those of its own journal, and what a later one has behind them, whose file
     cannot be read; and the journals they stand in. Others are of files before, and may be written over.
     """
-    own = next((read for read in found if read.base == base), None)
+    # A file may come to have the content that one before it had: then both have a journal, and both are
+    # right; the one that goes on longer is of the newer.
+    own = max((read for read in found if read.base == base), key=lambda read: read.last, default=None)
     changes, needed = ([], []) if own is None else (list(own.changes), [own])
     for read in sorted(found, key=lambda read: read.first):
         if changes:

@@ -1,6 +1,7 @@
 """Tables with journals: each change outlives what was promised, whatever happens meanwhile."""
 
 import errno
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -280,3 +281,19 @@ def test_a_table_that_took_long_is_saved_without_a_rest_where_that_is_asked_for(
     worker.perform_all()
     assert not book.file.has_failed and not book.file.is_behind
     assert load_table(disk, PATH) == {"t": {"a": 1, "b": 2}}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_file_that_has_an_earlier_ones_content_has_its_own_journal(order: tuple[int, int]) -> None:
+    """As after a value was set and removed, or a table was saved that had not changed."""
+    disk = CrashDisk()
+    save_table(disk, PATH, {"t": {"a": 1}})
+    text = disk.read_bytes(PATH)
+    same = Identity(len(text), zlib.crc32(text))
+    earlier, newer = (Journal(disk, f"{PATH}.journal{number}") for number in order)
+    earlier.begin(5)
+    earlier.bind(same)
+    newer.begin(6)
+    newer.bind(same)
+    newer.append(Numbered(6, [(["t", "b"], 2)]))
+    assert read(disk) == {"a": 1, "b": 2}
