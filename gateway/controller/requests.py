@@ -194,7 +194,8 @@ def elect_master(context: ControllerContext, call: Call) -> Deferred[Reply]:
         )
         group = None if decision.refusal else _member_group(after)
         body = ElectMasterResponseBody(broker_member_group=group, sync_state_set=set(after.sync_state_set))
-        return _reply(decision, told, body.encode())
+        # With bare keys, as the standard writes them, its own mqadmin cannot read the answer.
+        return _reply(decision, told, body.encode_standard())
 
     return _waiting(
         lambda told: context.controller.elect(

@@ -63,7 +63,7 @@ def test_a_first_start_of_a_broker() -> None:
         "masterEpoch": "1",
         "syncStateSetEpoch": "1",
     }
-    group = b'{"brokerAddrs":{1:"127.0.0.1:10910"},"brokerName":"brk","cluster":"CL"}'
+    group = b'{"brokerAddrs":{"1":"127.0.0.1:10910"},"brokerName":"brk","cluster":"CL"}'
     assert told(elected) == (0, fields, b'{"brokerMemberGroup":' + group + b',"syncStateSet":[1]}')
 
 
