@@ -79,6 +79,23 @@ NAMESRV_RULES = Rules(
     writes_all=True,
 )
 
+CONTROLLER_RULES = Rules(
+    frozenset({"configBlackList", "configStorePath", "rocketmqHome"}),
+    frozenset(
+        {
+            "bindAddress",
+            "controllerDLegerGroup",
+            "controllerDLegerPeers",
+            "controllerDLegerSelfId",
+            "controllerStorePath",
+            "listenPort",
+            "scanInactiveMasterInterval",
+        }
+    ),
+    skips_unknown=True,
+    writes_all=True,
+)
+
 
 class ChangeForbidden(Exception):
     """A property that requests may not change."""

@@ -11,6 +11,7 @@ from mqgateway.engine.options.reasons import (
     NO_COLD,
     NO_CONTROLLER,
     NO_DLEDGER,
+    NO_JRAFT,
     NO_JVM,
     NO_LITE_FIGURES,
     NO_LOOKUP,
@@ -264,13 +265,19 @@ NAMESRV_ACCEPTED = (
         defaultThreadPoolQueueCapacity=10000 unRegisterBrokerQueueCapacity=3000
         """,
     ),
+)
+
+CONTROLLER_ACCEPTED = (
+    *accepted(ONE_LOOP, "controllerThreadPoolNums=16 controllerRequestThreadPoolQueueCapacity=50000"),
+    *accepted("the table of broker sets is written anew now and then", "mappedFileSize=1073741824"),
+    *accepted("who does not lead any more answers nothing, reads included", "isProcessReadEvent=false"),
     *accepted(
-        NO_CONTROLLER,
+        NO_JRAFT,
         """
-        controllerType=DLedger controllerThreadPoolNums=16 controllerRequestThreadPoolQueueCapacity=50000
-        controllerDLegerGroup= controllerDLegerPeers= controllerDLegerSelfId= controllerStorePath=
-        mappedFileSize=1073741824 electMasterMaxRetryCount=3 enableElectUncleanMaster=false
-        isProcessReadEvent=false notifyBrokerRoleChanged=true scanInactiveMasterInterval=5000
+        jRaftElectionTimeoutMs=1000 jRaftScanWaitTimeoutMs=1000 jRaftSnapshotIntervalSecs=3600
+        jRaftGroupId=jRaft-Controller jRaftServerId=localhost:9880
+        jRaftInitConf=localhost:9880,localhost:9881,localhost:9882
+        jRaftControllerRPCAddr=localhost:9770,localhost:9771,localhost:9772
         """,
     ),
     *accepted(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from mqgateway.engine.options.accepted import NAMESRV_ACCEPTED
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
-from mqgateway.engine.options.reasons import NO_CONTROLLER
 
 
 @dataclass(kw_only=True)
@@ -33,7 +32,7 @@ class NamesrvOptions(Options):
     enable_all_topic_list: bool = option(True, "Answer requests for all topics.")
     enable_topic_list: bool = option(True, "Answer requests for the topics of a cluster or unit.")
     enable_controller_in_namesrv: bool = option(
-        False, "Run a controller too.", no_effect=NO_CONTROLLER, unavailable={"true": NO_CONTROLLER}
+        False, "Run a controller too, on the port that controllerDLegerPeers gives it."
     )
     need_wait_for_service: bool = option(False, "Answer no route for a while after the start.")
     wait_seconds_for_service: int = option(45, "How long.", unit="s")

@@ -14,6 +14,7 @@ OWN_TIMERS = "timers are delivered one by one, tried until that works, and count
 NO_BIT_MAPS = "consume queues keep no bit maps of filters"
 NO_REPLICAS = "a broker has no replicas"
 NO_CONTROLLER = "controllers are not supported yet"
+NO_JRAFT = "the standard's second kind of controllers is not spoken here"
 NO_DLEDGER = "logs in a DLedger group are not supported yet"
 NO_ACL_1 = "access control of version 4 is not served"
 OWN_ACCESS_TABLES = "users and policies are in memory, and in files of the store's folder"

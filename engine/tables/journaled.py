@@ -90,7 +90,7 @@ class JournaledFile:
         self._base = NO_FILE if table is None else self._identity()
         found = [(journal, read) for journal in self._journals if (read := journal.read()) is not None]
         self._number = self._written = max((read.last for _, read in found), default=0)
-        changes = _continuing(self._base, [read for _, read in found])
+        changes, needed = _continuing(self._base, [read for _, read in found])
         if not changes:
             if any(read.changes for _, read in found):
                 log.warning("%s is not what its journals continue: they are passed over", self.path)
@@ -99,7 +99,7 @@ class JournaledFile:
         table = {} if table is None else table
         for numbered in changes:
             apply(table, numbered.change)
-        self._needed = [journal for journal, read in found if read.changes]
+        self._needed = [journal for journal, read in found if any(read is one for one in needed)]
         self._number += 1
         whole = table
         self._write(lambda: in_pieces(whole), InlineWorker())
@@ -214,12 +214,17 @@ class JournaledFile:
 
     # The table as a whole.
 
-    def save(self, take: Take) -> None:
-        """Write the table, now or soon: more has changed than was noted."""
+    def save(self, take: Take, *, at_once: bool = False) -> None:
+        """Write the table, now or soon: more has changed than was noted. `at_once`: without a rest after
+        the last time, however long that took.
+        """
         self._number += 1
         for journal in self._used:
             journal.is_broken = True
-        self._write_if_due(take)
+        if at_once and not self._is_writing:
+            self._write(take, self._worker)
+        else:
+            self._write_if_due(take)
 
     def retry(self, take: Take) -> None:
         """Write the table if it is behind and it is time; for a slow beat."""
@@ -285,15 +290,19 @@ class JournaledFile:
         return identity
 
 
-def _continuing(base: Identity, found: list[Found]) -> list[Numbered]:
+def _continuing(base: Identity, found: list[Found]) -> tuple[list[Numbered], list[Found]]:
     """The changes to a file: those of its own journal, and what a later one has behind them, whose file
-    cannot be read.
+    cannot be read; and the journals they stand in. Others are of files before, and may be written over.
     """
-    changes = next((list(read.changes) for read in found if read.base == base), [])
+    # A file may come to have the content that one before it had: then both have a journal, and both are
+    # right; the one that goes on longer is of the newer.
+    own = max((read for read in found if read.base == base), key=lambda read: read.last, default=None)
+    changes, needed = ([], []) if own is None else (list(own.changes), [own])
     for read in sorted(found, key=lambda read: read.first):
         if changes:
             last = changes[-1].number
             later = [numbered for numbered in read.changes if numbered.number > last]
             if later and later[0].number == last + 1:
                 changes += later
-    return changes
+                needed.append(read)
+    return changes, needed

@@ -1,5 +1,5 @@
 """The commands: `mqgateway serve`, `namesrv`, `broker` and so on, and the standard's `mqnamesrv`, `mqbroker`,
-`mqbrokercontainer`.
+`mqbrokercontainer`, `mqcontroller`.
 
 A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
 imports happen inside the commands, so that `--help` and errors are immediate.
@@ -22,6 +22,7 @@ from mqgateway.gateway.cli.access import access
 from mqgateway.gateway.cli.admin import admin
 from mqgateway.gateway.cli.consume import consume
 from mqgateway.gateway.cli.container import container_options, run_container
+from mqgateway.gateway.cli.controller import controller_options, run_controller
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.perf import perf
@@ -265,10 +266,12 @@ for command in (admin, store, send, consume, tail, perf, access, pipeline):
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))
 main.command("container")(container_options(run_container))
+main.command("controller")(controller_options(run_controller))
 standard = functools.partial(click.command, cls=StandardCommand, context_settings=HELP)
 mqnamesrv = standard("mqnamesrv")(namesrv_options(run_namesrv))
 mqbroker = standard("mqbroker")(broker_options(run_broker))
 mqbrokercontainer = standard("mqbrokercontainer")(container_options(run_container))
+mqcontroller = standard("mqcontroller")(controller_options(run_controller))
 
 
 EXAMPLES_DUMP = """\b

@@ -14,8 +14,11 @@ from collections.abc import Iterator
 
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
-from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
+from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings
+from mqgateway.gateway.controller.peers import own_peer
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
 _NUMBERS = re.compile(r"[0-9.]+")
@@ -24,6 +27,8 @@ _NUMBERS = re.compile(r"[0-9.]+")
 def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> None:
     """Raises `ConfigError` that says all that is in the way of a start, one a line."""
     problems: list[str] = []
+    if namesrv is not None and namesrv.namesrv.enable_controller_in_namesrv:
+        problems += _of_controller(namesrv.controller, namesrv.remoting)
     if broker is not None:
         problems += _of_address(broker.broker.broker_ip1)
     for host, port, setting in _ports(namesrv, broker):
@@ -32,6 +37,24 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
         problems += _of_folder(folder, setting)
     if problems:
         raise ConfigError("\n".join(problems))
+
+
+def check_controller_start(settings: ControllerSettings) -> None:
+    """The same for a controller by itself."""
+    problems = list(_of_controller(settings.controller, settings.remoting))
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Iterator[str]:
+    """What is in the way of a controller, by itself or beside a name server."""
+    try:
+        peer = own_peer(options)
+    except ConfigError as error:
+        yield str(error)
+    else:
+        yield from _of_port(remoting.bind_address, peer.port, "controllerDLegerPeers")
+    yield from _of_folder(options.controller_store_path, "controllerStorePath (--data-dir)")
 
 
 def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, int, str]]:

@@ -1,5 +1,9 @@
-"""The services a command runs, put together from settings: name server, broker, or both in one process."""
+"""The services a command runs, put together from settings: name server, broker, or both in one process.
 
+Beside a name server runs a controller, where its settings ask for one.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
@@ -9,6 +13,7 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
+from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
@@ -27,6 +32,7 @@ class Both:
         self.clock = SystemClock()
         self.disk = RealDisk()
         self.namesrv: NameServerService | None = None
+        self.controller: ControllerService | None = None
         self.broker: BrokerService | None = None
         self._namesrv_port = 0
 
@@ -62,6 +68,17 @@ class Both:
         )
         self._namesrv_port = namesrv.start(until=registered).getHost().port
         self.namesrv = namesrv
+        if settings.namesrv.enable_controller_in_namesrv:
+            self.controller = ControllerService(
+                settings.controller,
+                remoting=settings.remoting,
+                settings=settings.options,
+                reactor=self._reactor,
+                clock=self.clock,
+                disk=self.disk,
+                tls=ServerTls(settings.tls, self.disk),
+            )
+            self.controller.start()
 
     def _start_broker(self, settings: BrokerSettings, registered: Deferred[None]) -> Deferred[Any]:
         def before_registering() -> None:
@@ -88,14 +105,15 @@ class Both:
     @property
     def entries(self) -> int:
         """How many topics, groups and queues they hold."""
-        return sum(service.entries for service in (self.namesrv, self.broker) if service is not None)
+        services = (self.namesrv, self.controller, self.broker)
+        return sum(service.entries for service in services if service is not None)
 
     def stop(self) -> Deferred[Any]:
-        """Stop the broker, then the name server it unregisters from."""
+        """Stop the broker, then the controller and the name server, from which it takes its leave."""
         stopped = maybeDeferred(self.broker.stop) if self.broker else succeed(None)
-        if self.namesrv is not None:
-            namesrv = self.namesrv
-            stopped.addBoth(lambda result: maybeDeferred(namesrv.stop).addCallback(lambda _: result))
+        for service in (self.controller, self.namesrv):
+            if service is not None:
+                stopped.addBoth(_after, service.stop)
         return stopped
 
     def summary(self) -> Summary:
@@ -121,11 +139,17 @@ class Both:
             ),
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,
+            controller=self.controller.peer.address if self.controller else None,
         )
 
     def _namesrv_folder(self) -> str:
         assert self._namesrv_settings is not None
         return self._namesrv_settings.namesrv.kv_config_path.rpartition("/")[0]
+
+
+def _after(result: Any, stop: Callable[[], Any]) -> Deferred[Any]:
+    """Stop, and give the result of what was before."""
+    return maybeDeferred(stop).addCallback(lambda _: result)
 
 
 def _neighbour(bind_address: str) -> str:

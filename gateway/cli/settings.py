@@ -24,6 +24,7 @@ from mqgateway.engine.options import (
     TlsOptions,
     load_properties,
 )
+from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.cli.environment import tls_file
 from mqgateway.gateway.cli.sizes import assume_file_sizes
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses
@@ -84,20 +85,47 @@ class BrokerSettings:
 
 @dataclass
 class NamesrvSettings:
-    """All settings of a name server, and the set through which files and flags reach them."""
+    """All settings of a name server, and the set through which files and flags reach them; those of the
+    controller that may run beside it stand in the same file."""
 
     namesrv: NamesrvOptions = field(default_factory=NamesrvOptions)
+    controller: ControllerOptions = field(default_factory=ControllerOptions)
     remoting: RemotingOptions = field(default_factory=lambda: RemotingOptions(listen_port=9876))
     tls: TlsOptions = field(default_factory=TlsOptions)
 
     def __post_init__(self) -> None:
-        self.options = OptionSet(self.namesrv, self.remoting, self.tls)
+        self.options = OptionSet(self.namesrv, self.remoting, self.tls, self.controller)
 
     def find_out(self, folder: str | None = None) -> None:
         """Fill in the files' places, below `folder` or the home folder, where they were not set."""
+        _assume_controller_store(self.options, folder)
         folder = folder or os.path.join(os.path.expanduser("~"), "namesrv")
         self.options.assume("kvConfigPath", os.path.join(folder, "kvConfig.json"), "data folder")
         self.options.assume("configStorePath", os.path.join(folder, "namesrv.properties"), "data folder")
+
+
+@dataclass
+class ControllerSettings:
+    """All settings of a controller by itself, and the set through which files and flags reach them."""
+
+    controller: ControllerOptions = field(default_factory=ControllerOptions)
+    remoting: RemotingOptions = field(default_factory=RemotingOptions)
+    tls: TlsOptions = field(default_factory=TlsOptions)
+
+    def __post_init__(self) -> None:
+        self.options = OptionSet(self.controller, self.remoting, self.tls)
+
+    def find_out(self, folder: str | None = None) -> None:
+        """Fill in the files' places, below `folder` or the home folder, where they were not set."""
+        _assume_controller_store(self.options, folder)
+        folder = folder or os.path.join(os.path.expanduser("~"), "controller")
+        self.options.assume("configStorePath", os.path.join(folder, "controller.properties"), "data folder")
+
+
+def _assume_controller_store(options: OptionSet, folder: str | None) -> None:
+    """Where a controller keeps its file unless told: below `folder`, or where the standard has it."""
+    folder = folder or os.path.expanduser("~")
+    options.assume("controllerStorePath", os.path.join(folder, "DLedgerController"), "data folder")
 
 
 def from_file(path: str | None) -> list[Setting]:

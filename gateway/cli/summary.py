@@ -107,12 +107,15 @@ class Summary:
     started_in: float
     open_to: str
     warnings: Sequence[str] = ()
+    controller: str | None = None
 
     def lines(self) -> list[str]:
         """The lines, ready to print; the last says that the server is ready."""
         lines = []
         if self.name_server:
             lines.append(f"name server  {self.name_server}   (clients: namesrvAddr={self.name_server})")
+        if self.controller:
+            lines.append(f"controller   {self.controller}   (brokers: controllerAddr={self.controller})")
         if self.broker:
             lines.append(
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
@@ -127,6 +130,7 @@ class Summary:
         """The same for programs."""
         return {
             "nameServer": self.name_server,
+            "controller": self.controller,
             "broker": self.broker,
             "brokerName": self.broker_name,
             "cluster": self.cluster,

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 SETTINGS = (
     RequestCode.UPDATE_BROKER_CONFIG,
     RequestCode.UPDATE_NAMESRV_CONFIG,
+    RequestCode.UPDATE_CONTROLLER_CONFIG,
     RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
 )
 """Their bodies are properties, which every server reads alike."""

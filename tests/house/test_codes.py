@@ -5,6 +5,7 @@ from importlib import import_module
 from mqgateway.gateway.broker import requests as broker
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.controller import requests as controller
 from mqgateway.gateway.namesrv import service as namesrv
 from tests.house.source import source_files
 
@@ -30,6 +31,12 @@ def test_every_request_of_a_broker_says_what_it_needs_of_the_role() -> None:
     assert all(isinstance(entry.needs, Needs) for entry in broker.OF_ROOMS.values())
 
 
+def test_every_code_has_its_place_in_the_controller() -> None:
+    served, refused = set(controller.REQUESTS), set(controller.UNSUPPORTED)
+    assert not served & refused
+    assert served | refused == set(RequestCode)
+
+
 def test_a_refusal_has_a_reason() -> None:
-    for table in (broker.UNSUPPORTED, namesrv.UNSUPPORTED):
+    for table in (broker.UNSUPPORTED, namesrv.UNSUPPORTED, controller.UNSUPPORTED):
         assert all(len(reason) > 10 for reason in table.values())

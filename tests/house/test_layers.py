@@ -61,6 +61,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gateway.namesrv": ("gateway.namesrv", *SERVERS),
     "gateway.broker": ("gateway.broker", "gateway.access", *SERVERS),
+    "gateway.controller": ("gateway.controller", *SERVERS),
     "gateway.container": ("gateway.container", *SERVERS),
     "gateway.client": (
         "gateway.client",

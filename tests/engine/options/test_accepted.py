@@ -3,9 +3,10 @@
 import pytest
 
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, options_of
+from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.options.option import BadValue, Option
 
-CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, NamesrvOptions)
+CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, NamesrvOptions, ControllerOptions)
 ALL = [option for options_class in CLASSES for option in options_class.also_accepted]
 
 

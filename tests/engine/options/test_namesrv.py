@@ -5,14 +5,11 @@ from tests.support.engine.options.standard import differences
 
 
 def test_every_property_is_known_by_type_and_default() -> None:
-    """A name server may hold a controller's settings, which share two names with its own."""
-    options = OptionSet(NamesrvOptions())
-    assert differences(options, "NamesrvConfig") == {}
-    assert differences(options, "ControllerConfig") == {
-        "configBlackList": "configBlackList;configStorePath;kvConfigPath"
-    }
+    assert differences(OptionSet(NamesrvOptions()), "NamesrvConfig") == {}
 
 
-def test_a_controller_is_refused() -> None:
-    (problem,) = OptionSet(NamesrvOptions()).apply([Setting("enableControllerInNamesrv", "true")])
-    assert problem.severity == "error"
+def test_a_controller_runs_only_where_it_is_asked_for() -> None:
+    options = NamesrvOptions()
+    assert not options.enable_controller_in_namesrv
+    assert OptionSet(options).apply([Setting("enableControllerInNamesrv", "true")]) == []
+    assert options.enable_controller_in_namesrv

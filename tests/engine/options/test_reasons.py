@@ -9,8 +9,9 @@ from mqgateway.engine.options import (
     options_of,
     reasons,
 )
+from mqgateway.engine.options.controller import ControllerOptions
 
-CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, TlsOptions, NamesrvOptions)
+CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, TlsOptions, NamesrvOptions, ControllerOptions)
 REASONS = [value for name, value in vars(reasons).items() if name.isupper()]
 
 

@@ -1,12 +1,14 @@
 """Tables with journals: each change outlives what was promised, whatever happens meanwhile."""
 
 import errno
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.tables.journal import Identity, Journal, Numbered
 from mqgateway.engine.tables.journaled import REST, JournaledFile
 from mqgateway.engine.tables.jsonfile import in_pieces, load_table, save_table
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
@@ -246,3 +248,52 @@ def test_who_asks_first_is_told_that_a_change_cannot_be_made() -> None:
         book.file.append([(["t", "b"], 2)])
     book.put("c", 3)
     assert read(disk.crash(1)) == {"a": 1, "c": 3}
+
+
+def test_journals_of_files_before_stand_in_nobodys_way() -> None:
+    """Changes in all three, of which one continues the file: a start writes over another."""
+    disk = CrashDisk()
+    Book(disk, MemoryWorker()).put("a", 1)
+    for number in (1, 2):
+        stale = Journal(disk, f"{PATH}.journal{number}")
+        stale.begin(1)
+        stale.bind(Identity(7, number))
+        stale.append(Numbered(1, [(["t", "x"], number)]))
+    again = Book(disk)
+    assert again.table == {"a": 1}
+    again.put("b", 2)
+    assert read(disk.kill()) == {"a": 1, "b": 2}
+
+
+def test_a_table_that_took_long_is_saved_without_a_rest_where_that_is_asked_for() -> None:
+    disk, worker = CrashDisk(), MemoryWorker()
+    book = Book(disk, worker)
+    book.put("a", 1)
+    book.clock.advance(60_000)
+    worker.perform_all()
+    disk.fail_next("sync")
+    book.put("b", 2)
+    worker.perform_all()
+    assert book.file.has_failed
+    book.file.save(book.pieces)
+    assert not worker.perform()
+    book.file.save(book.pieces, at_once=True)
+    worker.perform_all()
+    assert not book.file.has_failed and not book.file.is_behind
+    assert load_table(disk, PATH) == {"t": {"a": 1, "b": 2}}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_file_that_has_an_earlier_ones_content_has_its_own_journal(order: tuple[int, int]) -> None:
+    """As after a value was set and removed, or a table was saved that had not changed."""
+    disk = CrashDisk()
+    save_table(disk, PATH, {"t": {"a": 1}})
+    text = disk.read_bytes(PATH)
+    same = Identity(len(text), zlib.crc32(text))
+    earlier, newer = (Journal(disk, f"{PATH}.journal{number}") for number in order)
+    earlier.begin(5)
+    earlier.bind(same)
+    newer.begin(6)
+    newer.bind(same)
+    newer.append(Numbered(6, [(["t", "b"], 2)]))
+    assert read(disk) == {"a": 1, "b": 2}

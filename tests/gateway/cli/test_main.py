@@ -9,7 +9,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from mqgateway.gateway.cli.main import main, mqbroker, mqbrokercontainer, mqnamesrv
+from mqgateway.gateway.cli.main import main, mqbroker, mqbrokercontainer, mqcontroller, mqnamesrv
 from mqgateway.gateway.mqadmin.parsing import OURS
 from tests.house.source import ROOT
 
@@ -44,11 +44,13 @@ def test_the_standards_long_flags(tmp_path: Path, dash: str) -> None:
     file = tmp_path / "any.conf"
     file.write_text("listenPort=12345\n")
     flags = (f"{dash}configFile", str(file), f"{dash}namesrvAddr=10.1.1.1:1;10.1.1.2:1")
-    for command in (mqbroker, mqbrokercontainer, mqnamesrv):
+    for command in (mqbroker, mqbrokercontainer, mqcontroller, mqnamesrv):
         result = invoke(*flags, f"{dash}printConfigItem", command=command)
         assert result.exit_code == 0, result.output
         assert "listenPort=12345" in result.output
-        assert ("namesrvAddr=10.1.1.1:1;10.1.1.2:1" in result.output) == (command is not mqnamesrv)
+        assert ("namesrvAddr=10.1.1.1:1;10.1.1.2:1" in result.output) == (
+            command in (mqbroker, mqbrokercontainer)
+        )
     for command in (mqbroker, mqbrokercontainer):
         result = invoke(*flags, f"{dash}printImportantConfig", command=command)
         assert (result.exit_code, len(result.output.splitlines()) < 12) == (0, True)
@@ -167,7 +169,7 @@ def commands_of(command: click.Command, name: str) -> dict[str, click.Command]:
 def test_the_page_of_commands_names_what_there_is() -> None:
     page = (ROOT / "docs" / "commands.md").read_text()
     commands = {**commands_of(main, "mqgateway"), "mqbroker": mqbroker, "mqnamesrv": mqnamesrv}
-    commands["mqbrokercontainer"] = mqbrokercontainer
+    commands |= {"mqbrokercontainer": mqbrokercontainer, "mqcontroller": mqcontroller}
     flags = {flag for command in commands.values() for one in command.params for flag in one.opts}
     flags |= {f"--{one.long}" for one in OURS} | {"--batch"}
     assert set(re.findall(r"--[a-zA-Z][-a-zA-Z]+", page)) <= flags | {"--help"}
@@ -183,7 +185,7 @@ def test_the_shell_completes_as_the_page_says(name: str, command: click.Command)
     assert variable in page
     begun = "con" if name == "mqgateway" else "--print"
     offered = [item.value for item in ShellComplete(command, {}, name, variable).get_completions([], begun)]
-    wanted = ["consume", "container"]
+    wanted = ["consume", "container", "controller"]
     if name == "mqbroker":
         wanted = ["--print-config", "--printConfigItem", "--printImportantConfig"]
     assert sorted(offered) == sorted(wanted)

@@ -14,8 +14,8 @@ import pytest
 
 from compat_tests.support.processes import free_ports
 from mqgateway.engine.errors import ConfigError
-from mqgateway.gateway.cli.preconditions import check_start
-from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
+from mqgateway.gateway.cli.preconditions import check_controller_start, check_start
+from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings, from_flags
 
 SERVE = [
     sys.executable,
@@ -81,6 +81,34 @@ def test_ports_in_use_are_all_named(tmp_path: Path, taken: int) -> None:
     assert "choose another port" in first
     namesrv, broker = settings(tmp_path, taken, listenPort=taken)
     assert "(--port)" in problem(namesrv, None) and "(--port)" in problem(None, broker)
+
+
+def controller(folder: Path, peers: str) -> ControllerSettings:
+    made = ControllerSettings()
+    made.remoting.bind_address = "127.0.0.1"
+    made.controller.controller_d_leger_peers = peers
+    made.find_out(str(folder / "controller"))
+    return made
+
+
+def test_a_controller_needs_a_place_a_port_and_a_folder(tmp_path: Path, taken: int) -> None:
+    check_controller_start(controller(tmp_path, f"n0-127.0.0.1:{free_ports((0,))}"))
+    with pytest.raises(ConfigError, match="say where this controller is"):
+        check_controller_start(controller(tmp_path, ""))
+    (tmp_path / "controller" / "DLedgerController").rmdir()
+    (tmp_path / "controller" / "DLedgerController").write_text("a file")
+    with pytest.raises(ConfigError) as caught:
+        check_controller_start(controller(tmp_path, f"n0-127.0.0.1:{taken}"))
+    port, folder = str(caught.value).splitlines()
+    assert port.startswith(f"controllerDLegerPeers: 127.0.0.1:{taken} is in use")
+    assert folder.startswith("controllerStorePath (--data-dir): the folder")
+
+
+def test_a_controller_beside_a_name_server_is_looked_at_where_it_is_asked_for(tmp_path: Path) -> None:
+    namesrv, _ = settings(tmp_path)
+    check_start(namesrv, None)
+    namesrv.namesrv.enable_controller_in_namesrv = True
+    assert "say where this controller is" in problem(namesrv, None)
 
 
 def test_the_ports_beside_the_brokers_are_tried_too(tmp_path: Path, taken: int) -> None:

@@ -113,6 +113,26 @@ def test_both_know_each_other_and_stop_in_good_order(tmp_path: Path) -> None:
     assert not (tmp_path / "store" / "abort").exists()
 
 
+def test_a_controller_runs_beside_a_name_server_where_it_is_asked_for(tmp_path: Path) -> None:
+    loop = Loop()
+    settings = namesrv_settings(tmp_path)
+    settings.options.apply(
+        from_flags({"enableControllerInNamesrv": "true", "controllerDLegerPeers": "n0-10.0.0.1:9878"})
+    )
+    both = Both(loop, settings, None, began=0.0)
+    loop.wait_for(both.start())
+    assert set(loop.ports) == {NAMESRV_PORT, 9878}
+    assert loop.ask(9878, RequestCode.CONTROLLER_GET_METADATA_INFO).ext_fields["isLeader"] == "true"
+    assert loop.ask(NAMESRV_PORT, RequestCode.CONTROLLER_GET_METADATA_INFO).code == 3
+    shown = loop.ask(9878, RequestCode.GET_CONTROLLER_CONFIG).body.decode().splitlines()
+    assert "controllerDLegerPeers=n0-10.0.0.1:9878" in shown
+    assert both.summary().controller == "10.0.0.1:9878"
+    assert both.entries == 0
+    loop.wait_for(both.stop())
+    assert not loop.ports
+    assert (tmp_path / "namesrv" / "DLedgerController" / "brokerSets.json").exists()
+
+
 def test_the_first_client_is_told_of_the_broker_whenever_it_can_connect(tmp_path: Path) -> None:
     """The name server listens once the broker does, and says nothing of routes before it is in them."""
     loop = Loop()

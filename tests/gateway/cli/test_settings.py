@@ -1,6 +1,7 @@
 """Settings come from file, environment and flags in that order, and wrong ones are named."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.cli.environment import from_environment
 from mqgateway.gateway.cli.settings import (
     BrokerSettings,
+    ControllerSettings,
     NamesrvSettings,
     from_file,
     from_flags,
@@ -112,6 +114,28 @@ def test_the_name_server_keeps_its_files_where_told() -> None:
     settings.find_out("/data/namesrv")
     assert settings.namesrv.kv_config_path == "/data/namesrv/kvConfig.json"
     assert settings.remoting.listen_port == 9876
+
+
+def test_a_controller_keeps_its_files_where_told() -> None:
+    settings = ControllerSettings()
+    settings.find_out("/data")
+    assert settings.controller.controller_store_path == "/data/DLedgerController"
+    assert settings.controller.config_store_path == "/data/controller.properties"
+    at_home = ControllerSettings()
+    at_home.find_out()
+    assert at_home.controller.config_store_path == os.path.expanduser("~/controller/controller.properties")
+    assert at_home.controller.controller_store_path == os.path.expanduser("~/DLedgerController")
+
+
+def test_a_name_servers_file_may_hold_a_controllers_settings() -> None:
+    settings = NamesrvSettings()
+    assert not settings.options.apply(
+        from_pairs(["enableControllerInNamesrv=true", "controllerDLegerPeers=n0-h:1", "configStorePath=/p"])
+    )
+    settings.find_out("/data/namesrv")
+    assert settings.controller.controller_d_leger_peers == "n0-h:1"
+    assert settings.controller.controller_store_path == "/data/namesrv/DLedgerController"
+    assert settings.controller.config_store_path == settings.namesrv.config_store_path == "/p"
 
 
 def test_the_listing_shows_value_and_origin() -> None:

@@ -1,0 +1,211 @@
+"""The controller: requests one after another, elections when a master is lost; all of it without a socket.
+
+A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too. What
+is decided is answered then, and brokers are told of a new master. Who leads is the state's to say.
+
+A master is gone when its connection ends, or when it was not heard of for as long as it said itself. Who has
+just started has heard of nobody: until a master could have been heard of it counts as there, or a controller
+that starts again would depose masters that do their work.
+Standard: `DLedgerController.EventScheduler`, `ControllerManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.controller.broker_set import BrokerSet
+from mqgateway.engine.controller.decisions import Decision, World, elect_master, sets_without_master
+from mqgateway.engine.controller.events import text
+from mqgateway.engine.controller.liveness import Beat, BrokerKey, Liveness
+from mqgateway.engine.controller.state import NotLeading, State
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.options.controller import ControllerOptions
+
+log = logging.getLogger(__name__)
+
+WAITING_MAX = 1024
+"""Decisions that may wait for the one before. Standard: the capacity of the queue of events."""
+
+A = TypeVar("A")
+Decide = Callable[[World], Decision[A]]
+Decided = Callable[[Decision[A] | Exception], None]
+
+
+class TooManyWaiting(EngineError):
+    """So many requests wait that another one is refused."""
+
+
+class Notice(NamedTuple):
+    """Brokers that are to be told of a new master: their addresses, and the set after the election."""
+
+    receivers: list[str]
+    after: BrokerSet
+
+
+class Controller:
+    """One controller. `notify` sends a notice to brokers, who may miss it: they ask anyhow."""
+
+    def __init__(
+        self, options: ControllerOptions, state: State, clock: Clock, notify: Callable[[Notice], None]
+    ) -> None:
+        self.options = options
+        self.state = state
+        self._clock = clock
+        self._notify = notify
+        self._liveness = Liveness()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_busy = self._is_going_on = self._is_stopping = False
+
+    # What brokers and administrators ask.
+
+    def decide(self, decide: Decide[A], told: Decided[A]) -> None:
+        """Make a decision when those before are through, and tell it when it is agreed.
+
+        Tells `NotLeading`, `TooManyWaiting`, or why it could not be agreed.
+        """
+        if not self.state.is_leader:
+            told(NotLeading("The controller is not in leader state"))
+        elif len(self._waiting) >= WAITING_MAX:
+            told(TooManyWaiting(f"{WAITING_MAX} requests wait already"))
+        else:
+            self._waiting.append(partial(self._carry_out, decide, told))
+            self._go_on()
+
+    def elect(
+        self, name: str, broker_id: int | None, designate: bool, told: Decided[BrokerSet | None]
+    ) -> None:
+        """Elect a master if there is need, as `decide`; brokers are told of a new one."""
+
+        def elected(outcome: Decision[BrokerSet | None] | Exception) -> None:
+            if isinstance(outcome, Decision) and outcome.refusal is None and outcome.answer is not None:
+                self._tell_brokers(outcome.answer)
+            told(outcome)
+
+        self.decide(lambda world: elect_master(world, name, broker_id, designate), elected)
+
+    def is_alive(self, key: BrokerKey) -> bool:
+        """Whether a broker is there, as far as this controller has heard."""
+        return self._liveness.is_alive(key, elapsed_millis(self._clock))
+
+    # Who is there.
+
+    def start(self) -> None:
+        """Count masters as there that could not be heard of yet; to be called once."""
+        sets = self.state.sets.values()
+        masters = [BrokerKey(one.cluster, one.name, one.master) for one in sets if one.master is not None]
+        self._liveness.expect(masters, elapsed_millis(self._clock))
+
+    def stop(self) -> None:
+        """Depose nobody from now on: the connections that end are ended by this controller."""
+        self._is_stopping = True
+
+    def hear(self, key: BrokerKey, beat: Beat, peer: object) -> None:
+        """A broker says that it is there, on a connection. Raises `TooManyBrokers`."""
+        now = elapsed_millis(self._clock)
+        self._liveness.hear(key, beat, peer, now, self.options.max_brokers)
+
+    def connection_lost(self, peer: object) -> None:
+        """The brokers that were heard on a connection last are gone with it."""
+        for key in self._liveness.lost(peer):
+            log.warning("the connection of %s %s %d has ended", *key)
+            self._gone(key)
+
+    def drop_silent(self) -> list[object]:
+        """Give up the brokers that were not heard of in time; gives their connections, to be closed."""
+        silent = self._liveness.expire(elapsed_millis(self._clock))
+        for key, _ in silent:
+            log.warning("%s %s %d was not heard of in time", *key)
+            self._gone(key)
+        return [peer for _, peer in silent if peer is not None]
+
+    def silence_ends_in(self) -> int | None:
+        """Milliseconds until a broker may have been silent too long; None when nobody is heard of."""
+        end = self._liveness.next_end()
+        return None if end is None else max(0, end - elapsed_millis(self._clock))
+
+    def elect_where_needed(self) -> None:
+        """Elect masters where one is missing that nobody has noticed, as after a change of leader."""
+        if self.state.is_leader:
+            for name in sets_without_master(self._world()):
+                self._elect_again(name, self.options.elect_master_max_retry_count)
+
+    def _gone(self, key: BrokerKey) -> None:
+        if self._is_stopping or not self.state.is_leader:
+            return
+        found = self.state.sets.get(key.name)
+        if found is not None and (found.cluster, found.master) == (key.cluster, key.broker_id):
+            self._elect_again(key.name, self.options.elect_master_max_retry_count)
+
+    def _elect_again(self, name: str, tries: int) -> None:
+        def told(outcome: Decision[BrokerSet | None] | Exception) -> None:
+            if isinstance(outcome, Decision):
+                return
+            log.error("no master could be elected for %s: %s", name, outcome)
+            if tries > 1 and self.state.is_leader:
+                self._elect_again(name, tries - 1)
+
+        self.elect(name, None, False, told)
+
+    def _tell_brokers(self, after: BrokerSet) -> None:
+        if not self.options.notify_broker_role_changed:
+            return
+        receivers = [
+            replica.address
+            for number, replica in sorted(after.replicas.items())
+            if self.is_alive(BrokerKey(after.cluster, after.name, number))
+        ]
+        self._notify(Notice(receivers, after))
+
+    # One after another.
+
+    def _world(self) -> World:
+        now = elapsed_millis(self._clock)
+        return World(
+            self.state.sets,
+            lambda key: self._liveness.is_alive(key, now),
+            self._liveness.said,
+            unclean=self.options.enable_elect_unclean_master,
+            most_replicas=self.options.max_brokers,
+        )
+
+    def _go_on(self) -> None:
+        if self._is_going_on:
+            return
+        self._is_going_on = True
+        try:
+            while self._waiting and not self._is_busy:
+                self._is_busy = True
+                self._waiting.popleft()()
+        finally:
+            self._is_going_on = False
+
+    def _carry_out(self, decide: Decide[A], told: Decided[A]) -> None:
+        if not self.state.is_leader:
+            self._finish(told, NotLeading("The controller is not in leader state"))
+            return
+        try:
+            decision = decide(self._world())
+        except Exception as error:
+            self._finish(told, error)
+            return
+        if decision.refusal is not None:
+            log.warning("%s", decision.refusal.remark)
+        if decision.event is None:
+            self._finish(told, decision)
+            return
+        log.info("term %d: %s", self.state.term, text(decision.event))
+
+        def agreed(error: Exception | None) -> None:
+            self._finish(told, decision if error is None else error)
+            self._go_on()
+
+        self.state.propose(decision.event, agreed)
+
+    def _finish(self, told: Callable[[Any], None], outcome: Any) -> None:
+        self._is_busy = False
+        told(outcome)

@@ -1,0 +1,319 @@
+"""What a controller answers, and what comes of it: pure functions of the broker sets and of who is there.
+
+A decision has an answer, an event if something changes, and a refusal if not. Nothing has happened yet: the
+answer may be given once the event is agreed. Checks come in the standard's order, with its remarks, in which
+a missing value reads "null".
+Standard: `ReplicasInfoManager`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Generic, NamedTuple, TypeVar
+
+from mqgateway.engine.controller.broker_set import FIRST_BROKER_ID, BrokerSet, changed
+from mqgateway.engine.controller.election import elect
+from mqgateway.engine.controller.events import (
+    AlterSyncStateSet,
+    ApplyBrokerId,
+    CleanBrokerData,
+    ElectMaster,
+    Event,
+    UpdateBrokerAddress,
+)
+from mqgateway.engine.controller.liveness import Beat, BrokerKey
+
+LONG_MAX = 2**63 - 1
+NAME_LENGTH_MAX = 1024
+"""Characters of a name, an address or a check code that is kept."""
+
+_LONG = re.compile(r"[+-]?[0-9]{1,19}")
+
+A = TypeVar("A")
+
+
+class Reason(Enum):
+    """Why something is refused; called like the standard's response codes, which begin with CONTROLLER_."""
+
+    FENCED_MASTER_EPOCH = auto()
+    FENCED_SYNC_STATE_SET_EPOCH = auto()
+    INVALID_MASTER = auto()
+    INVALID_REPLICAS = auto()
+    MASTER_NOT_AVAILABLE = auto()
+    BROKER_NOT_ALIVE = auto()
+    BROKER_METADATA_NOT_EXIST = auto()
+    INVALID_CLEAN_BROKER_METADATA = auto()
+    BROKER_NEED_TO_BE_REGISTERED = auto()
+    MASTER_STILL_EXIST = auto()
+    ELECT_MASTER_FAILED = auto()
+    ALTER_SYNC_STATE_SET_FAILED = auto()
+    BROKER_ID_INVALID = auto()
+
+
+class Refusal(NamedTuple):
+    """Why, and the standard's words for it."""
+
+    reason: Reason
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[A]):
+    """What is answered, which even a refusal may have; and what is to happen first. A refusal may have an
+    event too: the master is gone, and there is no other.
+    """
+
+    answer: A
+    event: Event | None = None
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """On what is decided: the sets by name, who is there, and what those said last."""
+
+    sets: Mapping[str, BrokerSet]
+    is_alive: Callable[[BrokerKey], bool]
+    said: Callable[[BrokerKey], Beat]
+    unclean: bool = False
+    """Whether replicas that are not in sync may become master."""
+    most_replicas: int = LONG_MAX
+    """How many replicas all sets together may have."""
+
+    def has(self, one: BrokerSet, broker_id: int | None) -> bool:
+        """Whether a replica of a set is there."""
+        return broker_id is not None and self.is_alive(BrokerKey(one.cluster, one.name, broker_id))
+
+
+def next_broker_id(world: World, name: str) -> Decision[int]:
+    """1012: the id that a new replica is to ask for."""
+    found = world.sets.get(name)
+    return Decision(FIRST_BROKER_ID if found is None else found.next_broker_id)
+
+
+def apply_broker_id(
+    world: World, cluster: str, name: str, broker_id: int | None, check_code: str | None
+) -> Decision[None]:
+    """1013: a replica wants an id; it may ask again with the same check code, `address;ms`."""
+    found = world.sets.get(name)
+    if found is None and broker_id != FIRST_BROKER_ID:
+        remark = f"Broker-set: {name} hasn't been registered in controller, "
+        remark += f"but broker try to apply brokerId: {_text(broker_id)}"
+        return _refused(None, Reason.BROKER_ID_INVALID, remark)
+    remark = f"Fail to apply brokerId: {_text(broker_id)} in broker-set: {name}"
+    # An id of -1 means nobody in an election, and the greatest has none that could follow.
+    if broker_id is None or check_code is None or not FIRST_BROKER_ID <= broker_id < LONG_MAX:
+        return _refused(None, Reason.BROKER_ID_INVALID, remark)
+    replica = None if found is None else found.replicas.get(broker_id)
+    if replica is not None and replica.check_code != check_code:
+        return _refused(None, Reason.BROKER_ID_INVALID, remark)
+    if replica is None and (limit := _beyond_limits(world, cluster, name, check_code)):
+        return _refused(None, Reason.BROKER_ID_INVALID, limit)
+    address = check_code.partition(";")[0]
+    return Decision(None, ApplyBrokerId(name, cluster, address, broker_id, check_code))
+
+
+def _beyond_limits(world: World, *texts: str) -> str:
+    if sum(len(one.replicas) for one in world.sets.values()) >= world.most_replicas:
+        return f"{world.most_replicas} replicas have ids, as many as maxBrokers allows"
+    if any(len(one) > NAME_LENGTH_MAX for one in texts):
+        return f"names, addresses and check codes may have {NAME_LENGTH_MAX} characters"
+    return ""
+
+
+class Registered(NamedTuple):
+    """What a replica that registers learns: the set, and whether its master is there to be followed."""
+
+    found: BrokerSet
+    has_master: bool
+
+
+def register_broker(
+    world: World, name: str, broker_id: int | None, address: str | None
+) -> Decision[Registered | None]:
+    """1003: a replica with an id says where it is, and learns which master it is to follow."""
+    found = world.sets.get(name)
+    if found is None:
+        remark = f"Broker-set: {_text(name)} hasn't been registered in controller"
+        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, remark)
+    if broker_id is None or broker_id not in found.replicas:
+        remark = f"BrokerId: {_text(broker_id)} hasn't been registered in broker-set: {name}"
+        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, remark)
+    has_master = world.has(found, found.master)
+    if not address or address == found.replicas[broker_id].address:
+        return Decision(Registered(found, has_master))
+    if len(address) > NAME_LENGTH_MAX:
+        remark = f"an address may have {NAME_LENGTH_MAX} characters"
+        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, remark)
+    event = UpdateBrokerAddress(name, found.cluster, address, broker_id)
+    return Decision(Registered(found, has_master), event)
+
+
+def replica_info(world: World, name: str) -> Decision[BrokerSet | None]:
+    """1004: the master and who is in sync."""
+    found = world.sets.get(name)
+    if found is None:
+        return _refused(None, Reason.BROKER_METADATA_NOT_EXIST, "Broker metadata is not existed")
+    return Decision(found)
+
+
+def sync_state_data(world: World, names: Iterable[str]) -> Decision[list[BrokerSet]]:
+    """1006: the sets of these names, as far as they are known."""
+    return Decision([world.sets[name] for name in names if name in world.sets])
+
+
+def elect_master(
+    world: World, name: str, broker_id: int | None, designate: bool
+) -> Decision[BrokerSet | None]:
+    """1002, and what a lost master leads to (without an id). The answer is the set after it; with the refusal
+    that its master stays, the set as it is.
+
+    The first master is whoever asks first.
+    """
+    found = world.sets.get(name)
+    if found is None:
+        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, "Broker hasn't been registered")
+    asker = None if broker_id == -1 else broker_id
+    if not found.had_master and asker is not None:
+        winner = asker if asker in found.replicas else None
+    else:
+        winner = elect(
+            found.sync_state_set,
+            found.replicas if world.unclean else (),
+            old=found.master,
+            designated=asker if designate else None,
+            is_alive=lambda number: world.has(found, number),
+            said=lambda number: world.said(BrokerKey(found.cluster, name, number)),
+        )
+    if winner is None:
+        return _nobody_elected(found, asker)
+    if winner == found.master:
+        remark = f"The old master {winner} is still alive, not need to elect new master for broker {name}"
+        return _refused(found, Reason.MASTER_STILL_EXIST, remark)
+    event = ElectMaster(name, winner)
+    return Decision(changed(found, event), event)
+
+
+def _nobody_elected(found: BrokerSet, asker: int | None) -> Decision[BrokerSet | None]:
+    if asker is not None:
+        return _refused(None, Reason.ELECT_MASTER_FAILED, "Failed to elect a new master")
+    remark = "Old master has down and failed to elect a new broker master"
+    # That a master is gone is said once. The standard moves the epoch on with each try; before the first
+    # election that would be the end of the set, which then is nobody's to win.
+    event = None if found.master is None else ElectMaster(found.name, None)
+    return Decision(None, event, Refusal(Reason.MASTER_NOT_AVAILABLE, remark))
+
+
+def alter_sync_state_set(
+    world: World,
+    name: str,
+    *,
+    master: int | None,
+    master_epoch: int | None,
+    ids: frozenset[int],
+    ids_epoch: int,
+) -> Decision[BrokerSet | None]:
+    """1001: a master says who is in sync; `ids_epoch` is that of the set it knows."""
+    found = world.sets.get(name)
+    refusal = _why_not_altered(world, found, master, master_epoch, ids, ids_epoch)
+    if refusal is not None:
+        return Decision(None, None, refusal)
+    event = AlterSyncStateSet(name, ids)
+    return Decision(changed(found, event), event)
+
+
+def _why_not_altered(
+    world: World,
+    found: BrokerSet | None,
+    master: int | None,
+    master_epoch: int | None,
+    ids: frozenset[int],
+    ids_epoch: int,
+) -> Refusal | None:
+    failed = Reason.ALTER_SYNC_STATE_SET_FAILED
+    if found is None:
+        return Refusal(failed, "Broker metadata is not existed")
+    if ids == found.sync_state_set:
+        what = "The newSyncStateSet is equal with oldSyncStateSet, no needed to update syncStateSet"
+        return Refusal(failed, what)
+    why = "Rejecting alter syncStateSet request because the"
+    if found.master is None or master != found.master:
+        is_not = f"is:{{{_text(found.master)}}}, not {{{_text(master)}}}"
+        return Refusal(Reason.INVALID_MASTER, f"{why} current leader {is_not}")
+    if master_epoch != found.master_epoch:
+        is_not = f"is:{{{found.master_epoch}}}, not {{{_text(master_epoch)}}}"
+        return Refusal(Reason.FENCED_MASTER_EPOCH, f"{why} current master epoch {is_not}")
+    if ids_epoch != found.sync_state_set_epoch:
+        is_not = f"is:{{{found.sync_state_set_epoch}}}, not {{{ids_epoch}}}"
+        return Refusal(Reason.FENCED_SYNC_STATE_SET_EPOCH, f"{why} current syncStateSet epoch {is_not}")
+    for number in sorted(ids):
+        if number not in found.replicas:
+            return Refusal(Reason.INVALID_REPLICAS, f"{why} replicas {{{number}}} don't exist")
+        if not world.has(found, number):
+            return Refusal(Reason.BROKER_NOT_ALIVE, f"{why} replicas {{{number}}} don't alive")
+    if master not in ids:
+        return Refusal(failed, f"{why} newSyncStateSet don't contains origin leader {{{master}}}")
+    return None
+
+
+def clean_broker_data(world: World, name: str, ids_text: str | None, living: bool) -> Decision[None]:
+    """1011: forget replicas that are gone, by ids between semicolons; or, if `living`, the whole set."""
+    found, ids = world.sets.get(name), frozenset[int]()
+    named = bool(ids_text and ids_text.strip())
+    invalid = Reason.INVALID_CLEAN_BROKER_METADATA
+    if not living:
+        if not named and found is not None and found.master is not None:
+            return _refused(None, invalid, f"Broker {name} is still alive, clean up failure")
+        try:
+            ids = _read_ids(ids_text or "") if named else ids
+        except ValueError as error:
+            what = "Please set the option <brokerControllerIdsToClean> according to the format, exception: "
+            what += f'java.lang.NumberFormatException: For input string: "{error}"'
+            return _refused(None, invalid, what)
+        for number in sorted(ids):
+            if found is not None and world.has(found, number):
+                return _refused(None, invalid, f"Broker [{name},  {number}] is still alive, clean up failure")
+    if found is None:
+        return _refused(None, invalid, f"Broker {name} is not existed,clean broker data failure.")
+    return Decision(None, CleanBrokerData(name, ids))
+
+
+def _read_ids(text: str) -> frozenset[int]:
+    """Raises `ValueError` of the part that is no id. Empty parts at the end do not count, as with Java."""
+    parts = text.rstrip(";").split(";")
+    for part in parts:
+        if not _LONG.fullmatch(part):
+            raise ValueError(part)
+    return frozenset(map(int, parts))
+
+
+def sets_without_master(world: World) -> list[str]:
+    """The sets that had a master, which is not there, and have a replica that is: they need an election.
+
+    A set whose master is known to be gone is among them if somebody in sync is back; the standard waits for
+    that one to ask. Standard: `scanNeedReelectBrokerSets`.
+    """
+    return [
+        name
+        for name, one in world.sets.items()
+        if one.had_master
+        and not world.has(one, one.master)
+        and any(world.has(one, number) for number in _candidates(world, one))
+    ]
+
+
+def _candidates(world: World, one: BrokerSet) -> Iterable[int]:
+    if one.master is not None or world.unclean:
+        return one.replicas
+    return one.sync_state_set
+
+
+def _text(value: object) -> str:
+    return "null" if value is None else str(value)
+
+
+def _refused(answer: A, reason: Reason, remark: str) -> Decision[A]:
+    return Decision(answer, None, Refusal(reason, remark))

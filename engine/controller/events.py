@@ -1,0 +1,107 @@
+"""What changes a broker set. Types, names and members are those of the entries in the log of the standard's
+controllers, and `text` is what stands there, so that both makes' log lines read alike.
+
+Epochs are in no event: each that is applied moves them on.
+Standard: `EventType` and the classes of the same names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mqgateway.engine.lenient_json import dumps
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSyncStateSet:
+    """These replicas are in sync from now on."""
+
+    TYPE: ClassVar[str] = "ALTER_SYNC_STATE_SET_EVENT"
+
+    broker_name: str
+    new_sync_state_set: frozenset[int]
+
+    def members(self) -> dict[str, Any]:
+        """As the standard writes them."""
+        return {"newSyncStateSet": sorted(self.new_sync_state_set)}
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyBrokerId:
+    """A replica has an id; the first one makes the set."""
+
+    TYPE: ClassVar[str] = "APPLY_BROKER_ID_EVENT"
+
+    broker_name: str
+    cluster_name: str
+    broker_address: str
+    new_broker_id: int
+    register_check_code: str
+
+    def members(self) -> dict[str, Any]:
+        """As the standard writes them."""
+        return {
+            "brokerAddress": self.broker_address,
+            "clusterName": self.cluster_name,
+            "newBrokerId": self.new_broker_id,
+            "registerCheckCode": self.register_check_code,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ElectMaster:
+    """A replica is master, and alone in sync; None: the master is gone, and there is no other."""
+
+    TYPE: ClassVar[str] = "ELECT_MASTER_EVENT"
+
+    broker_name: str
+    new_master_broker_id: int | None
+
+    def members(self) -> dict[str, Any]:
+        """As the standard writes them."""
+        master = self.new_master_broker_id
+        return {"newMasterBrokerId": master, "newMasterElected": master is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class CleanBrokerData:
+    """These replicas are forgotten; without ids the whole set is."""
+
+    TYPE: ClassVar[str] = "CLEAN_BROKER_DATA_EVENT"
+
+    broker_name: str
+    broker_ids: frozenset[int] = frozenset()
+
+    def members(self) -> dict[str, Any]:
+        """As the standard writes them."""
+        return {"brokerIdSetToClean": sorted(self.broker_ids) or None}
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateBrokerAddress:
+    """A replica is somewhere else."""
+
+    TYPE: ClassVar[str] = "UPDATE_BROKER_ADDRESS"
+
+    broker_name: str
+    cluster_name: str
+    broker_address: str
+    broker_id: int
+
+    def members(self) -> dict[str, Any]:
+        """As the standard writes them."""
+        return {
+            "brokerAddress": self.broker_address,
+            "brokerId": self.broker_id,
+            "clusterName": self.cluster_name,
+        }
+
+
+Event = AlterSyncStateSet | ApplyBrokerId | ElectMaster | CleanBrokerData | UpdateBrokerAddress
+
+
+def text(event: Event) -> str:
+    """The event as JSON, as in the standard's log behind the two bytes of its type."""
+    members = {"brokerName": event.broker_name, "eventType": event.TYPE, **event.members()}
+    return dumps(members).decode()

@@ -1,0 +1,160 @@
+"""The broker sets of one controller alone: a table on disk, and a journal of what has changed since.
+
+    controllerStorePath/brokerSets.json             {"brokerSets":{name:{...}},"term":n}
+    controllerStorePath/brokerSets.json.journal0    the changes to it; see `engine.tables.journal`
+
+A change is in the journal, and synced, before anybody is answered; the table is the snapshot, and a journal
+is given up only when the table that has its changes is durable. Each start is a term of its own. When
+something could not be made durable it is not known what a start would find; so this controller does not lead
+until the whole table is written: else a master's epoch could be given twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.controller.broker_set import BrokerSet, changed
+from mqgateway.engine.controller.events import Event
+from mqgateway.engine.controller.state import Leader, NotLeading, OnAgreed
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.lenient_json import JsonError, loads
+from mqgateway.engine.tables.journal import Change
+from mqgateway.engine.tables.journaled import JournaledFile
+from mqgateway.engine.tables.jsonfile import in_pieces
+from mqgateway.engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "brokerSets.json"
+SETS, TERM = "brokerSets", "term"
+
+
+class LocalState:
+    """The sets, read from their file on construction. `me` is this controller, which leads.
+
+    Raises `ConfigError` when the file is there and cannot be used, or a new term cannot be written. To begin
+    with no sets then would give epochs a second time, and make master who has not everything.
+    """
+
+    def __init__(self, me: Leader, disk: Disk, path: str, clock: Clock, worker: Worker | None = None) -> None:
+        self._me = me
+        self._path = path
+        _check_readable(disk, path)
+        self._file = JournaledFile(disk, path, clock, worker)
+        table = self._file.load() or {}
+        self._sets, self._term = _read(table, path)
+        self._is_durable = True
+        try:
+            self._file.append([([TERM], self._term + 1)])
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be written: {error}") from None
+        self._term += 1
+        self._proceed(lambda _: None)
+
+    @property
+    def sets(self) -> Mapping[str, BrokerSet]:
+        """See `State.sets`."""
+        return self._sets
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether all that was agreed is durable; see above."""
+        return self._is_durable
+
+    @property
+    def leader(self) -> Leader | None:
+        """This controller, while it leads."""
+        return self._me if self._is_durable else None
+
+    @property
+    def term(self) -> int:
+        """How often this controller was started."""
+        return self._term
+
+    def propose(self, event: Event, told: OnAgreed) -> None:
+        """See `State.propose`; fails with `NotLeading` or `OSError`."""
+        if not self._is_durable:
+            told(NotLeading(f"{self._path} lacks changes that could not be written"))
+            return
+        name = event.broker_name
+        after = changed(self._sets.get(name), event)
+        change: Change = [([SETS, name], None if after is None else after.to_json())]
+        try:
+            self._file.append(change)
+        except OSError as error:
+            self._failed()
+            told(error)
+            return
+        if after is None:
+            self._sets.pop(name, None)
+        else:
+            self._sets[name] = after
+        self._proceed(told)
+
+    def beat(self) -> None:
+        """Write the file if it lacks changes; to be called each second or so."""
+        if self._is_durable:
+            self._file.retry(self._pieces)
+        else:
+            self._file.save(self._pieces, at_once=True)
+            self._file.when_durable(self._mended)
+
+    def close(self) -> None:
+        """Write the file if it lacks changes, here and now; for the end."""
+        self._file.close(self._pieces)
+
+    def _proceed(self, told: OnAgreed) -> None:
+        self._file.proceed(self._pieces)
+
+        def durable(error: OSError | None) -> None:
+            if error is not None:
+                self._failed()
+            told(error)
+
+        self._file.when_durable(durable)
+
+    def _failed(self) -> None:
+        if self._is_durable:
+            log.error("%s cannot be written: this controller does not lead until it is", self._path)
+        self._is_durable = False
+
+    def _mended(self, error: OSError | None) -> None:
+        if error is None and not self._is_durable:
+            self._is_durable = True
+            log.info("%s is written again: this controller leads", self._path)
+
+    def _pieces(self) -> Iterator[bytes]:
+        sets = {name: one.to_json() for name, one in self._sets.items()}
+        return in_pieces({SETS: sets, TERM: self._term})
+
+
+def _check_readable(disk: Disk, path: str) -> None:
+    """Raises `ConfigError` when the file, or what a crash may have left in its place, is no table."""
+    name = path if disk.exists(path) else f"{path}.bak"
+    if not disk.exists(name):
+        return
+    try:
+        is_table = isinstance(loads(disk.read_bytes(name)), dict)
+        reason = "it holds something else"
+    except (OSError, JsonError) as error:
+        is_table, reason = False, str(error)
+    if not is_table:
+        raise ConfigError(
+            f"{name}: the broker sets cannot be read: {reason}. Mend the file or bring back a copy. Where "
+            f"there is none: stop all brokers, remove {path}* and each broker's brokerIdentity, and start "
+            "the broker first whose log has most"
+        )
+
+
+def _read(table: Mapping[str, object], path: str) -> tuple[dict[str, BrokerSet], int]:
+    """The sets and the term of a table. Raises `ConfigError`."""
+    kept, term = table.get(SETS) or {}, table.get(TERM) or 0
+    try:
+        if not isinstance(kept, dict) or not isinstance(term, int):
+            raise TypeError("no table of sets")
+        return {str(name): BrokerSet.from_json(str(name), one) for name, one in kept.items()}, term
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: not what a controller writes: {error!r}") from None

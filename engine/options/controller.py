@@ -1,0 +1,48 @@
+"""Settings of a controller. Standard: `ControllerConfig`, `JraftConfig`."""
+
+from dataclasses import dataclass
+
+from mqgateway.engine.options.accepted import CONTROLLER_ACCEPTED
+from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.reasons import NO_JRAFT
+
+
+@dataclass(kw_only=True)
+class ControllerOptions(Options):
+    """All settings of a controller but those of its connections."""
+
+    rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
+    config_store_path: str = option(
+        "", "File that changed settings are written to; empty: in controller of the home folder."
+    )
+    controller_type: str = option(
+        "DLedger", "How several controllers agree, with the standard.", unavailable={"jRaft": NO_JRAFT}
+    )
+    controller_d_leger_group: str = option("", "Name that brokers and tools are told.")
+    controller_d_leger_peers: str = option(
+        "",
+        "All controllers as id-host:port, separated by semicolons; this one's says where it listens.",
+    )
+    controller_d_leger_self_id: str = option("", "Which of them this one is.")
+    controller_store_path: str = option(
+        "", "Folder of the broker sets; empty: DLedgerController in the home folder."
+    )
+    scan_not_active_broker_interval: int = option(
+        5000, "Time between looks for silent brokers, at most.", unit="ms", low=1
+    )
+    scan_inactive_master_interval: int = option(
+        5000, "Time between looks for broker sets whose master is gone.", unit="ms", low=1
+    )
+    elect_master_max_retry_count: int = option(3, "Tries of an election that could not be agreed.", low=1)
+    enable_elect_unclean_master: bool = option(
+        False, "Make master also who is not in sync, when nobody else is there; messages may be lost."
+    )
+    notify_broker_role_changed: bool = option(True, "Tell brokers of a new master before they ask.")
+    config_black_list: str = option(
+        "configBlackList;configStorePath",
+        "Properties that requests may not change, separated by semicolons.",
+    )
+    max_brokers: int = option(10000, "Replicas that may be known, and heard of.", low=1, ours=True)
+
+    also_accepted = CONTROLLER_ACCEPTED

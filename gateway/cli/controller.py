@@ -1,0 +1,151 @@
+"""The command `mqgateway controller`, the standard's `mqcontroller`: who is master of each broker set.
+
+    mqgateway controller -c controller.conf
+    mqadmin getControllerMetaData -a HOST:9878
+
+Standard: `ControllerStartup`.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.options import Problem, format_value
+from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.logs import start_logging
+from mqgateway.gateway.cli.service_flags import (
+    FILE,
+    common_options,
+    fail,
+    important_flag,
+    process_start,
+    report,
+)
+from mqgateway.gateway.cli.settings import (
+    ControllerSettings,
+    from_file,
+    from_flags,
+    from_pairs,
+    from_tls_file,
+    listing,
+    stop_for,
+)
+
+IMPORTANT = (
+    "controllerDLegerGroup",
+    "controllerDLegerPeers",
+    "controllerDLegerSelfId",
+    "controllerStorePath",
+    "enableElectUncleanMaster",
+    "notifyBrokerRoleChanged",
+)
+"""What `mqcontroller -m` prints."""
+
+
+def controller_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of a controller, the standard's among them."""
+    for option in (
+        important_flag,
+        click.option(
+            *("-n", "--namesrv", "--namesrvAddr", "ignored"),
+            hidden=True,
+            help="Accepted as the standard does; no effect.",
+        ),
+        click.option(
+            "--data-dir",
+            type=click.Path(file_okay=False),
+            help="Folder of its files.  [default: home folder]",
+        ),
+        click.option(
+            *("-c", "--config", "--configFile", "config"),
+            type=FILE,
+            help="The controller's settings, in the standard's form.",
+        ),
+    ):
+        command = option(command)
+    return common_options(command)
+
+
+def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[Problem]]:
+    """The settings out of file, environment and flags. Raises `ConfigError`."""
+    settings = ControllerSettings()
+    problems = unknown_variables(os.environ, [settings.options])
+    found = from_file(given["config"]) + from_environment(os.environ, settings.options)
+    found += from_pairs(given["pairs"])
+    found += from_flags({"bindAddress": given["bind"]})
+    problems += settings.options.apply(from_tls_file(found) + found)
+    folder = given["data_dir"]
+    settings.find_out(os.path.abspath(folder) if folder else None)
+    return settings, problems
+
+
+def run_controller(**given: Any) -> None:
+    """Run a controller: it elects the masters of broker sets.
+
+    controllerDLegerPeers says where it listens, as in n0-10.0.0.1:9878.
+    """
+    output = given["output"]
+    try:
+        settings, problems = settings_from(given)
+    except EngineError as error:
+        fail([str(error)], output)
+        return
+    if stop_for(problems, given["strict"]):
+        fail(problems, output)
+    report(problems, output)
+    if given["important"]:
+        values = {name: format_value(settings.options.get(name)) for name in IMPORTANT}
+        click.echo("\n".join(f"{name}={value}" for name, value in values.items()))
+    elif given["print_config"]:
+        click.echo(listing(settings.options, output))
+    else:
+        _run(settings, given)
+
+
+def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
+    began = process_start()
+    output = given["output"]
+    start_logging(output, given["log_level"])
+    from mqgateway.gateway.cli.preconditions import check_controller_start
+    from mqgateway.gateway.cli.run import run
+    from mqgateway.gateway.controller.service import ControllerService
+    from mqgateway.gateway.remoting.tls import ServerTls
+
+    try:
+        check_controller_start(settings)
+    except EngineError as error:
+        fail(str(error).splitlines(), output)
+
+    def make(reactor: Any) -> ControllerService:
+        disk = RealDisk()
+        return ControllerService(
+            settings.controller,
+            remoting=settings.remoting,
+            reactor=reactor,
+            clock=SystemClock(),
+            disk=disk,
+            settings=settings.options,
+            tls=ServerTls(settings.tls, disk),
+        )
+
+    def started(service: Any) -> None:
+        seconds = SystemClock().monotonic() - began
+        folder = settings.controller.controller_store_path
+        if output == "json":
+            said = {"controller": service.peer.address, "data": folder}
+            click.echo(json.dumps(said | {"startedInSeconds": round(seconds, 3), "ready": True}))
+        else:
+            address = service.peer.address
+            click.echo(f"controller   {address}   (brokers: controllerAddr={address})")
+            click.echo(f"data         {folder}")
+            click.echo(f"ready in {seconds:.2f} s")
+        sys.stdout.flush()
+
+    sys.exit(run(make, started))

@@ -1,0 +1,69 @@
+"""Who the controllers are: `n0-10.0.0.1:9878;n1-10.0.0.2:9878`, and which of them this one is.
+
+Brokers and controllers use one port, which is the one that a controller has here, whatever `listenPort` is.
+Standard: `DLedgerConfig`, `DLedgerController.getControllerMetadata`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mqgateway.engine.controller.state import Leader
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options.controller import ControllerOptions
+
+EXAMPLE = "n0-10.0.0.1:9878"
+
+
+class Peer(NamedTuple):
+    """One controller."""
+
+    peer_id: str
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """`host:port`."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def leader(self) -> Leader:
+        """What brokers are told when this one leads."""
+        return Leader(self.peer_id, self.address)
+
+
+def peers_of(text: str) -> list[Peer]:
+    """The controllers that `controllerDLegerPeers` names. Raises `ConfigError`."""
+    peers = [_peer(part.strip()) for part in text.split(";") if part.strip()]
+    ids = [peer.peer_id for peer in peers]
+    if len(set(ids)) < len(ids):
+        raise ConfigError(f"controllerDLegerPeers={text}: an id stands there twice")
+    return peers
+
+
+def own_peer(options: ControllerOptions) -> Peer:
+    """Which controller this one is; one that is alone need not say so. Raises `ConfigError`."""
+    peers, own = peers_of(options.controller_d_leger_peers), options.controller_d_leger_self_id
+    if not peers:
+        raise ConfigError(f"controllerDLegerPeers: say where this controller is, as in {EXAMPLE}")
+    if len(peers) > 1:
+        raise ConfigError(
+            "controllerDLegerPeers: several controllers that agree are not supported yet; name this one alone"
+        )
+    if own not in ("", peers[0].peer_id):
+        raise ConfigError(f"controllerDLegerSelfId={own}: controllerDLegerPeers has no such id")
+    return peers[0]
+
+
+def shown(peers: list[Peer]) -> str:
+    """The controllers as brokers and tools are told."""
+    return "".join(f"{peer.peer_id}:{peer.address};" for peer in peers)
+
+
+def _peer(part: str) -> Peer:
+    peer_id, dash, address = part.partition("-")
+    host, colon, port = address.rpartition(":")
+    if not (peer_id and dash and host and colon and port.isdecimal() and 0 < int(port) < 65536):
+        raise ConfigError(f"controllerDLegerPeers: {part} is no controller; write it as {EXAMPLE}")
+    return Peer(peer_id, host, int(port))

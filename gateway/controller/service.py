@@ -1,0 +1,195 @@
+"""A controller as it runs: its port, its timers, its file, and its notices to brokers.
+
+Three things happen without a request: brokers that are silent too long are given up, at the moment they are;
+every 5 s sets are looked for whose master is gone; and every second the file is written if it lacks changes.
+Standard: `ControllerManager`, `DefaultBrokerHeartbeatManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.task import LoopingCall
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.configuration import CONTROLLER_RULES, Configuration
+from mqgateway.engine.controller.controller import Controller, Notice
+from mqgateway.engine.controller.local_state import FILE_NAME, LocalState
+from mqgateway.engine.disk import Disk, File, make_directories
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import OptionSet, RemotingOptions
+from mqgateway.engine.options.controller import ControllerOptions
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.codec.bodies import SyncStateSet
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import NotifyBrokerRoleChangedRequestHeader
+from mqgateway.gateway.controller.context import ControllerContext
+from mqgateway.gateway.controller.peers import own_peer, peers_of
+from mqgateway.gateway.controller.requests import REQUESTS, UNSUPPORTED, refusal
+from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
+from mqgateway.gateway.remoting.limits import body_limits
+from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Timer
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.threads import ThreadWorker
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+
+log = logging.getLogger(__name__)
+
+STATE_BEAT = 1.0
+"""Seconds between two times that a file that lacks changes may be written."""
+LEAST_WAIT, MOST_WAIT = 0.05, 1.0
+"""Seconds between two looks for silent brokers; meanwhile one may be heard of whose time ends sooner."""
+
+
+class ControllerService:
+    """A controller on the port that the peers give it. Nothing happens before `start`, but for its file.
+
+    `settings` are all options of the process as properties (requests 1009 and 1010); made of `options` and
+    `remoting` when it is not given. `worker` is a thread unless another is given. Raises `ConfigError` when
+    the settings or the file cannot be used, or another process uses the file.
+    """
+
+    def __init__(
+        self,
+        options: ControllerOptions,
+        *,
+        remoting: RemotingOptions,
+        reactor: Reactor,
+        clock: Clock,
+        disk: Disk,
+        settings: OptionSet | None = None,
+        tls: ServerTls | None = None,
+        client_tls: ClientTls | None = None,
+        hooks: Sequence[Hook] = (),
+        worker: Worker | None = None,
+    ) -> None:
+        self._options = options
+        self._remoting = remoting
+        self._reactor = reactor
+        self.peer = own_peer(options)
+        self._lock = _lock(disk, options.controller_store_path)
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
+        self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
+        path = os.path.join(options.controller_store_path, FILE_NAME)
+        try:
+            self._state = LocalState(self.peer.leader, disk, path, clock, self._worker)
+        except ConfigError:
+            self._lock.close()
+            raise
+        self.controller = Controller(options, self._state, clock, self._send_notice)
+        known = OptionSet(options, remoting) if settings is None else settings
+        context = ControllerContext(
+            self.controller,
+            Configuration(known, disk, clock, options.config_store_path, CONTROLLER_RULES),
+            options.controller_d_leger_group,
+            peers_of(options.controller_d_leger_peers),
+        )
+        self.dispatcher = Dispatcher(
+            context,
+            REQUESTS,
+            UNSUPPORTED,
+            clock=clock,
+            hooks=hooks,
+            limits=body_limits(REQUESTS, remoting, {}),
+            refusal=refusal,
+        )
+        self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
+        self._timers: list[LoopingCall] = []
+        self._silence: Timer | None = None
+
+    @property
+    def entries(self) -> int:
+        """How many broker sets there are."""
+        return len(self.controller.state.sets)
+
+    def start(self) -> ListeningPort:
+        """Listen and start the timers. Raises `twisted.internet.error.CannotListenError`."""
+        listening = self._server.listen(self._remoting.bind_address, self.peer.port)
+        self.controller.start()
+        self._every(self._options.scan_inactive_master_interval / 1000, self.controller.elect_where_needed)
+        self._every(STATE_BEAT, self._state.beat)
+        self._wait_for_silence()
+        log.info("the controller %s listens on port %d", self.peer.peer_id, self.peer.port)
+        return listening
+
+    def stop(self) -> Deferred[None]:
+        """Stop in good order: no new connections, what was read is answered. Fires when all is closed."""
+        self.controller.stop()
+        for timer in self._timers:
+            timer.stop()
+        self._timers.clear()
+        if self._silence is not None and self._silence.active():
+            self._silence.cancel()
+        stopped = gatherResults([self._server.stop(), self._client.close()])
+        return stopped.addCallback(self._close)
+
+    def _close(self, _: object) -> None:
+        if isinstance(self._worker, ThreadWorker):
+            self._worker.stop()
+        self._state.close()
+        self._lock.close()
+
+    def _wait_for_silence(self) -> None:
+        """Look again when somebody may be silent too long, or when it is time to."""
+        longest = min(self._options.scan_not_active_broker_interval / 1000, MOST_WAIT)
+        ends_in = self.controller.silence_ends_in()
+        # A broker is silent too long once its time is over: a millisecond after the end of it.
+        wait = longest if ends_in is None else min(longest, (ends_in + 1) / 1000)
+        self._silence = self._reactor.callLater(max(wait, LEAST_WAIT), self._drop_silent)
+
+    def _drop_silent(self) -> None:
+        try:
+            for peer in self.controller.drop_silent():
+                cast(Peer, peer).close("its broker was not heard of in time")
+        except Exception:
+            log.exception("looking for silent brokers failed")
+        self._wait_for_silence()
+
+    def _every(self, seconds: float, work: Callable[[], None]) -> None:
+        def guarded() -> None:  # a LoopingCall ends with the first exception
+            try:
+                work()
+            except Exception:
+                log.exception("what is done every %g s failed", seconds)
+
+        timer = LoopingCall(guarded)
+        timer.clock = self._reactor  # type: ignore[assignment]
+        timer.start(seconds, now=False)
+        self._timers.append(timer)
+
+    def _send_notice(self, notice: Notice) -> None:
+        after = notice.after
+        log.info("%s: the master is %s of epoch %d now", after.name, after.master, after.master_epoch)
+        for receiver in notice.receivers:
+            self._client.send_oneway(receiver, notice_command(notice))
+
+
+def notice_command(notice: Notice) -> RemotingCommand:
+    """Request 1008. Standard: `ControllerManager.doNotifyBrokerRoleChanged`."""
+    after = notice.after
+    header = NotifyBrokerRoleChangedRequestHeader(
+        master_address=after.master_address,
+        master_epoch=after.master_epoch,
+        sync_state_set_epoch=after.sync_state_set_epoch,
+        master_broker_id=after.master,
+    )
+    body = SyncStateSet(set(after.sync_state_set), after.sync_state_set_epoch).encode()
+    return RemotingCommand.request(RequestCode.NOTIFY_BROKER_ROLE_CHANGED, header, body)
+
+
+def _lock(disk: Disk, folder: str) -> File:
+    """Keep other controllers away from the folder. Raises `ConfigError`."""
+    try:
+        make_directories(disk, folder)
+        return disk.lock(os.path.join(folder, "lock"))
+    except BlockingIOError:
+        raise ConfigError(f"controllerStorePath: another controller uses {folder}") from None
+    except OSError as error:
+        raise ConfigError(f"controllerStorePath: {folder} cannot be used: {error}") from None

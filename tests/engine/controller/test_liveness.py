@@ -1,0 +1,91 @@
+"""Who is there: by the newest connection and the monotonic clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.engine.controller.liveness import Beat, Liveness, TooManyBrokers
+from tests.support.engine.controller.sets import key
+
+OLD, NEW = "old connection", "new connection"
+
+
+def heard(*beats: tuple[int, object, int], most: int = 10) -> Liveness:
+    """What is known after beats of brokers on connections at times."""
+    made = Liveness()
+    for number, peer, now in beats:
+        made.hear(key(number), Beat(), peer, now, most)
+    return made
+
+
+def test_a_broker_is_there_for_as_long_as_it_said() -> None:
+    made = heard((1, OLD, 100))
+    made.hear(key(2), Beat(timeout=50), OLD, 100, 10)
+    assert made.is_alive(key(1), 10_100) and not made.is_alive(key(1), 10_101)
+    assert made.is_alive(key(2), 150) and not made.is_alive(key(2), 151)
+    assert not made.is_alive(key(3), 0)
+
+
+def test_the_end_of_its_connection_takes_a_broker_away() -> None:
+    made = heard((1, OLD, 0), (2, NEW, 0))
+    assert made.lost(OLD) == [key(1)]
+    assert list(made) == [key(2)]
+    assert made.lost(OLD) == []
+
+
+def test_the_late_end_of_an_old_connection_takes_nobody_away() -> None:
+    """With the standard this elects another master while the old one does its work."""
+    made = heard((1, OLD, 0), (1, NEW, 1))
+    assert made.lost(OLD) == []
+    assert made.is_alive(key(1), 1)
+    assert made.lost(NEW) == [key(1)]
+
+
+def test_all_brokers_of_a_connection_go_with_it() -> None:
+    made = heard((1, OLD, 0), (2, OLD, 0))
+    assert made.lost(OLD) == [key(1), key(2)]
+    assert len(made) == 0
+
+
+def test_the_silent_are_given_up_with_their_connections() -> None:
+    made = heard((1, OLD, 0), (2, NEW, 5000))
+    assert made.expire(10_000) == []
+    assert made.expire(10_001) == [(key(1), OLD)]
+    assert made.lost(OLD) == []
+    assert list(made) == [key(2)]
+
+
+def test_when_the_next_may_be_silent_too_long_is_known() -> None:
+    assert Liveness().next_end() is None
+    assert heard((1, OLD, 7), (2, OLD, 5)).next_end() == 10_005
+
+
+def test_what_a_broker_said_last_counts_even_if_it_is_less() -> None:
+    """Its log may have been cut."""
+    made = Liveness()
+    made.hear(key(1), Beat(epoch=2, max_offset=900), OLD, 0, 10)
+    made.hear(key(1), Beat(epoch=2, max_offset=500), OLD, 1, 10)
+    assert made.said(key(1)).max_offset == 500
+    assert made.said(key(2)) == Beat()
+
+
+def test_who_is_expected_counts_as_there_until_it_could_have_been_heard() -> None:
+    made = heard((1, OLD, 0))
+    made.expect([key(1), key(2)], 3)
+    assert made.is_alive(key(2), 10_003) and not made.is_alive(key(2), 10_004)
+    assert made.lost(OLD) == [key(1)]
+    assert made.expire(10_004) == [(key(2), None)]
+
+
+def test_an_expected_one_is_bound_to_the_connection_it_comes_on() -> None:
+    made = Liveness()
+    made.expect([key(2)], 0)
+    made.hear(key(2), Beat(), NEW, 1, 10)
+    assert made.lost(NEW) == [key(2)]
+
+
+def test_there_are_no_more_than_are_allowed() -> None:
+    made = heard((1, OLD, 0), most=1)
+    with pytest.raises(TooManyBrokers, match="maxBrokers"):
+        made.hear(key(2), Beat(), OLD, 0, 1)
+    made.hear(key(1), Beat(), NEW, 0, 1)

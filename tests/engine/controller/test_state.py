@@ -1,0 +1,31 @@
+"""What any place for broker sets keeps to: that of tests, and the one on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.controller.events import ApplyBrokerId, CleanBrokerData, ElectMaster
+from mqgateway.engine.controller.local_state import LocalState
+from mqgateway.engine.controller.state import Leader, State
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from tests.support.engine.controller.sets import HeldState, code
+
+
+def local() -> State:
+    return LocalState(Leader("n0", "127.0.0.1:9877"), CrashDisk(), "/c/brokerSets.json", ManualClock())
+
+
+@pytest.mark.parametrize("make", [HeldState, local])
+def test_events_are_applied_when_they_are_agreed(make: Callable[[], State]) -> None:
+    state = make()
+    assert state.is_leader and state.leader == ("n0", "127.0.0.1:9877") and state.term > 0
+    told: list[Exception | None] = []
+    state.propose(ApplyBrokerId("brk", "CL", "a:1", 1, code(1)), told.append)
+    state.propose(ElectMaster("brk", 1), told.append)
+    assert told == [None, None]
+    assert (state.sets["brk"].master, state.sets["brk"].master_epoch) == (1, 1)
+    state.propose(CleanBrokerData("brk"), told.append)
+    assert told == [None] * 3 and not state.sets

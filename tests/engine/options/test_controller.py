@@ -1,0 +1,34 @@
+"""Settings of a controller are the standard's."""
+
+import pytest
+
+from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
+from mqgateway.engine.options.controller import ControllerOptions
+from tests.support.engine.options.standard import differences
+
+OURS = {"maxBrokers"}
+
+
+def test_every_property_is_known_by_type_and_default() -> None:
+    options = OptionSet(ControllerOptions())
+    assert differences(options, "ControllerConfig") == {}
+    assert {name for name in options.names() if options.option(name).ours} == OURS
+
+
+def test_a_name_server_may_have_them_beside_its_own() -> None:
+    """They share two names, whose defaults are the name server's then."""
+    options = OptionSet(NamesrvOptions(), ControllerOptions())
+    assert differences(options, "NamesrvConfig") == {}
+    assert differences(options, "ControllerConfig") == {
+        "configBlackList": "configBlackList;configStorePath;kvConfigPath"
+    }
+
+
+def test_the_standards_other_kind_is_refused() -> None:
+    (problem,) = OptionSet(ControllerOptions()).apply([Setting("controllerType", "jRaft")])
+    assert problem.severity == "error"
+
+
+@pytest.mark.parametrize("name", ["jRaftGroupId", "mappedFileSize", "isProcessReadEvent"])
+def test_what_has_no_effect_is_accepted(name: str) -> None:
+    assert OptionSet(ControllerOptions()).option(name).no_effect

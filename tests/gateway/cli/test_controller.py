@@ -1,0 +1,96 @@
+"""The command `mqgateway controller`: its outsides, and one run as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from mqgateway.gateway.cli.main import main, mqcontroller
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.codec.frame import FrameCutter
+
+ROOT = Path(__file__).parents[3]
+
+
+def invoke(*arguments: str, command=main):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(command, arguments, env={})
+
+
+def test_it_has_help_under_both_names() -> None:
+    for result in (invoke("controller", "--help"), invoke("-h", command=mqcontroller)):
+        assert result.exit_code == 0
+        assert "controllerDLegerPeers" in result.output
+
+
+def test_the_standards_file_and_flags_are_taken(tmp_path: Path) -> None:
+    """The file is that of Apache's distribution, in its own words."""
+    file = tmp_path / "controller.conf"
+    file.write_text(
+        "controllerDLegerGroup = group1\ncontrollerDLegerPeers = n0-127.0.0.1:9878\n"
+        "controllerDLegerSelfId = n0\ncontrollerStorePath = /tmp/DledgerController\n"
+        "enableElectUncleanMaster = false\nnotifyBrokerRoleChanged = true\n"
+    )
+    result = invoke("-c", str(file), "-p", "--strict", command=mqcontroller)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = {line.split()[0] for line in result.output.splitlines()}
+    assert {"controllerDLegerPeers=n0-127.0.0.1:9878", "controllerStorePath=/tmp/DledgerController"} <= lines
+    result = invoke("-configFile", str(file), "-p", "--output", "json", command=mqcontroller)
+    shown = {row["name"]: row["value"] for row in json.loads(result.output)}
+    assert shown["controllerDLegerGroup"] == "group1"
+
+
+def test_the_important_settings_alone() -> None:
+    lines = invoke("-m", command=mqcontroller).output.splitlines()
+    assert len(lines) == 6 and "enableElectUncleanMaster=false" in lines
+
+
+def test_what_is_wrong_stops_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "controller.conf"
+    file.write_text("controllerType=jRaft\n")
+    result = invoke("controller", "-c", str(file))
+    assert result.exit_code == 2 and f"{file}:1" in result.stderr
+    assert invoke("controller", "-c", "/no/such/file").exit_code == 2
+    result = invoke("controller", "--data-dir", str(tmp_path / "data"))
+    assert result.exit_code == 2 and "say where this controller is" in result.stderr
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "controller", "--bind", "127.0.0.1"]
+    command += ["--set", f"controllerDLegerPeers=n0-127.0.0.1:{port}", "--output", "json"]
+    command += ["--data-dir", str(tmp_path)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=dict(os.environ), **pipes) as popen:  # type: ignore[call-overload]
+        try:
+            ready = json.loads(popen.stdout.readline() or "{}")
+            assert (ready["controller"], ready["ready"]) == (f"127.0.0.1:{port}", True)
+            with socket.create_connection(("127.0.0.1", port), 5) as peer:
+                peer.sendall(
+                    encode_command(RemotingCommand.request(RequestCode.CONTROLLER_GET_METADATA_INFO))
+                )
+                cutter, payloads = FrameCutter(), []
+                while not payloads:
+                    payloads = list(cutter.feed(peer.recv(65536)))
+            assert decode_command(payloads[0]).ext_fields["controllerLeaderId"] == "n0"
+            popen.send_signal(signal.SIGTERM)
+            assert popen.wait(20) == 0
+        finally:
+            popen.kill()
+    assert json.loads((tmp_path / "DLedgerController" / "brokerSets.json").read_text()) == {
+        "brokerSets": {},
+        "term": 1,
+    }
