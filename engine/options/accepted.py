@@ -6,7 +6,9 @@ Moving one into effect means declaring it in an option class and dropping it her
 from mqgateway.engine.options.option import accepted
 from mqgateway.engine.options.reasons import (
     CLIENT_SIDE,
+    LAG_AS_COMMITTED,
     LOGGING,
+    NO_BILLING,
     NO_BIT_MAPS,
     NO_COLD,
     NO_CONTROLLER,
@@ -14,7 +16,6 @@ from mqgateway.engine.options.reasons import (
     NO_JVM,
     NO_LITE_FIGURES,
     NO_LOOKUP,
-    NO_METRICS,
     NO_REPLICAS,
     NO_ROCKSDB,
     NO_STATIC_SUBSCRIPTIONS,
@@ -62,7 +63,7 @@ BROKER_ACCEPTED = (
         POP_ONE_TABLE,
         "popPollingMapSize=100000 popPollingMapExpireTimeSeconds=600 popLongPollingForceNotifyInterval=800",
     ),
-    *accepted(NO_METRICS, "enableNotifyBeforePopCalculateLag=true"),
+    *accepted(LAG_AS_COMMITTED, "enableNotifyBeforePopCalculateLag=true estimateAccumulation=true"),
     *accepted(
         NO_LITE_FIGURES,
         """
@@ -71,15 +72,8 @@ BROKER_ACCEPTED = (
         """,
     ),
     *accepted(
-        NO_METRICS,
+        NO_BILLING,
         """
-        metricsOtelCardinalityLimit=50000 metricsGrpcExporterTarget= metricsGrpcExporterHeader=
-        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
-        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
-        metricsLabel= metricsExportBatchMaxDataPoints=1000 metricsInDelta=false
-        enableRemotingMetrics=true enableMessageStoreMetrics=true enablePopMetrics=true
-        enableConnectionMetrics=true enableTransactionMetrics=true enableStatsMetrics=true
-        enableRequestMetrics=true enableLagAndDlqMetrics=true estimateAccumulation=true
         commercialBaseCount=1 commercialSizePerMsg=4096 accountStatsPrintZeroValues=true
         maxStatsIdleTimeInMinutes=-1
         """,
@@ -271,15 +265,6 @@ NAMESRV_ACCEPTED = (
         controllerDLegerGroup= controllerDLegerPeers= controllerDLegerSelfId= controllerStorePath=
         mappedFileSize=1073741824 electMasterMaxRetryCount=3 enableElectUncleanMaster=false
         isProcessReadEvent=false notifyBrokerRoleChanged=true scanInactiveMasterInterval=5000
-        """,
-    ),
-    *accepted(
-        NO_METRICS,
-        """
-        metricsExporterType=DISABLE metricsGrpcExporterTarget= metricsGrpcExporterHeader=
-        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
-        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
-        metricsLabel= metricsInDelta=false
         """,
     ),
 )
