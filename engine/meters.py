@@ -110,14 +110,25 @@ class Histogram:
         self.table = {labels: value for labels, value in self.table.items() if not concerns(labels)}
 
 
+class Incoming:
+    """Messages that were stored, their bytes, and how large their records are."""
+
+    __slots__ = ("messages", "size", "sizes")
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.size = 0
+        self.sizes = Distribution(len(SIZE_BOUNDS))
+
+
 class Meters:
     """Everything that is counted on the roads. At most `most` combinations of labels of each."""
 
     def __init__(self, most: int) -> None:
-        self.messages_in = Counter(most)
-        """By topic and message type; so are the next two."""
-        self.throughput_in = Counter(most)
-        self.message_size = Histogram(SIZE_BOUNDS, most)
+        self._most = most
+        self.incoming: dict[Labels, Incoming] = {}
+        """By topic and message type; what is beyond the limit is `incoming_overflow`."""
+        self.incoming_overflow = Incoming()
         self.messages_popped = Counter(most)
         """Those of the messages given out that were popped: by the topic read and group; so is the next."""
         self.throughput_popped = Counter(most)
@@ -146,10 +157,19 @@ class Meters:
 
     def put(self, topic: str, kind: str, messages: int, size: int) -> None:
         """Messages of a type were stored in a topic, `size` bytes of records in all."""
-        labels = (topic, kind)
-        self.messages_in.add(labels, messages)
-        self.throughput_in.add(labels, size)
-        self.message_size.record(labels, size // messages if messages else size)
+        incoming = self.incoming.get((topic, kind)) or self._new_incoming((topic, kind))
+        incoming.messages += messages
+        incoming.size += size
+        mean = size if messages == 1 else size // max(1, messages)
+        sizes = incoming.sizes
+        sizes.counts[bisect_left(SIZE_BOUNDS, mean)] += 1
+        sizes.sum += mean
+
+    def _new_incoming(self, labels: Labels) -> Incoming:
+        if len(self.incoming) >= self._most:
+            return self.incoming_overflow
+        incoming = self.incoming[labels] = Incoming()
+        return incoming
 
     def popped(self, topic: str, group: str, messages: int, size: int) -> None:
         """Messages were popped from a topic, which may be one of retries."""
@@ -164,9 +184,6 @@ class Meters:
     def topic_deleted(self, topic: str) -> None:
         """Forget what was counted of a topic."""
         first: tuple[Counter | Histogram, ...] = (
-            self.messages_in,
-            self.throughput_in,
-            self.message_size,
             self.messages_popped,
             self.throughput_popped,
             self.commits,
@@ -176,6 +193,7 @@ class Meters:
             self.timers_dequeued,
             self.delay_latency,
         )
+        self.incoming = {labels: one for labels, one in self.incoming.items() if labels[0] != topic}
         for meter in first:
             meter.forget(lambda labels: labels[0] == topic)
         for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):

@@ -16,6 +16,7 @@ from mqgateway.engine.meters import (
     LATENCY_BOUNDS,
     SIZE_BOUNDS,
     Distribution,
+    Incoming,
     Labels,
 )
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
@@ -99,6 +100,17 @@ def _remoting(_: BrokerReading, labels: Labels) -> Labels:
     return ("remoting", *labels)
 
 
+def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
+    def values(reading: BrokerReading) -> Iterator[Sample]:
+        meters = reading.meters
+        for labels, incoming in list(meters.incoming.items()):
+            yield labels, value(incoming)
+        if meters.incoming_overflow.messages:
+            yield None, value(meters.incoming_overflow)
+
+    return values
+
+
 def _lag(value: Callable[[GroupLag], int]) -> Read:
     def values(reading: BrokerReading) -> Iterator[Sample | None]:
         for lag in reading.lags():
@@ -149,7 +161,7 @@ _REQUESTS = (
     counter(
         "rocketmq_messages_in_total",
         "Messages stored in a topic at a client's request; delay levels again when they are due.",
-        lambda reading: counted(reading.meters.messages_in),
+        _incoming(lambda one: one.messages),
         shown=_with_system,
         labels=IN,
         switch=REQUEST,
@@ -157,7 +169,7 @@ _REQUESTS = (
     counter(
         "rocketmq_throughput_in_total",
         "Bytes of their records.",
-        lambda reading: counted(reading.meters.throughput_in),
+        _incoming(lambda one: one.size),
         shown=_with_system,
         labels=IN,
         switch=REQUEST,
@@ -165,7 +177,7 @@ _REQUESTS = (
     histogram(
         "rocketmq_message_size",
         "Bytes of a record; of a batch the mean.",
-        lambda reading: distributed(reading.meters.message_size),
+        _incoming(lambda one: one.sizes),
         shown=_with_system,
         labels=IN,
         bounds=SIZE_BOUNDS,

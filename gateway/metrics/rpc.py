@@ -29,6 +29,7 @@ GROUPS = frozenset(
         RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
     }
 )
+CREATIONS = frozenset(map(int, TOPICS | GROUPS))
 SUCCESS, ONEWAY, CANCELLED = "success", "oneway", "cancelled"
 
 _Key = tuple[int, int, bool, str]
@@ -39,6 +40,7 @@ class RequestTimes:
 
     def __init__(self, meters: Meters, clock: Clock) -> None:
         self._meters = meters
+        self._record = meters.rpc_latency.record
         self._monotonic = clock.monotonic
         self._labels: dict[_Key, Labels] = {}
 
@@ -49,32 +51,35 @@ class RequestTimes:
 
     def after(self, call: Call, reply: Reply) -> None:
         """The answer is about to be written."""
-        began = getattr(call, "began", None)  # what is refused at the door was never taken up
-        millis = 0 if began is None else int((self._monotonic() - began) * 1000)
-        code, flag = call.command.code, call.command.flag
-        result = ONEWAY if flag & ONEWAY_FLAG else CANCELLED if reply is NO_REPLY else SUCCESS
-        is_polled = began is not None and call.is_held and code in POLLED
-        key = code, reply.code, is_polled, result
-        labels = self._labels.get(key)
-        if labels is None:
-            labels = self._labels_of(key)
-        self._meters.rpc_latency.record(labels, millis)
-        if code in TOPICS:
+        command = call.command
+        try:
+            millis, is_held = int((self._monotonic() - call.began) * 1000), call.is_held
+        except AttributeError:  # it was refused at the door, and never taken up
+            millis, is_held = 0, False
+        code = command.code
+        result = ONEWAY if command.flag & ONEWAY_FLAG else SUCCESS if reply is not NO_REPLY else CANCELLED
+        key = code, reply.code, is_held, result
+        labels = self._labels.get(key) or self._labels_of(key)
+        self._record(labels, millis)
+        if code in CREATIONS:
+            self._created(call, reply, millis)
+
+    def _created(self, call: Call, reply: Reply, millis: int) -> None:
+        """Topics or groups were made, or not."""
+        status = "success" if reply.code == ResponseCode.SUCCESS else "failure"
+        if call.command.code in TOPICS:
             is_system = str(is_system_topic(getattr(call.header, "topic", ""))).lower()
-            self._meters.topic_creation.record((_status(reply), is_system), millis)
-        elif code in GROUPS:
-            self._meters.group_creation.record((_status(reply),), millis)
+            self._meters.topic_creation.record((status, is_system), millis)
+        else:
+            self._meters.group_creation.record((status,), millis)
 
     def _labels_of(self, key: _Key) -> Labels:
-        code, answer, is_polled, result = key
-        labels = (_name(RequestCode, code), _name(ResponseCode, answer), str(is_polled).lower(), result)
+        code, answer, is_held, result = key
+        is_polled = str(is_held and code in POLLED).lower()
+        labels = (_name(RequestCode, code), _name(ResponseCode, answer), is_polled, result)
         if code in RequestCode._value2member_map_:  # others may be any number
             self._labels[key] = labels
         return labels
-
-
-def _status(reply: Reply) -> str:
-    return "success" if reply.code == ResponseCode.SUCCESS else "failure"
 
 
 def _name(codes: type[RequestCode] | type[ResponseCode], code: int) -> str:

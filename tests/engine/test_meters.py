@@ -25,9 +25,20 @@ def test_a_histogram_counts_what_is_not_above_a_bound() -> None:
 def test_a_batch_counts_its_messages_and_their_mean_size() -> None:
     meters = Meters(10)
     meters.put("T", "normal", 4, 4000)
-    assert meters.messages_in.table == {("T", "normal"): 4}
-    assert meters.throughput_in.table == {("T", "normal"): 4000}
-    assert meters.message_size.table[("T", "normal")].sum == 1000
+    incoming = meters.incoming["T", "normal"]
+    assert (incoming.messages, incoming.size, incoming.sizes.sum) == (4, 4000, 1000)
+    assert incoming.sizes.counts == [1, 0, 0, 0, 0, 0, 0]
+    meters.put("T", "fifo", 1, 5000)
+    assert meters.incoming["T", "fifo"].sizes.counts == [0, 0, 1, 0, 0, 0, 0]
+
+
+def test_topics_beyond_the_limit_are_counted_together() -> None:
+    meters = Meters(1)
+    for topic in ("T", "U", "V", "T"):
+        meters.put(topic, "normal", 2, 100)
+    assert meters.incoming["T", "normal"].messages == 4
+    assert meters.incoming_overflow.messages == 4
+    assert len(meters.incoming) == 1
 
 
 def test_what_is_deleted_is_forgotten() -> None:
@@ -39,15 +50,14 @@ def test_what_is_deleted_is_forgotten() -> None:
         meters.revive_in.add(("G", topic, "CK", "PUT_OK"))
         meters.timer_enqueued(topic, 61_000)
     meters.topic_deleted("T")
-    assert set(meters.messages_in.table) == {("U", "normal")}
-    assert set(meters.message_size.table) == {("U", "normal")}
+    assert set(meters.incoming) == {("U", "normal")}
     assert set(meters.dead_letters.table) == {("G", "U")}
     assert set(meters.delay_latency.table) == {("U",)}
     meters.group_deleted("G")
     assert not meters.messages_popped.table
     assert not meters.dead_letters.table
     assert not meters.revive_in.table
-    assert meters.messages_in.table
+    assert meters.incoming
 
 
 @pytest.mark.parametrize(
