@@ -5,9 +5,16 @@ Standard: what `PopReviveService` and `TransactionalMessageBridge` call of `Brok
 
 from typing import Protocol
 
+from mqgateway.engine.meters import Meters
+
 
 class Counting(Protocol):
-    """Counts of what went in and out; sizes are those of records, in bytes."""
+    """Counts of what went in and out; sizes are those of records, in bytes.
+
+    `meters` is None while nobody exports metrics.
+    """
+
+    meters: Meters | None
 
     def put(self, topic: str, messages: int, size: int) -> None:
         """Count one put of so many messages and bytes."""
@@ -18,6 +25,8 @@ class Counting(Protocol):
 
 class Uncounted:
     """Counts nothing."""
+
+    meters: Meters | None = None
 
     def put(self, topic: str, messages: int, size: int) -> None:
         """Nothing is counted."""

@@ -6,7 +6,9 @@ Moving one into effect means declaring it in an option class and dropping it her
 from mqgateway.engine.options.option import accepted
 from mqgateway.engine.options.reasons import (
     CLIENT_SIDE,
+    LAG_AS_COMMITTED,
     LOGGING,
+    NO_BILLING,
     NO_BIT_MAPS,
     NO_COLD,
     NO_CONTROLLER,
@@ -15,7 +17,6 @@ from mqgateway.engine.options.reasons import (
     NO_JVM,
     NO_LITE_FIGURES,
     NO_LOOKUP,
-    NO_METRICS,
     NO_REPLICAS,
     NO_ROCKSDB,
     NO_STATIC_SUBSCRIPTIONS,
@@ -63,7 +64,7 @@ BROKER_ACCEPTED = (
         POP_ONE_TABLE,
         "popPollingMapSize=100000 popPollingMapExpireTimeSeconds=600 popLongPollingForceNotifyInterval=800",
     ),
-    *accepted(NO_METRICS, "enableNotifyBeforePopCalculateLag=true"),
+    *accepted(LAG_AS_COMMITTED, "enableNotifyBeforePopCalculateLag=true estimateAccumulation=true"),
     *accepted(
         NO_LITE_FIGURES,
         """
@@ -72,15 +73,8 @@ BROKER_ACCEPTED = (
         """,
     ),
     *accepted(
-        NO_METRICS,
+        NO_BILLING,
         """
-        metricsOtelCardinalityLimit=50000 metricsGrpcExporterTarget= metricsGrpcExporterHeader=
-        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
-        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
-        metricsLabel= metricsExportBatchMaxDataPoints=1000 metricsInDelta=false
-        enableRemotingMetrics=true enableMessageStoreMetrics=true enablePopMetrics=true
-        enableConnectionMetrics=true enableTransactionMetrics=true enableStatsMetrics=true
-        enableRequestMetrics=true enableLagAndDlqMetrics=true estimateAccumulation=true
         commercialBaseCount=1 commercialSizePerMsg=4096 accountStatsPrintZeroValues=true
         maxStatsIdleTimeInMinutes=-1
         """,
@@ -278,15 +272,6 @@ CONTROLLER_ACCEPTED = (
         jRaftGroupId=jRaft-Controller jRaftServerId=localhost:9880
         jRaftInitConf=localhost:9880,localhost:9881,localhost:9882
         jRaftControllerRPCAddr=localhost:9770,localhost:9771,localhost:9772
-        """,
-    ),
-    *accepted(
-        NO_METRICS,
-        """
-        metricsExporterType=DISABLE metricsGrpcExporterTarget= metricsGrpcExporterHeader=
-        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
-        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
-        metricsLabel= metricsInDelta=false
         """,
     ),
 )

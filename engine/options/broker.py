@@ -10,6 +10,7 @@ from enum import StrEnum
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.lite import LiteOptions
+from mqgateway.engine.options.metrics import MetricsOptions
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.pop import PopOptions
@@ -19,7 +20,6 @@ from mqgateway.engine.options.reasons import (
     NO_CONTROLLER,
     NO_HEARTBEATS,
     NO_LOOKUP,
-    NO_METRICS,
     NO_REPLICAS,
 )
 
@@ -390,11 +390,11 @@ class RoleOptions(Options):
     max_escapes_under_way: int = option(
         1000, "Messages under way to or from other brokers, for a slave that acts.", low=1, ours=True
     )
-    metrics_exporter_type: str = option("DISABLE", "How metrics leave the broker.", no_effect=NO_METRICS)
 
 
 @dataclass(kw_only=True)
 class BrokerOptions(
+    MetricsOptions,
     RoleOptions,
     AccessOptions,
     TransactionOptions,

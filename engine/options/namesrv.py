@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from mqgateway.engine.options.accepted import NAMESRV_ACCEPTED
+from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.options.option import option
-from mqgateway.engine.options.option_set import Options
 
 
 @dataclass(kw_only=True)
-class NamesrvOptions(Options):
+class NamesrvOptions(ExporterOptions):
     """All settings of a name server but those of its connections."""
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")

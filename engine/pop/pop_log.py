@@ -40,6 +40,7 @@ from mqgateway.engine.pop.records import (
     NEXT_OFFSET,
     Ack,
     CheckPoint,
+    PointKey,
     ack_message,
     check_point_message,
 )
@@ -57,6 +58,8 @@ CHECK_POINT_CODE = tags_code(CHECK_POINT_TAG)
 MARK_DISTANCE_MAX = 10_000
 """How many timers that are no check points a start looks through at most, after a while without pops."""
 _UNITS = 512
+CK, ACK = "CK", "ACK"
+"""Kinds of records of the revive topic, as metrics call them."""
 
 
 class PopLog:
@@ -126,6 +129,7 @@ class PopLog:
             self._offsets.commit(REVIVE_GROUP, TIMER_TOPIC, 0, self._store.max_offset(TIMER_TOPIC, 0))
             self._offsets.persist(inline=True)
         result = self._put(self.message_of(point, queue_id, next_offset=next_offset))
+        self._count_in(point.key, CK, result)
         if result.status is PutStatus.PUT_OK:
             self.popped(point, next_offset)
             self._mark(result.queue_offset + 1)
@@ -140,6 +144,7 @@ class PopLog:
     def acknowledge(self, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
         """Store an acknowledgement of messages that are visible again at a time (ms)."""
         result = self._put(self.message_of(ack, queue_id, revive_time))
+        self._count_in(ack.key, ACK, result)
         if result.status is PutStatus.PUT_OK:
             self.acknowledged(ack)
         return result
@@ -152,8 +157,10 @@ class PopLog:
     def change(self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
         """Store the check point that a message has from now on, and end the one it had."""
         result = self._put(self.message_of(point, queue_id))
+        self._count_in(point.key, CK, result)
         if result.status is PutStatus.PUT_OK:
             result = self._put(self.message_of(ack, queue_id, revive_time))
+            self._count_in(ack.key, ACK, result)
         return result
 
     def message_of(
@@ -180,6 +187,16 @@ class PopLog:
     def _put(self, message: Message) -> PutResult:
         refusal = self.put_aside(message)
         return PutResult(refusal) if refusal is not None else self._store.put(message)
+
+    def _count_in(self, key: PointKey, kind: str, result: PutResult) -> None:
+        if self._counts.meters is not None:
+            self._counts.meters.revive_in.add((key.group, key.topic, kind, result.status.name))
+
+    def _count_out(self, queue_id: int, what: CheckPoint | Ack | None) -> None:
+        if self._counts.meters is not None and what is not None:
+            kind = CK if isinstance(what, CheckPoint) else ACK
+            labels = (what.key.group, what.key.topic, str(queue_id), kind)
+            self._counts.meters.revive_out.add(labels)
 
     # Starting and stopping.
 
@@ -322,7 +339,9 @@ class PopLog:
                 break
             for physical_offset, _, _ in units:
                 stored = store.look_up(physical_offset)
-                queue.take(*((None, 0) if stored is None else self._understood(stored)))
+                what, due = (None, 0) if stored is None else self._understood(stored)
+                queue.take(what, due)
+                self._count_out(queue_id, what)
             self._counts.got(REVIVE_GROUP, self.topic, len(units), sum(size for _, size, _ in units))
             read += len(units)
         return read

@@ -82,6 +82,8 @@ class Retries:
         result = self._store.put(copy)
         if result.status is PutStatus.PUT_OK and result.end_offset:
             self._counts.put(topic, 1, result.end_offset - result.physical_offset)
+        if self._counts.meters is not None:
+            self._counts.meters.revive_retries.add((key.group, key.topic, result.status.name))
         return result
 
     def _message(self, point: CheckPoint, stored: StoredMessage, topic: str, queue_id: int) -> Message:

@@ -190,6 +190,10 @@ class ConsumerOffsets:
         """Forget everything about a topic. Standard: `cleanOffsetByTopic`."""
         self._remove(0, topic)
 
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Topic and group of everything that was committed when it was asked; light ones too."""
+        return _pairs(list(self._table))
+
     def group_topics(self) -> dict[str, list[str]]:
         """The topics of each group, sorted."""
         return _group_topics(self._table)

@@ -185,6 +185,8 @@ class Enqueue:
         place = stored.physical_offset, stored.size
         self._append(Unit(NONE, magic, written, time - written, *place, java_hash(topic)), number)
         self._counted.append((topic, number))
+        if self._metrics.meters is not None and number > 0:
+            self._metrics.meters.timer_enqueued(topic, out_time - stored.born_timestamp)
         self._linked += number
 
     def _mark(self, now: int, first_open: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import dumps
+from mqgateway.engine.meters import Meters
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import TableFile
 from mqgateway.engine.worker import Worker
@@ -19,6 +20,8 @@ class TimerMetrics:
         self._file = TableFile(disk, path, worker)
         self._counts: dict[str, list[int]] = {}  # count, time of the last change in ms
         self._written = b""
+        self.meters: Meters | None = None
+        """What is counted for exported metrics only; None while none are."""
         self.data_version = DataVersion()
 
     def load(self) -> None:

@@ -146,7 +146,7 @@ def _timers(environment: Environment, store: MessageStore, stats: BrokerStats) -
         environment.disk,
         environment.clock,
         environment.worker,
-        on_delivered=lambda topic, size: stats.put(topic, 1, size),
+        on_delivered=stats.timer_delivered,
     )
 
 

@@ -7,10 +7,11 @@ touch plain integers: `put` and `got` are a dictionary look-up and a few additio
 Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic
+from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps, in_parts
 
@@ -121,6 +122,8 @@ class BrokerStats:
     ) -> None:
         self._options = options
         self._is_system = is_system
+        self.meters: Meters | None = None
+        """What is counted for exported metrics only; None while none are."""
         self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP, *EVENTS)}
         self._puts: dict[str, tuple[Count, Count, Count | None]] = {}
         self._gets: dict[tuple[str, str], tuple[Count, Count, Count | None]] = {}
@@ -187,6 +190,14 @@ class BrokerStats:
         nums.add(1)
         sizes.add(size)
         self.put(topic, 1, size)
+        if self.meters is not None:
+            self.meters.put(topic, "delay", 1, size)
+
+    def timer_delivered(self, topic: str, size: int) -> None:
+        """Count a message whose timer is due: put into its topic."""
+        self.put(topic, 1, size)
+        if self.meters is not None:
+            self.meters.timers_dequeued.add((topic,))
 
     def delayed_again(self, size: int) -> None:
         """Count a message sent back as put into the schedule topic, which the broker's totals leave out.
@@ -207,6 +218,10 @@ class BrokerStats:
     def refused(self, cause: str) -> None:
         """Count a request that was refused because there was too much to do."""
         self._count(FLOW_CONTROL_NUMS, cause).add(1)
+
+    def table(self, name: str) -> Mapping[str, Count]:
+        """All counts of a name by their keys."""
+        return self._tables.get(name, {})
 
     def item(self, name: str, key: str) -> Count | None:
         """The count of a name and key, as request 315 asks for it."""
@@ -230,6 +245,8 @@ class BrokerStats:
             self._tables[name].pop(topic, None)
         for name in BY_GROUP:
             self._forget(name, lambda key: key.startswith(topic + "@"))
+        if self.meters is not None:
+            self.meters.topic_deleted(topic)
 
     def group_deleted(self, group: str) -> None:
         """Forget a group's counts in every topic."""
@@ -237,6 +254,8 @@ class BrokerStats:
         for name in BY_GROUP:
             self._forget(name, lambda key: key.endswith("@" + group))
         self._tables[INCONSISTENT_SUBSCRIPTION_NUMS].pop(group, None)
+        if self.meters is not None:
+            self.meters.group_deleted(group)
 
     def tick(self, now: int, elapsed: int) -> Steps[None]:
         """Sample the counts, whenever a step is over, and the totals at each new day.

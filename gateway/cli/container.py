@@ -134,26 +134,35 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output, level = given["output"], given["log_level"]
     start_logging(output, level)
+    from mqgateway.gateway.cli.observed_container import RunningContainer
+    from mqgateway.gateway.cli.observing import Observation
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.container.children import launcher
     from mqgateway.gateway.container.service import ContainerService
 
-    def make(reactor: Any) -> ContainerService:
-        return ContainerService(
+    def make(reactor: Any) -> RunningContainer:
+        clock, disk = SystemClock(), RealDisk()
+        service = ContainerService(
             settings.container,
             settings.remoting,
             settings.tls,
             settings=settings.options,
             reactor=reactor,
-            clock=SystemClock(),
-            disk=RealDisk(),
+            clock=clock,
+            disk=disk,
             launch=launcher(reactor, child_command(), child_environment(os.environ)),
             default_name=socket.gethostname() or "DEFAULT_BROKER",
             configuration_path=os.path.abspath(given["config"]) if given["config"] else "",
             logs={"form": output, "level": level},
         )
+        bound_to = settings.remoting.bind_address
+        observation = Observation(
+            settings.container, reactor=reactor, clock=clock, disk=disk, bound_to=bound_to
+        )
+        return RunningContainer(service, observation)
 
-    def started(service: Any) -> None:
+    def started(running: Any) -> None:
+        service = running.service
         address = f"{settings.container.broker_container_ip}:{service.port}"
         brokers = service.brokers()
         seconds = SystemClock().monotonic() - began

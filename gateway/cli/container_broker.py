@@ -22,9 +22,11 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError, EngineError
+from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import Problem, Setting
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.logs import start_logging
+from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.run import run
 from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 from mqgateway.gateway.container.children import Lines, Message, line_of
@@ -70,19 +72,32 @@ class ContainedBroker:
         self._attach = attach
         self._end = end
         self._is_stopping = False
+        clock, disk, options = SystemClock(), RealDisk(), settings.broker
+        self._observation = Observation(
+            options,
+            reactor=reactor,
+            clock=clock,
+            disk=disk,
+            bound_to=settings.remoting.bind_address,
+            advertised=options.broker_ip1,
+        )
+        meters = Meters(options.metrics_otel_cardinality_limit)
         self.broker = BrokerService(
-            settings.broker,
+            options,
             settings.store,
             settings.remoting,
             settings.tls,
             reactor=reactor,
-            clock=SystemClock(),
-            disk=RealDisk(),
+            clock=clock,
+            disk=disk,
+            hooks=self._observation.hooks(meters),
         )
+        self._observation.broker(self.broker, options, meters)
 
     def start(self) -> Deferred[Any]:
         """Start the broker; the container is told how that went."""
         self._attach(Parent(self._told, self._alone))
+        self._observation.start()
         return maybeDeferred(self.broker.start).addCallbacks(self._up, self._failed)
 
     @property
@@ -93,9 +108,11 @@ class ContainedBroker:
     def stop(self) -> Deferred[Any]:
         """Stop the broker in good order."""
         self._is_stopping = True
-        return maybeDeferred(self.broker.stop)
+        stopped = maybeDeferred(self.broker.stop)
+        return stopped.addBoth(lambda result: self._observation.stop().addCallback(lambda _: result))
 
     def _up(self, _: object) -> None:
+        self._observation.started()
         self._say(line_of({"up": f"{self._settings.broker.broker_ip1}:{self.broker.port}"}))
 
     def _failed(self, failure: Failure) -> Failure:

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.meters import Meters
 from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
 from mqgateway.gateway.controller.service import ControllerService
@@ -35,6 +38,20 @@ class Both:
         self.controller: ControllerService | None = None
         self.broker: BrokerService | None = None
         self._namesrv_port = 0
+        self._observation = self._observed(namesrv, broker)
+
+    def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
+        """What is served of both goes by the settings of the broker, if there is one."""
+        settings = broker or namesrv
+        assert settings is not None
+        return Observation(
+            broker.broker if broker is not None else settings.namesrv,  # type: ignore[union-attr]
+            reactor=self._reactor,
+            clock=self.clock,
+            disk=self.disk,
+            bound_to=settings.remoting.bind_address,
+            advertised=broker.broker.broker_ip1 if broker is not None else "",
+        )
 
     def start(self) -> Deferred[Any]:
         """Start both; the Deferred fires when clients can use them.
@@ -42,14 +59,18 @@ class Both:
         The name server listens once the broker does, and says nothing about routes until that is in them: so
         clients can connect to neither, or to both.
         """
+        self._observation.start()
         if self._broker_settings is None:
             self._start_namesrv(None)
+            self._observation.started()
             return succeed(None)
         registered: Deferred[None] = Deferred()
         started = self._start_broker(self._broker_settings, registered)
 
         def tell(result: object) -> object:
             registered.callback(None)
+            if not isinstance(result, Failure):
+                self._observation.started()
             return result
 
         return started.addBoth(tell)
@@ -57,6 +78,7 @@ class Both:
     def _start_namesrv(self, registered: Deferred[None] | None) -> None:
         settings = self._namesrv_settings
         assert settings is not None
+        meters = Meters(SERIES_OF_NAME_SERVER)
         namesrv = NameServerService(
             settings.namesrv,
             remoting=settings.remoting,
@@ -65,7 +87,9 @@ class Both:
             clock=self.clock,
             disk=self.disk,
             tls=ServerTls(settings.tls, self.disk),
+            hooks=self._observation.hooks(meters),
         )
+        self._observation.name_server(namesrv, settings.namesrv, meters)
         self._namesrv_port = namesrv.start(until=registered).getHost().port
         self.namesrv = namesrv
         if settings.namesrv.enable_controller_in_namesrv:
@@ -90,6 +114,7 @@ class Both:
                 addresses.append(settings.broker.namesrv_addr)
             settings.options.set("namesrvAddr", ";".join(addresses), "own name server")
 
+        meters = Meters(settings.broker.metrics_otel_cardinality_limit)
         self.broker = BrokerService(
             settings.broker,
             settings.store,
@@ -98,8 +123,10 @@ class Both:
             reactor=self._reactor,
             clock=self.clock,
             disk=self.disk,
+            hooks=self._observation.hooks(meters),
             before_registering=before_registering,
         )
+        self._observation.broker(self.broker, settings.broker, meters)
         return maybeDeferred(self.broker.start)
 
     @property
@@ -114,7 +141,7 @@ class Both:
         for service in (self.controller, self.namesrv):
             if service is not None:
                 stopped.addBoth(_after, service.stop)
-        return stopped
+        return stopped.addBoth(_after, self._observation.stop)
 
     def summary(self) -> Summary:
         """What a person should know now that it is up."""

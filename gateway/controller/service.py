@@ -35,10 +35,10 @@ from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 from mqgateway.gateway.remoting.limits import body_limits
-from mqgateway.gateway.remoting.loop import ListeningPort, Reactor, Timer
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.threads import ThreadWorker
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer
+from mqgateway.gateway.runtime.threads import ThreadWorker
 
 log = logging.getLogger(__name__)
 

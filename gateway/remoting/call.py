@@ -74,7 +74,12 @@ class Peer(Protocol):
 class Call:
     """One request. `now` is the wall time it was taken up, in ms; `header` None where the code has none."""
 
-    __slots__ = ("body", "command", "header", "now", "peer")
+    __slots__ = ("began", "body", "command", "header", "is_held", "now", "peer")
+
+    began: float
+    """For a hook that takes the time: when it was taken up, by the monotonic clock; who sets it sets both."""
+    is_held: bool
+    """For the same: whether its answer had to be waited for."""
 
     def __init__(
         self, command: RemotingCommand, header: Header | None, body: bytes, peer: Peer, now: int

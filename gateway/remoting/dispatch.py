@@ -145,6 +145,7 @@ class Dispatcher:
 
     def _finish_reply(self, reply: Any, call: Call) -> Answer:
         if isinstance(reply, Deferred):
+            call.is_held = not reply.called
             return reply.addCallbacks(
                 self._finish, self._finish_failed, callbackArgs=(call,), errbackArgs=(call,)
             )

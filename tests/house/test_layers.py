@@ -63,6 +63,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.broker": ("gateway.broker", "gateway.access", *SERVERS),
     "gateway.controller": ("gateway.controller", *SERVERS),
     "gateway.container": ("gateway.container", *SERVERS),
+    "gateway.metrics": (
+        "gateway.metrics",
+        "gateway.broker",
+        "gateway.container",
+        "gateway.namesrv",
+        "gateway.remoting",
+        "gateway.runtime",
+        "gateway.codec",
+        "engine",
+    ),
     "gateway.client": (
         "gateway.client",
         "gateway.access.signature",

@@ -142,6 +142,11 @@ class Registration:
         return heard
 
     @property
+    def registered(self) -> dict[str, bool]:
+        """The name servers there are to be, and whether each took what it was told last."""
+        return {address: registrar.is_there for address, registrar in self._registrars.items()}
+
+    @property
     def _tells(self) -> bool:
         return self._is_running and not self._role.is_fenced
 

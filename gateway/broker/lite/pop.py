@@ -178,6 +178,8 @@ def _pop_queue(
         return None
     order = orders.take(key, request.attempt_id, now, request.invisible_time, offsets, now)
     broker.stats.got(group, request.topic, result.count, result.size)
+    if broker.stats.meters is not None:
+        broker.stats.meters.popped(request.topic, group, result.count, result.size)
     return LiteFind(queue, offsets, result.body, order.counts)
 
 

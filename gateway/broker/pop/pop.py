@@ -250,7 +250,10 @@ def _give_out(
         if queue.is_retry and not broker.options.pop_response_return_actual_retry_topic:
             body = as_given_out(body, request.topic, receipt._replace(start_offset=one.offset))
         finds.append(PopFind(queue.topic, queue.queue_id, one.offset, result.queue_offsets, body, counts))
-        broker.stats.got(request.consumer_group, queue.topic, result.count, result.size)
+        stats = broker.stats
+        stats.got(request.consumer_group, queue.topic, result.count, result.size)
+        if stats.meters is not None:
+            stats.meters.popped(queue.topic, request.consumer_group, result.count, result.size)
     status = PollingStatus.FOUND if finds else PollingStatus.POLLING_TIMEOUT
     return PopOutcome(status, finds, receipt.pop_time, request.invisible_time, receipt.revive_queue_id, rest)
 

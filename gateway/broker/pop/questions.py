@@ -104,7 +104,10 @@ def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait:
             bodies.append(result.body)
             count += len(result.queue_offsets)
     if bodies:
-        broker.stats.got(group, request.topic, count, sum(map(len, bodies)))
+        size = sum(map(len, bodies))
+        broker.stats.got(group, request.topic, count, size)
+        if broker.stats.meters is not None:
+            broker.stats.meters.popped(request.topic, group, count, size)
     return PeekOutcome(bodies, rest)
 
 

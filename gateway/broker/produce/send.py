@@ -30,6 +30,7 @@ from mqgateway.engine.message import (
     PROPERTY_POP_CK,
     PROPERTY_PRIORITY,
     PROPERTY_REAL_TOPIC,
+    PROPERTY_RETRY_TOPIC,
     PROPERTY_SHARDING_KEY,
     PROPERTY_TIMER_OUT_MS,
     PROPERTY_TRACE_SWITCH,
@@ -42,6 +43,7 @@ from mqgateway.engine.message import (
     SysFlag,
     parse_properties,
 )
+from mqgateway.engine.meters import message_type
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.large_batch import LARGE, LargeBatch
 from mqgateway.engine.store.message_store import PutResult, PutStatus
@@ -304,6 +306,9 @@ def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -
         return False
     dead_letters = DLQ_PREFIX + name
     is_made = dead_letters not in broker.tables.topics
+    if broker.stats.meters is not None:
+        origin = message.properties.get(PROPERTY_RETRY_TOPIC, request.topic)
+        broker.stats.meters.dead_letters.add((name, origin))
     created = broker.tables.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)
     if created is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"topic[{dead_letters}] not exist")
@@ -443,7 +448,10 @@ def _outcome(
         raise _failure(broker, status, result.remark)
     options = broker.options
     topic, properties = message.topic, message.properties
-    broker.stats.put(topic, result.count, result.end_offset - result.physical_offset)
+    stats, size = broker.stats, result.end_offset - result.physical_offset
+    stats.put(topic, result.count, size)
+    if stats.meters is not None:
+        stats.meters.put(topic, message_type(properties), result.count, size)
     return SendOutcome(
         status,
         result.message_id,

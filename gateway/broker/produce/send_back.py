@@ -23,6 +23,7 @@ from mqgateway.engine.message import (
     Message,
     StoredMessage,
 )
+from mqgateway.engine.meters import message_type
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
@@ -142,6 +143,14 @@ def _put(broker: Broker, message: Message, group: str) -> None:
     result = broker.store.put(message)
     if result.status is not PutStatus.PUT_OK:
         raise OperationError(Reason.SYSTEM_ERROR, result.status.name)
+    stats, size = broker.stats, result.end_offset - result.physical_offset
     if message.topic == SCHEDULE_TOPIC:
-        broker.stats.delayed_again(result.end_offset - result.physical_offset)
-    broker.stats.sent_back(group, message.properties[PROPERTY_RETRY_TOPIC])
+        stats.delayed_again(size)
+    origin = message.properties[PROPERTY_RETRY_TOPIC]
+    stats.sent_back(group, origin)
+    if stats.meters is None:
+        return
+    if message.topic == DLQ_PREFIX + group:
+        stats.meters.dead_letters.add((group, origin))
+    else:
+        stats.meters.put(RETRY_PREFIX + group, message_type(message.properties), 1, size)

@@ -76,6 +76,8 @@ def end_transaction(broker: Broker, end: TransactionEnd, now: int) -> None:
         if not broker.store.is_writable:
             raise OperationError(*FAILED[PutStatus.SERVICE_NOT_AVAILABLE])
         broker.transactions.roll_back(half)
+        if broker.stats.meters is not None:
+            broker.stats.meters.rollbacks.add((half.topic,))
     else:
         _commit(broker, half, end.physical_offset, now)
 
@@ -91,7 +93,12 @@ def _commit(broker: Broker, half: HalfMessage, offset: int, now: int) -> None:
     result = broker.transactions.commit(half, message)
     if result is not None:
         _check(broker, result)
-        broker.stats.put(message.topic, 1, result.end_offset - result.physical_offset)
+        stats = broker.stats
+        stats.put(message.topic, 1, result.end_offset - result.physical_offset)
+        if stats.meters is not None:
+            stats.meters.commits.add((half.topic,))
+            seconds = max(0, now - half.stored.born_timestamp) // 1000
+            stats.meters.finish_latency.record((half.topic,), seconds)
 
 
 def _named(broker: Broker, end: TransactionEnd) -> HalfMessage:

@@ -2,9 +2,13 @@
 
 from collections import Counter
 
+from mqgateway.engine.meters import Meters
+
 
 class Tally:
     """Messages put and got, and their bytes, by topic and by topic and group."""
+
+    meters: Meters | None = None
 
     def __init__(self) -> None:
         self.puts: Counter[str] = Counter()

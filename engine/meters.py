@@ -1,0 +1,216 @@
+"""What is counted on the roads of requests and messages, for who exports metrics, and only then.
+
+A `Counter` and a `Histogram` hold numbers by the values of their labels. `Meters` are those of one broker,
+each named like the metric it becomes; a road that finds none (`Counting.meters` is None) counts nothing.
+What tables and statistics hold anyway is not counted here a second time.
+
+Standard: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManager`, `RemotingMetricsManager`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+
+from mqgateway.engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_SHARDING_KEY,
+    PROPERTY_TIMER_DELAY_MS,
+    PROPERTY_TIMER_DELAY_SEC,
+    PROPERTY_TIMER_DELIVER_MS,
+    PROPERTY_TRANSACTION_PREPARED,
+)
+
+Labels = tuple[str, ...]
+"""Values of labels, in the order in which the metric declares their names."""
+
+SIZE_BOUNDS = (1024, 4096, 524288, 1048576, 2097152, 4194304)
+"""Bytes of a record."""
+LATENCY_BOUNDS = (1, 3, 5, 7, 10, 100, 1000, 2000, 3000)
+"""Milliseconds of a request."""
+CREATION_BOUNDS = (10, 100, 1000, 3000, 5000)
+"""Milliseconds in which topics or groups are made."""
+FINISH_BOUNDS = (5, 60, 600, 3600, 43200, 86400)
+"""Seconds of a transaction."""
+DELAY_BOUNDS = (60, 600, 3600, 43200, 86400, 259200)
+"""Seconds by which a message is delayed."""
+
+_DELAYS = frozenset(
+    {
+        PROPERTY_DELAY_TIME_LEVEL,
+        PROPERTY_TIMER_DELAY_MS,
+        PROPERTY_TIMER_DELAY_SEC,
+        PROPERTY_TIMER_DELIVER_MS,
+    }
+)
+
+
+class Counter:
+    """Numbers that grow. At most `most` combinations of labels are told apart; others are `overflow`."""
+
+    __slots__ = ("_most", "overflow", "table")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.table: dict[Labels, int] = {}
+        self.overflow = 0
+
+    def add(self, labels: Labels, amount: int = 1) -> None:
+        """Count `amount` more."""
+        table = self.table
+        if labels in table:
+            table[labels] += amount
+        elif len(table) < self._most:
+            table[labels] = amount
+        else:
+            self.overflow += amount
+
+    def forget(self, concerns: Callable[[Labels], bool]) -> None:
+        """Drop the numbers of some labels."""
+        self.table = {labels: value for labels, value in self.table.items() if not concerns(labels)}
+
+
+class Distribution:
+    """How often values came that are not above each bound, and above all of them; and their sum."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self, bounds: int) -> None:
+        self.counts = [0] * (bounds + 1)
+        self.sum = 0
+
+
+class Histogram:
+    """Distributions of whole numbers by labels; `bounds` ascend. Limited as a `Counter`."""
+
+    __slots__ = ("_most", "bounds", "overflow", "table")
+
+    def __init__(self, bounds: Sequence[int], most: int) -> None:
+        self._most = most
+        self.bounds = tuple(bounds)
+        self.table: dict[Labels, Distribution] = {}
+        self.overflow = Distribution(len(self.bounds))
+
+    def record(self, labels: Labels, value: int, times: int = 1) -> None:
+        """Note that a value came, or came several times."""
+        distribution = self.table.get(labels)
+        if distribution is None:
+            distribution = self._new(labels)
+        distribution.counts[bisect_left(self.bounds, value)] += times
+        distribution.sum += value * times
+
+    def _new(self, labels: Labels) -> Distribution:
+        if len(self.table) >= self._most:
+            return self.overflow
+        distribution = self.table[labels] = Distribution(len(self.bounds))
+        return distribution
+
+    def forget(self, concerns: Callable[[Labels], bool]) -> None:
+        """Drop the distributions of some labels."""
+        self.table = {labels: value for labels, value in self.table.items() if not concerns(labels)}
+
+
+class Incoming:
+    """Messages that were stored, their bytes, and how large their records are."""
+
+    __slots__ = ("messages", "size", "sizes")
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.size = 0
+        self.sizes = Distribution(len(SIZE_BOUNDS))
+
+
+class Meters:
+    """Everything that is counted on the roads. At most `most` combinations of labels of each."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.incoming: dict[Labels, Incoming] = {}
+        """By topic and message type; what is beyond the limit is `incoming_overflow`."""
+        self.incoming_overflow = Incoming()
+        self.messages_popped = Counter(most)
+        """Those of the messages given out that were popped: by the topic read and group; so is the next."""
+        self.throughput_popped = Counter(most)
+        self.dead_letters = Counter(most)
+        """By group and the topic the messages were first sent to."""
+        self.commits = Counter(most)
+        """By topic; so are the next two."""
+        self.rollbacks = Counter(most)
+        self.finish_latency = Histogram(FINISH_BOUNDS, most)
+        self.timers_enqueued = Counter(most)
+        """By topic; so are the next two."""
+        self.timers_dequeued = Counter(most)
+        self.delay_latency = Histogram(DELAY_BOUNDS, most)
+        self.revive_in = Counter(most)
+        """By group, topic, kind of record (CK or ACK) and put status."""
+        self.revive_out = Counter(most)
+        """By group, topic, revive queue and kind of record."""
+        self.revive_retries = Counter(most)
+        """By group, topic and put status."""
+        self.rpc_latency = Histogram(LATENCY_BOUNDS, most)
+        """By request code, response code, whether it was held, and result."""
+        self.topic_creation = Histogram(CREATION_BOUNDS, most)
+        """By status, and whether it is a system topic."""
+        self.group_creation = Histogram(CREATION_BOUNDS, most)
+        """By status."""
+
+    def put(self, topic: str, kind: str, messages: int, size: int) -> None:
+        """Messages of a type were stored in a topic, `size` bytes of records in all."""
+        incoming = self.incoming.get((topic, kind)) or self._new_incoming((topic, kind))
+        incoming.messages += messages
+        incoming.size += size
+        mean = size if messages == 1 else size // max(1, messages)
+        sizes = incoming.sizes
+        sizes.counts[bisect_left(SIZE_BOUNDS, mean)] += 1
+        sizes.sum += mean
+
+    def _new_incoming(self, labels: Labels) -> Incoming:
+        if len(self.incoming) >= self._most:
+            return self.incoming_overflow
+        incoming = self.incoming[labels] = Incoming()
+        return incoming
+
+    def popped(self, topic: str, group: str, messages: int, size: int) -> None:
+        """Messages were popped from a topic, which may be one of retries."""
+        self.messages_popped.add((topic, group), messages)
+        self.throughput_popped.add((topic, group), size)
+
+    def timer_enqueued(self, topic: str, delay_millis: int) -> None:
+        """A timer for a topic came into the wheel; it was asked to wait so long."""
+        self.timers_enqueued.add((topic,))
+        self.delay_latency.record((topic,), max(0, delay_millis) // 1000)
+
+    def topic_deleted(self, topic: str) -> None:
+        """Forget what was counted of a topic."""
+        first: tuple[Counter | Histogram, ...] = (
+            self.messages_popped,
+            self.throughput_popped,
+            self.commits,
+            self.rollbacks,
+            self.finish_latency,
+            self.timers_enqueued,
+            self.timers_dequeued,
+            self.delay_latency,
+        )
+        self.incoming = {labels: one for labels, one in self.incoming.items() if labels[0] != topic}
+        for meter in first:
+            meter.forget(lambda labels: labels[0] == topic)
+        for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):
+            meter.forget(lambda labels: labels[1] == topic)
+
+    def group_deleted(self, group: str) -> None:
+        """Forget what was counted of a group."""
+        for meter in (self.messages_popped, self.throughput_popped):
+            meter.forget(lambda labels: labels[1] == group)
+        for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):
+            meter.forget(lambda labels: labels[0] == group)
+
+
+def message_type(properties: Mapping[str, str]) -> str:
+    """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
+    if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
+        return "transaction"
+    if not _DELAYS.isdisjoint(properties):
+        return "delay"
+    return "fifo" if PROPERTY_SHARDING_KEY in properties else "normal"

@@ -1,0 +1,101 @@
+"""Metrics and health of the servers of one process, if settings ask for them; else nothing is loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.meters import Meters
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions
+from mqgateway.engine.options.metrics import ExporterOptions, HealthOptions
+from mqgateway.gateway.remoting.dispatch import Hook
+from mqgateway.gateway.runtime.loop import Reactor
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.service import BrokerService
+    from mqgateway.gateway.container.service import ContainerService
+    from mqgateway.gateway.metrics.observed import Observed
+    from mqgateway.gateway.metrics.service import MetricsService
+    from mqgateway.gateway.namesrv.service import NameServerService
+
+EVERY_ADDRESS = ("", "0.0.0.0", "::")
+SERIES_OF_NAME_SERVER = 50_000
+"""The most of one metric; for brokers this is `metricsOtelCardinalityLimit`."""
+
+
+class Observation:
+    """What is served of the servers of this process.
+
+    `bound_to` is the address they listen on, `advertised` the one that a broker tells clients: as with the
+    standard's, metrics are served there, but to nobody whom the server itself does not serve.
+    """
+
+    def __init__(
+        self,
+        options: HealthOptions,
+        *,
+        reactor: Reactor,
+        clock: Clock,
+        disk: Disk,
+        bound_to: str,
+        advertised: str = "",
+    ) -> None:
+        self._clock = clock
+        self._disk = disk
+        self._exports = isinstance(options, ExporterOptions) and options.exports_metrics
+        self.service: MetricsService | None = None
+        is_asked_for = isinstance(options, ExporterOptions) and options.metrics_exporter_type != "DISABLE"
+        if is_asked_for or options.health_port:
+            from mqgateway.gateway.metrics.service import MetricsService
+
+            own = "" if bound_to in EVERY_ADDRESS else bound_to
+            self.service = MetricsService(
+                options, (), reactor=reactor, clock=clock, host=own or advertised, health_host=own
+            )
+
+    def hooks(self, meters: Meters) -> list[Hook]:
+        """What takes the time of requests, if anybody wants to know it."""
+        if not self._exports:
+            return []
+        from mqgateway.gateway.metrics.rpc import RequestTimes
+
+        return [RequestTimes(meters, self._clock)]
+
+    def broker(self, service: BrokerService, options: BrokerOptions, meters: Meters) -> None:
+        """Observe a broker, which was made with the hooks for these meters."""
+        if self.service is not None:
+            from mqgateway.gateway.metrics.observed import ObservedBroker
+
+            self.service.observed.append(ObservedBroker(service, options, meters, self._disk))
+
+    def name_server(self, service: NameServerService, options: NamesrvOptions, meters: Meters) -> None:
+        """The same of a name server."""
+        if self.service is not None:
+            from mqgateway.gateway.metrics.observed import ObservedNameServer
+
+            self.service.observed.append(ObservedNameServer(service, options, meters, SERIES_OF_NAME_SERVER))
+
+    def container(self, service: ContainerService) -> None:
+        """The same of a container."""
+        if self.service is not None:
+            from mqgateway.gateway.metrics.observed import ObservedContainer
+
+            self.service.observed.append(ObservedContainer(service))
+
+    def start(self) -> None:
+        """Serve it."""
+        if self.service is not None:
+            self.service.start()
+
+    def started(self) -> None:
+        """All servers can be used from now on, as far as is known."""
+        observed: list[Observed] = [] if self.service is None else self.service.observed
+        for one in observed:
+            one.is_started = True
+
+    def stop(self) -> Deferred[Any]:
+        """Serve nothing more; fires when that is so."""
+        return succeed(None) if self.service is None else self.service.stop()

@@ -1,0 +1,348 @@
+"""What one scrape finds in the tables of a broker, into which only `lag` and `health` look besides.
+
+A value that several metrics show is found out once a scrape. Time is the wall clock's, in ms, where it is
+compared with what was stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.message import TIMER_TOPIC, is_lmq, is_system_group
+from mqgateway.engine.meters import Meters
+from mqgateway.engine.pop.names import REVIVE_GROUP
+from mqgateway.gateway.broker.admin.broker import runtime_info
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, ConsumerGroup
+from mqgateway.gateway.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Count
+from mqgateway.gateway.codec.codes import version_name
+from mqgateway.gateway.metrics.lag import GroupLag, StoreTimes, lags, shown
+
+WITHIN = (5, 60, 300, 900, 3600, 14400, 28800, 86400)
+"""Seconds by which timers that wait are told apart. Standard: `TimerMetrics.timerDist`."""
+SLOTS_A_STEP = 2048
+_CONSUME_MODES = {CONSUME_ACTIVELY: "pull", "CONSUME_POP": "pop"}
+
+
+Given = tuple[tuple[str, str, str], int]
+"""What a group was given of a topic: group, topic, whether by retries ("" but for what was popped); and how
+much."""
+
+
+class BrokerReading:
+    """One scrape of a broker. `loop_lag` and the like come from whoever serves it, with `meters`.
+
+    `times` are kept from one scrape to the next.
+    """
+
+    def __init__(self, broker: Broker, meters: Meters, disk: Disk, times: StoreTimes) -> None:
+        self._broker = broker
+        self._disk = disk
+        self._times = times
+        self._now = broker.clock.millis()
+        self._lags: list[GroupLag] | None = None
+        self._runtime: dict[str, str] | None = None
+        self._topics: list[tuple[str, int]] | None = None
+        self._systems: dict[str, str] = {}
+        self.meters = meters
+
+    # What it is.
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self._broker.options.broker_cluster_name
+
+    @property
+    def name(self) -> str:
+        """The broker's name."""
+        return self._broker.options.broker_name
+
+    @property
+    def host(self) -> str:
+        """The address that clients are told."""
+        return self._broker.options.broker_ip1
+
+    @property
+    def permission(self) -> int:
+        """6 to read and write, 4 to read, 2 to write."""
+        return self._broker.options.broker_permission
+
+    @property
+    def topic_count(self) -> int:
+        """Topics, those of the system too."""
+        return len(self._broker.tables.topics)
+
+    @property
+    def group_count(self) -> int:
+        """Consumer groups, those of the system too."""
+        return len(self._broker.tables.groups)
+
+    @property
+    def role(self) -> str:
+        """What the broker may do: `engine.ha.role`."""
+        return self._broker.role.state.kind.value
+
+    @property
+    def epoch(self) -> int:
+        """Of the role."""
+        return self._broker.role.state.epoch
+
+    def is_system(self, topic: str, group: str = "") -> str:
+        """Whether topic or group is the system's own, as a label says it."""
+        if group and is_system_group(group):
+            return "true"
+        known = self._systems.get(topic)
+        if known is None:
+            known = self._systems[topic] = "true" if self._broker.tables.topics.is_system(topic) else "false"
+        return known
+
+    def is_system_group(self, group: str) -> str:
+        """The same of a group alone."""
+        return "true" if is_system_group(group) else "false"
+
+    def topics(self) -> Iterator[tuple[str, int]]:
+        """Topics with the messages that were ever put into their queues, one after another."""
+        if self._topics is not None:
+            yield from self._topics
+            return
+        store, found = self._broker.store, []
+        for config in list(self._broker.tables.topics.all()):
+            name = config.topic_name
+            found.append(
+                (name, sum(store.max_offset(name, queue) for queue in range(config.write_queue_nums)))
+            )
+            yield found[-1]
+        self._topics = found
+
+    def runtime(self) -> dict[str, str]:
+        """The figures of request 28, read once."""
+        if self._runtime is None:
+            self._runtime = runtime_info(self._broker)
+        return self._runtime
+
+    # What went through it.
+
+    def counts(self, name: str) -> list[tuple[str, Count]]:
+        """The statistics of a name, by key."""
+        return list(self._broker.stats.table(name).items())
+
+    def messages_out(self) -> Iterator[Given]:
+        """Messages given out."""
+        return self._given(GROUP_GET_NUMS, self.meters.messages_popped.table)
+
+    def throughput_out(self) -> Iterator[Given]:
+        """Bytes given out."""
+        return self._given(GROUP_GET_SIZE, self.meters.throughput_popped.table)
+
+    def _given(self, name: str, popped: dict[tuple[str, ...], int]) -> Iterator[Given]:
+        for key, count in self.counts(name):
+            topic, _, group = key.rpartition("@")
+            by_pops = popped.get((topic, group), 0)
+            if by_pops:
+                yield shown(topic, group), by_pops
+            if count.value > by_pops:
+                yield (group, topic, ""), count.value - by_pops
+
+    def flow_control(self) -> dict[str, int]:
+        """Requests refused because there was too much to do, by cause."""
+        return dict(self._broker.flow_control.totals)
+
+    # How far groups are.
+
+    def lags(self) -> Iterator[GroupLag | None]:
+        """Of all groups in all their topics; None now and then, to give way."""
+        if self._lags is not None:
+            yield from self._lags
+            return
+        found: list[GroupLag] = []
+        for lag in lags(self._broker, self._times, self._now):
+            yield lag
+            if lag is not None:
+                found.append(lag)
+        self._lags = found
+        self._times.end_scrape()
+
+    def offsets(self) -> Iterator[tuple[str, str, int] | None]:
+        """Topic, group and the sum of what the group committed in the topic's queues; None as above."""
+        broker = self._broker
+        for topic, group in broker.tables.offsets.pairs():
+            if topic not in broker.tables.topics or group not in broker.tables.groups or is_lmq(topic):
+                yield None
+            else:
+                yield topic, group, sum(broker.tables.offsets.queues_of(group, topic).values())
+
+    def behind(self) -> Iterator[tuple[str, str, int] | None]:
+        """Topic, group and the messages of the topic that the group did not commit; None as above."""
+        broker = self._broker
+        for topic, group in broker.tables.offsets.pairs():
+            if topic not in broker.tables.topics or group not in broker.tables.groups or is_lmq(topic):
+                yield None
+                continue
+            committed = broker.tables.offsets.queues_of(group, topic).items()
+            yield (
+                topic,
+                group,
+                sum(
+                    max(0, broker.store.max_offset(topic, queue_id) - offset)
+                    for queue_id, offset in committed
+                ),
+            )
+
+    # Who is connected.
+
+    def producers(self) -> dict[tuple[str, str], int]:
+        """Producers by language and version, one for each group a client is in."""
+        found: dict[tuple[str, str], int] = {}
+        for clients in list(self._broker.clients.producer_groups.values()):
+            for client in clients.values():
+                key = client.language.lower(), version_name(client.version).lower()
+                found[key] = found.get(key, 0) + 1
+        return found
+
+    def producer_groups(self) -> list[tuple[str, int]]:
+        """Producer groups and how many clients they have."""
+        return [(group, len(clients)) for group, clients in self._broker.clients.producer_groups.items()]
+
+    def consumer_groups(self) -> list[ConsumerGroup]:
+        """Consumer groups of which anybody is connected."""
+        return list(self._broker.clients.consumer_groups.values())
+
+    def consumer_group(self, group: str) -> ConsumerGroup | None:
+        """The group, if anybody of it is connected."""
+        return self._broker.clients.consumer_group(group)
+
+    def consumers(self) -> Iterator[tuple[tuple[str, str, str, str], int]]:
+        """Consumers by group, language, version and how they consume."""
+        for group in self.consumer_groups():
+            mode = _CONSUME_MODES.get(group.consume_type, "push")
+            found: dict[tuple[str, str, str, str], int] = {}
+            for client in group.clients.values():
+                key = group.name, client.language.lower(), version_name(client.version).lower(), mode
+                found[key] = found.get(key, 0) + 1
+            yield from found.items()
+
+    @property
+    def inconsistent_groups(self) -> int:
+        """Groups whose members subscribe to different things."""
+        return len(self._broker.clients.inconsistent_groups)
+
+    def held(self) -> dict[str, int]:
+        """Requests that wait for messages, by kind."""
+        broker = self._broker
+        return {
+            "pull": len(broker.consume.held_pulls),
+            "pop": len(broker.pop.parked),
+            "notification": len(broker.pop.parked_notifications),
+            "lite_pop": len(broker.lite.parked),
+        }
+
+    # The store.
+
+    @property
+    def capacity(self) -> tuple[int, int]:
+        """Bytes of the file system that the store lies on, and those of them that are free."""
+        return self._disk.capacity(self._broker.store_options.store_path_root_dir)
+
+    @property
+    def used_bytes(self) -> int:
+        """What is used of it, by whomever."""
+        size, free = self.capacity
+        return size - free
+
+    @property
+    def log_bytes(self) -> int:
+        """The log, from its first byte to its end."""
+        store = self._broker.store
+        return store.max_physical_offset - store.min_physical_offset
+
+    @property
+    def flush_behind(self) -> int:
+        """Bytes of the log that may not be on the disk yet."""
+        return self._broker.store.max_physical_offset - self._broker.store.flushed_offset
+
+    @property
+    def dispatch_behind(self) -> int:
+        """Bytes of the log that are in no queue yet."""
+        return self._broker.store.admin.dispatch_behind_bytes
+
+    @property
+    def reserve_time(self) -> int | None:
+        """Age of the oldest message, in ms; None while there is none."""
+        earliest = self._broker.store.earliest_store_time()
+        return None if earliest < 0 else self._now - earliest
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether messages are taken."""
+        return self._broker.store.is_writable
+
+    def slaves(self) -> list[tuple[str, int]]:
+        """Slaves by address, with the bytes of the log that each lacks."""
+        replication = self._broker.replication
+        if replication is None:
+            return []
+        found = replication.runtime_info().ha_connection_info or ()
+        return [(slave.addr or "", max(0, slave.diff)) for slave in found]
+
+    # Timers.
+
+    @property
+    def has_timers(self) -> bool:
+        """Whether messages may have a timer."""
+        return self._broker.timers.is_enabled
+
+    @property
+    def timers_behind(self) -> tuple[int, int]:
+        """Messages of the timer topic that are not in the wheel, and the age of the oldest in ms."""
+        enqueue, store = self._broker.timers.enqueue, self._broker.store
+        behind = enqueue.behind
+        stored = store.store_time(TIMER_TOPIC, 0, enqueue.queue_offset) if behind else -1
+        return behind, 0 if stored < 0 else max(0, self._now - stored)
+
+    @property
+    def timers_waiting(self) -> int:
+        """Timers in the wheel."""
+        return self._broker.timers.pending
+
+    @property
+    def timers_late(self) -> int:
+        """How long ago the slot was due that is delivered next, in ms."""
+        return max(0, self._broker.store.steady.now() - self._broker.timers.dequeue.read_time)
+
+    def timers_by_topic(self) -> dict[str, int]:
+        """Timers that wait, by topic."""
+        counts, topics = self._broker.timers.metrics.counts(), self._broker.tables.topics
+        return {topic: max(0, count) for topic, count in counts.items() if count > 0 or topic in topics}
+
+    def timers_within(self) -> Iterator[tuple[int, int] | None]:
+        """Seconds, and the timers that are due within them, but not within the number before."""
+        wheel, now = self._broker.timers.wheel, self._broker.store.steady.now()
+        if not self.has_timers or wheel.file is None:
+            return
+        begin = wheel.floor(now)
+        for seconds in WITHIN:
+            end, total = wheel.floor(now + seconds * 1000), 0
+            while begin < end:
+                part = min(end, begin + SLOTS_A_STEP * wheel.precision)
+                total += sum(slot.total for slot in wheel.used(begin, part))
+                begin = part
+                yield None
+            yield seconds, total
+
+    # Transactions and pops.
+
+    def half_messages(self) -> dict[str, int]:
+        """Transactions that are open, by topic."""
+        return self._broker.transactions.counts.table
+
+    def revive_lags(self) -> Iterator[tuple[int, int, int]]:
+        """Revive queue, how many of its messages are not dealt with, and the age of the first in ms."""
+        broker = self._broker
+        topic = broker.pop.log.topic
+        for queue_id in range(broker.options.revive_queue_num):
+            done = broker.tables.offsets.query(REVIVE_GROUP, topic, queue_id)
+            behind = max(0, broker.store.max_offset(topic, queue_id) - 1 - done)
+            first = broker.store.store_time(topic, queue_id, done + 1) if behind else -1
+            yield queue_id, behind, 0 if first < 0 else max(0, self._now - first)

@@ -1,0 +1,73 @@
+"""What is known of one metric, declared once: the scrape, the page of all metrics and the tests follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from mqgateway.engine.meters import Counter, Distribution, Histogram, Labels
+
+Source = TypeVar("Source")
+
+
+class Kind(StrEnum):
+    """What a value is: a count that only grows, a state, or a count of values by size."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+Sample = tuple[Labels | None, float | Distribution]
+"""A value with those of its labels, "" for one that it lacks. Without labels it is that of all series beyond
+the limit."""
+Samples = Iterable[Sample | None]
+"""None where whoever reads may give way."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(Generic[Source]):
+    """One metric. `read` gives its values from what a scrape found, by labels that `shown` makes those of
+    `labels`; what it makes of them stays the same, and the same for all metrics with these names of labels.
+
+    `name` is without the unit, in which the standard's exporter ends it. `switch` is the property without
+    which it is left out, `bounds` those of a histogram.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    read: Callable[[Source], Samples]
+    labels: tuple[str, ...] = ()
+    unit: str = ""
+    switch: str = ""
+    bounds: tuple[int, ...] = ()
+    shown: Callable[[Source, Labels], Labels] = lambda _, labels: labels
+
+    @property
+    def suffixed_name(self) -> str:
+        """The name with its unit, as it is scraped by default."""
+        has_unit = not self.unit or self.name.endswith(f"_{self.unit}")
+        return self.name if has_unit else f"{self.name}_{self.unit}"
+
+
+def counted(counter: Counter) -> Samples:
+    """The values of a counter."""
+    yield from list(counter.table.items())
+    if counter.overflow:
+        yield None, counter.overflow
+
+
+def distributed(histogram: Histogram) -> Samples:
+    """The same of a histogram."""
+    yield from list(histogram.table.items())
+    if any(histogram.overflow.counts):
+        yield None, histogram.overflow
+
+
+def common_labels(text: str) -> Mapping[str, str]:
+    """The pairs of `metricsLabel`; what is no pair is passed over, as the standard does."""
+    pairs = (item.split(":") for item in text.split(","))
+    return {pair[0].strip(): pair[1].strip() for pair in pairs if len(pair) == 2 and pair[0].strip()}

@@ -1,0 +1,154 @@
+"""What is served of each server of this process: its metrics in sets, and its health."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.meters import Meters
+from mqgateway.engine.options import BrokerOptions, snake_case
+from mqgateway.engine.options.metrics import ExporterOptions
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.container.service import ContainerService
+from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
+from mqgateway.gateway.metrics.broker_reading import BrokerReading
+from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
+from mqgateway.gateway.metrics.exposition import Exposition
+from mqgateway.gateway.metrics.health import (
+    STARTING,
+    Health,
+    broker_health,
+    container_health,
+    name_server_health,
+)
+from mqgateway.gateway.metrics.lag import StoreTimes
+from mqgateway.gateway.metrics.metric import common_labels
+from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS, NameServerReading
+from mqgateway.gateway.metrics.own_metrics import OWN_BROKER_METRICS
+from mqgateway.gateway.namesrv.service import NameServerService
+
+STANDARD, EXPORTER = "standard", "exporter"
+SETS = (STANDARD, EXPORTER)
+
+_SCOPE = {"otel_scope_name": "broker-meter"}
+
+
+class Observed(Protocol):
+    """A server whose metrics and health are served. `is_started` is set once it can be used."""
+
+    name: str
+    is_started: bool
+
+    def health(self) -> Health:
+        """How it is."""
+        ...
+
+    def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
+        """Append a set of its metrics to `text`; names of those with too many series go to `truncated`."""
+        ...
+
+
+def labels_for_all(options: ExporterOptions) -> Mapping[str, str]:
+    """What the settings add to every series."""
+    delta = {"aggregation": "delta"} if options.metrics_in_delta else {}
+    return {**common_labels(options.metrics_label), **delta}
+
+
+class ObservedBroker:
+    """A broker. From now on is counted on its roads what only metrics show."""
+
+    name = "broker"
+
+    def __init__(self, service: BrokerService, options: BrokerOptions, meters: Meters, disk: Disk) -> None:
+        self._service = service
+        self._options = options
+        self._meters = meters
+        self._disk = disk
+        self._times = StoreTimes()
+        self._switched_on = [
+            metric
+            for metric in BROKER_METRICS
+            if not metric.switch or getattr(options, snake_case(metric.switch))
+        ]
+        node = {
+            "cluster": options.broker_cluster_name,
+            "node_type": "broker",
+            "node_id": options.broker_name,
+        }
+        self._standard = self._exposition({**node, **_SCOPE})
+        self._own = self._exposition(node)
+        self._exporter = self._exposition({})
+        self.is_started = False
+        if options.exports_metrics:
+            service.broker.stats.meters = meters
+            service.broker.timers.metrics.meters = meters
+
+    def _exposition(self, labels: Mapping[str, str]) -> Exposition:
+        options = self._options
+        return Exposition(
+            {**labels, **labels_for_all(options)},
+            options.metrics_otel_cardinality_limit,
+            with_units=options.metrics_unit_suffixes,
+        )
+
+    def health(self) -> Health:
+        """See `health.broker_health`."""
+        if not self.is_started:
+            return {"store": STARTING}
+        return broker_health(self._service.broker, self._service.broker.cluster.registration)
+
+    def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
+        """The standard's metrics and ours, or the exporter's; none before it has started."""
+        if not self.is_started:
+            return
+        reading = BrokerReading(self._service.broker, self._meters, self._disk, self._times)
+        if metrics == EXPORTER:
+            yield from self._exporter.write(EXPORTER_METRICS, reading, text, truncated)
+        else:
+            yield from self._standard.write(self._switched_on, reading, text, truncated)
+            yield from self._own.write(OWN_BROKER_METRICS, reading, text, truncated)
+
+
+class ObservedNameServer:
+    """A name server. At most `most` series of each of its metrics."""
+
+    name = "name server"
+
+    def __init__(
+        self, service: NameServerService, options: ExporterOptions, meters: Meters, most: int
+    ) -> None:
+        self._service = service
+        self._meters = meters
+        labels = {"node_type": "nameserver", **labels_for_all(options)}
+        self._exposition = Exposition(labels, most, with_units=options.metrics_unit_suffixes)
+        self.is_started = False
+
+    def health(self) -> Health:
+        """See `health.name_server_health`."""
+        return name_server_health(self._service.namesrv) if self.is_started else {"routes": STARTING}
+
+    def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
+        """Ours; the standard and the exporter have none."""
+        if metrics != EXPORTER and self.is_started:
+            reading = NameServerReading(self._service.namesrv, self._meters)
+            yield from self._exposition.write(NAME_SERVER_METRICS, reading, text, truncated)
+
+
+class ObservedContainer:
+    """A container; its brokers, processes of their own, serve their metrics themselves."""
+
+    name = "container"
+
+    def __init__(self, service: ContainerService) -> None:
+        self._service = service
+        self.is_started = False
+
+    def health(self) -> Health:
+        """See `health.container_health`."""
+        return container_health(self._service.container) if self.is_started else {"brokers": STARTING}
+
+    def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
+        """A container has none of its own."""
+        yield from ()

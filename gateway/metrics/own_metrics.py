@@ -1,0 +1,134 @@
+"""Metrics beyond the standard's, `mqgateway_*` and `process_*`: of any server, and of a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+import psutil
+
+from mqgateway.engine.meters import Histogram
+from mqgateway.gateway.metrics.broker_metrics import counter, gauge, one
+from mqgateway.gateway.metrics.broker_reading import BrokerReading
+from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
+
+LOOP_LAG_BOUNDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000)
+"""Milliseconds."""
+
+
+class ServerReading:
+    """What a scrape finds of the process, and of the scrape itself: `truncated` are metrics with too many
+    series."""
+
+    def __init__(self, loop_lag: Histogram, truncated: list[str]) -> None:
+        self.loop_lag = loop_lag
+        self.truncated = truncated
+        self.process = psutil.Process()
+
+
+def installed_version() -> str:
+    """The version of what is installed; "" where it runs from its sources."""
+    try:
+        return version("mqgateway")
+    except PackageNotFoundError:
+        return ""
+
+
+def _process(
+    name: str, kind: Kind, meaning: str, read: Callable[[psutil.Process], float], unit: str = ""
+) -> Metric[ServerReading]:
+    return Metric(
+        name=name, kind=kind, meaning=meaning, unit=unit, read=lambda reading: [((), read(reading.process))]
+    )
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+SERVER_METRICS: tuple[Metric[ServerReading], ...] = (
+    Metric(
+        name="mqgateway_build_info",
+        kind=Kind.GAUGE,
+        meaning="Always 1; the version is a label.",
+        labels=("version",),
+        read=lambda reading: [((installed_version(),), 1)],
+    ),
+    Metric(
+        name="mqgateway_event_loop_lag",
+        kind=Kind.HISTOGRAM,
+        meaning="How much later than asked for the loop called, asked twice a second.",
+        unit="milliseconds",
+        bounds=LOOP_LAG_BOUNDS,
+        read=lambda reading: distributed(reading.loop_lag),
+    ),
+    _process("process_cpu_seconds_total", Kind.COUNTER, "Processor time of all threads.", _cpu),
+    _process(
+        "process_resident_memory_bytes",
+        Kind.GAUGE,
+        "Memory in use.",
+        lambda process: float(process.memory_info().rss),
+        "bytes",
+    ),
+    _process(
+        "process_start_time_seconds",
+        Kind.GAUGE,
+        "When the process began, since the epoch.",
+        lambda process: float(process.create_time()),
+        "seconds",
+    ),
+    _process("process_open_fds", Kind.GAUGE, "Open file descriptors.", lambda process: process.num_fds()),
+    Metric(
+        name="mqgateway_metrics_truncated",
+        kind=Kind.GAUGE,
+        meaning="Metrics with more series than metricsOtelCardinalityLimit in this scrape.",
+        labels=("metric",),
+        read=lambda reading: [((name,), 1) for name in reading.truncated],
+    ),
+)
+
+OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
+    gauge(
+        "mqgateway_broker_role",
+        "1 for the role that the broker has.",
+        lambda reading: [((reading.role,), 1)],
+        labels=("role",),
+    ),
+    gauge("mqgateway_broker_epoch", "The epoch of its role.", one(lambda reading: reading.epoch)),
+    gauge(
+        "mqgateway_store_writable",
+        "1 while messages are taken.",
+        one(lambda reading: int(reading.is_writable)),
+    ),
+    gauge(
+        "mqgateway_store_log_bytes",
+        "The log, from its first byte to its end.",
+        one(lambda reading: reading.log_bytes),
+        unit="bytes",
+    ),
+    gauge(
+        "mqgateway_ha_slave_behind_bytes",
+        "Bytes of the log that a slave lacks.",
+        lambda reading: [((address,), behind) for address, behind in reading.slaves()],
+        unit="bytes",
+        labels=("slave",),
+    ),
+    gauge(
+        "mqgateway_held_requests",
+        "Requests that wait for messages.",
+        lambda reading: [((kind,), count) for kind, count in reading.held().items()],
+        labels=("kind",),
+    ),
+    counter(
+        "mqgateway_flow_control_total",
+        "Requests refused because there was too much to do.",
+        lambda reading: [((cause,), count) for cause, count in reading.flow_control().items()],
+        labels=("cause",),
+    ),
+    gauge(
+        "mqgateway_inconsistent_groups",
+        "Consumer groups whose members subscribe to different things.",
+        one(lambda reading: reading.inconsistent_groups),
+    ),
+)

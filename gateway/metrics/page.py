@@ -1,0 +1,49 @@
+"""`python -m mqgateway.gateway.metrics.page`: the tables of all metrics, as docs/metrics.md has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
+from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
+from mqgateway.gateway.metrics.metric import Metric
+from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
+from mqgateway.gateway.metrics.own_metrics import OWN_BROKER_METRICS, SERVER_METRICS
+
+BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
+
+
+def tables() -> str:
+    """All tables."""
+    parts: dict[str, Iterable[Metric[Any]]] = {
+        "The standard's broker": BROKER_METRICS,
+        "Ours, of a broker": OWN_BROKER_METRICS,
+        "Ours, of a name server": NAME_SERVER_METRICS,
+        "Ours, of every process": SERVER_METRICS,
+        "The exporter's: `/metrics?set=exporter`": EXPORTER_METRICS,
+    }
+    return "\n".join(f"## {title}\n\n{_table(metrics)}" for title, metrics in parts.items())
+
+
+def _table(metrics: Iterable[Metric[Any]]) -> str:
+    rows = ["| name | kind | labels | meaning |", "| --- | --- | --- | --- |"]
+    for metric in metrics:
+        labels = " ".join(f"`{label}`" for label in metric.labels)
+        meaning = metric.meaning
+        if metric.bounds:
+            meaning += f" Bounds: {', '.join(map(str, metric.bounds))}."
+        if metric.switch:
+            meaning += f" Switch: `{metric.switch}`."
+        rows.append(f"| `{metric.suffixed_name}` | {metric.kind} | {labels} | {meaning} |")
+    return "\n".join(rows) + "\n"
+
+
+def with_tables(page: str) -> str:
+    """The page with its tables as they should be."""
+    head, _, rest = page.partition(BEGIN)
+    return f"{head}{BEGIN}\n{tables()}{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    print(tables())

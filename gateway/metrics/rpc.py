@@ -1,0 +1,90 @@
+"""Requests, counted as they are answered: a hook of the dispatcher.
+
+Standard: `RemotingMetricsManager`. What a connection could not be written to is not told apart here.
+"""
+
+from __future__ import annotations
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.meters import Labels, Meters
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import ONEWAY_FLAG
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
+
+POLLED = frozenset(
+    {
+        RequestCode.PULL_MESSAGE,
+        RequestCode.LITE_PULL_MESSAGE,
+        RequestCode.POP_MESSAGE,
+        RequestCode.POP_LITE_MESSAGE,
+        RequestCode.NOTIFICATION,
+    }
+)
+"""Requests that may wait for messages."""
+TOPICS = frozenset({RequestCode.UPDATE_AND_CREATE_TOPIC, RequestCode.UPDATE_AND_CREATE_TOPIC_LIST})
+GROUPS = frozenset(
+    {
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
+    }
+)
+CREATIONS = frozenset(map(int, TOPICS | GROUPS))
+SUCCESS, ONEWAY, CANCELLED = "success", "oneway", "cancelled"
+
+_Key = tuple[int, int, bool, str]
+
+
+class RequestTimes:
+    """How long requests took, in whole milliseconds, by what was asked and answered."""
+
+    def __init__(self, meters: Meters, clock: Clock) -> None:
+        self._meters = meters
+        self._record = meters.rpc_latency.record
+        self._monotonic = clock.monotonic
+        self._labels: dict[_Key, Labels] = {}
+
+    def before(self, call: Call) -> None:
+        """The time begins."""
+        call.began = self._monotonic()
+        call.is_held = False
+
+    def after(self, call: Call, reply: Reply) -> None:
+        """The answer is about to be written."""
+        command = call.command
+        try:
+            millis, is_held = int((self._monotonic() - call.began) * 1000), call.is_held
+        except AttributeError:  # it was refused at the door, and never taken up
+            millis, is_held = 0, False
+        code = command.code
+        result = ONEWAY if command.flag & ONEWAY_FLAG else SUCCESS if reply is not NO_REPLY else CANCELLED
+        key = code, reply.code, is_held, result
+        labels = self._labels.get(key) or self._labels_of(key)
+        self._record(labels, millis)
+        if code in CREATIONS:
+            self._created(call, reply, millis)
+
+    def _created(self, call: Call, reply: Reply, millis: int) -> None:
+        """Topics or groups were made, or not."""
+        status = "success" if reply.code == ResponseCode.SUCCESS else "failure"
+        if call.command.code in TOPICS:
+            is_system = str(is_system_topic(getattr(call.header, "topic", ""))).lower()
+            self._meters.topic_creation.record((status, is_system), millis)
+        else:
+            self._meters.group_creation.record((status,), millis)
+
+    def _labels_of(self, key: _Key) -> Labels:
+        code, answer, is_held, result = key
+        is_polled = str(is_held and code in POLLED).lower()
+        labels = (_name(RequestCode, code), _name(ResponseCode, answer), is_polled, result)
+        if code in RequestCode._value2member_map_:  # others may be any number
+            self._labels[key] = labels
+        return labels
+
+
+def _name(codes: type[RequestCode] | type[ResponseCode], code: int) -> str:
+    """The standard's name of a code in lower case; the number of one it does not have."""
+    try:
+        return codes(code).name.lower()
+    except ValueError:
+        return str(int(code))

@@ -1,0 +1,157 @@
+"""Metrics and health as they are served: the ports, and the time that scrapes take.
+
+A scrape is done in pieces of a few milliseconds; whoever asks for the same set meanwhile gets the same text.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
+from twisted.internet.error import CannotListenError
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.meters import Histogram
+from mqgateway.engine.options.metrics import OFF, ExporterOptions, HealthOptions
+from mqgateway.engine.steps import Steps, run_for
+from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
+from mqgateway.gateway.metrics.exposition import Exposition
+from mqgateway.gateway.metrics.health import Health
+from mqgateway.gateway.metrics.observed import STANDARD, Observed, labels_for_all
+from mqgateway.gateway.metrics.own_metrics import LOOP_LAG_BOUNDS, SERVER_METRICS, ServerReading
+from mqgateway.gateway.metrics.site import LimitedSite, Pages, Scrape
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
+
+log = logging.getLogger(__name__)
+
+PIECE_SECONDS = 0.002
+"""How long a scrape holds the loop in one go."""
+LAG_SECONDS = 0.5
+BACKLOG = 50
+EVERYWHERE = "0.0.0.0"
+TARGET_INFO = b"# TYPE target_info gauge\ntarget_info 1\n"
+"""Which the standard's exporter always has, without any label."""
+
+
+class MetricsService:
+    """Serves what is `observed`, all in this process. Nothing happens before `start`.
+
+    `host` is where metrics are served, and `health_host` where health is, unless the options say otherwise. A
+    port that cannot be listened on is an error in the log, no reason not to start: what is observed matters
+    more. `ports` are those in use.
+    """
+
+    def __init__(
+        self,
+        options: HealthOptions,
+        observed: Sequence[Observed],
+        *,
+        reactor: Reactor,
+        clock: Clock,
+        host: str = "",
+        health_host: str = "",
+    ) -> None:
+        self._options = options
+        self._exporter = exporter = options if isinstance(options, ExporterOptions) else None
+        self._exposition: Exposition | None = None
+        if exporter is not None:
+            self._exposition = Exposition(labels_for_all(exporter), len(BROKER_METRICS))
+        self.observed = list(observed)
+        self._reactor = reactor
+        self._schedule = Schedule(reactor)
+        self._clock = clock
+        self._host = host
+        self._health_host = health_host
+        self.ports: list[ListeningPort] = []
+        self._under_way: dict[str, list[Deferred[list[bytes]]]] = {}
+        self.loop_lag = Histogram(LOOP_LAG_BOUNDS, 1)
+
+    @property
+    def exports_metrics(self) -> bool:
+        """Whether metrics are served."""
+        return self._exporter is not None and self._exporter.exports_metrics
+
+    def start(self) -> None:
+        """Listen where the options say, if they do."""
+        options, exporter = self._options, self._exporter
+        if exporter is not None and exporter.exports_metrics:
+            host = exporter.metrics_prom_exporter_host or self._host or EVERYWHERE
+            self._listen(host, exporter.metrics_prom_exporter_port, self.scrape)
+            self._ask_the_loop()
+        elif exporter is not None and exporter.metrics_exporter_type.strip() not in OFF:
+            kind = exporter.metrics_exporter_type
+            log.warning("metricsExporterType=%s: there is no such exporter here, but PROM", kind)
+        if options.health_port:
+            self._listen(options.health_host or self._health_host or EVERYWHERE, options.health_port, None)
+
+    def _listen(self, host: str, port: int, scrape: Scrape | None) -> None:
+        what = "health" if scrape is None else "metrics"
+        try:
+            site = LimitedSite(Pages(self.health, scrape))
+            listening = self._reactor.listenTCP(port, site, BACKLOG, host)
+        except CannotListenError as error:
+            log.error("%s cannot be served: %s", what, error)
+        else:
+            self.ports.append(listening)
+            log.info("%s is served at http://%s:%d/", what, host, listening.getHost().port)
+
+    def stop(self) -> Deferred[Any]:
+        """Close the ports; fires when that is done."""
+        self._schedule.stop()
+        ports, self.ports = self.ports, []
+        return gatherResults([maybeDeferred(port.stopListening) for port in ports])
+
+    def health(self) -> dict[str, Health]:
+        """How each server is."""
+        return {one.name: one.health() for one in self.observed}
+
+    def scrape(self, metrics: str) -> Deferred[list[bytes]]:
+        """The text of a set of metrics of all servers; fires once it is read."""
+        waiting: Deferred[list[bytes]] = Deferred()
+        others = self._under_way.get(metrics)
+        if others is not None:
+            others.append(waiting)
+            return waiting
+        self._under_way[metrics] = [waiting]
+        self._go_on(metrics, self._read(metrics))
+        return waiting
+
+    def _read(self, metrics: str) -> Steps[None]:
+        text: list[bytes] = []
+        truncated: list[str] = []
+        for one in self.observed:
+            yield from one.write(metrics, text, truncated)
+        if metrics == STANDARD and self._exposition is not None:
+            reading = ServerReading(self.loop_lag, truncated)
+            yield from self._exposition.write(SERVER_METRICS, reading, text, [])
+            text.append(TARGET_INFO)
+        self._answer(metrics, text)
+
+    def _go_on(self, metrics: str, steps: Steps[None]) -> None:
+        try:
+            is_done = run_for(steps, self._clock, PIECE_SECONDS)
+        except Exception as error:
+            self._answer(metrics, error)
+        else:
+            if not is_done:
+                self._schedule.later(0, self._go_on, metrics, steps)
+
+    def _answer(self, metrics: str, outcome: list[bytes] | Exception) -> None:
+        for waiting in self._under_way.pop(metrics, ()):
+            if isinstance(outcome, list):
+                waiting.callback(outcome)
+            else:
+                waiting.errback(outcome)
+
+    def _ask_the_loop(self) -> None:
+        asked = self._clock.monotonic()
+
+        def answered() -> None:
+            late = self._clock.monotonic() - asked - LAG_SECONDS
+            self.loop_lag.record((), max(0, int(late * 1000)))
+            self._ask_the_loop()
+
+        self._schedule.later(LAG_SECONDS, answered)

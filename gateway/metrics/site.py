@@ -1,0 +1,200 @@
+"""Metrics and health over HTTP.
+
+| path | answer |
+| --- | --- |
+| `/metrics`, `/metrics?set=exporter` | metrics, where they are served |
+| `/livez` | 200 as long as the process answers |
+| `/readyz` | 200 when the server can be used, 503 when not; JSON that says how each part is |
+| `/-/healthy` | the standard's exporter's word that it is there |
+| `/` | where these are |
+
+Only GET and HEAD are answered, to anybody who can connect: nothing here changes anything, and nothing of
+messages is told but names of topics, groups and clients.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Site
+
+from mqgateway.gateway.metrics.exposition import CONTENT_TYPE
+from mqgateway.gateway.metrics.health import Health, is_ready
+from mqgateway.gateway.metrics.observed import SETS, STANDARD
+
+log = logging.getLogger(__name__)
+
+PLAIN, JSON, HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
+MAX_CONNECTIONS = 64
+IDLE_SECONDS = 60
+_PAGE = "<!doctype html><title>mqgateway</title><ul>{}</ul>\n"
+
+Scrape = Callable[[str], Deferred[list[bytes]]]
+"""Gives the text of a set of metrics, in pieces."""
+HealthOf = Callable[[], dict[str, Health]]
+"""How each server of this process is, by its name."""
+
+
+class Request(Protocol):
+    """What is asked, and where the answer goes: `twisted.web.server.Request`."""
+
+    method: bytes
+    path: bytes
+    args: dict[bytes, list[bytes]]
+
+    def setResponseCode(self, code: int, /) -> object: ...
+
+    def setHeader(self, name: str, value: str, /) -> object: ...
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def finish(self) -> object: ...
+
+    def notifyFinish(self) -> Deferred[None]: ...
+
+    def registerProducer(self, producer: Any, streaming: bool, /) -> object: ...
+
+    def unregisterProducer(self) -> object: ...
+
+
+class Pieces:
+    """Writes a long answer as fast as it is read: `IPushProducer`. `text` is for others too: it stays."""
+
+    def __init__(self, request: Request, text: Sequence[bytes]) -> None:
+        self._request = request
+        self._rest = iter(text)
+        self._is_paused = False
+
+    def resumeProducing(self) -> None:
+        """Go on until there is no room for more, or no more."""
+        self._is_paused = False
+        for piece in self._rest:
+            self._request.write(piece)
+            if self._is_paused:
+                return
+        self._request.unregisterProducer()
+        self._request.finish()
+
+    def pauseProducing(self) -> None:
+        """What is written is not read yet."""
+        self._is_paused = True
+
+    def stopProducing(self) -> None:
+        """Nobody reads any more."""
+        self._is_paused = True
+
+
+class Pages(Resource):
+    """All pages of one port; without `scrape` there are no metrics."""
+
+    isLeaf = True
+
+    def __init__(self, health: HealthOf, scrape: Scrape | None = None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._health = health
+        self._scrape = scrape
+
+    def render(self, request: Request) -> bytes | int:
+        """Answer any request."""
+        if request.method not in (b"GET", b"HEAD"):
+            request.setHeader("Allow", "GET, HEAD")
+            return _answer(request, 405, "only GET and HEAD are answered\n")
+        path = request.path
+        if path == b"/livez":
+            return _answer(request, 200, "alive\n")
+        if path == b"/readyz":
+            return self._ready(request)
+        if path == b"/":
+            paths = ["/livez", "/readyz"]
+            if self._scrape is not None:
+                paths += ["/metrics", "/metrics?set=exporter"]
+            links = "".join(f'<li><a href="{link}">{link}</a>' for link in paths)
+            return _answer(request, 200, _PAGE.format(links), HTML)
+        if self._scrape is not None:
+            if path == b"/metrics":
+                return self._metrics(request, self._scrape)
+            if path == b"/-/healthy":
+                return _answer(request, 200, "Exporter is healthy.\n")
+        return _answer(request, 404, "no such page; see /\n")
+
+    def _ready(self, request: Request) -> bytes:
+        servers = self._health()
+        ready = bool(servers) and all(map(is_ready, servers.values()))
+        body = {
+            "ready": ready,
+            "servers": {
+                name: {part: {"ok": check.is_fine, "state": check.state} for part, check in health.items()}
+                for name, health in servers.items()
+            },
+        }
+        return _answer(request, 200 if ready else 503, json.dumps(body, indent=1) + "\n", JSON)
+
+    def _metrics(self, request: Request, scrape: Scrape) -> bytes | int:
+        names = request.args.get(b"set", [STANDARD.encode()])
+        name = names[-1].decode("ascii", "replace")
+        if name not in SETS:
+            return _answer(request, 400, f"no such set of metrics; there are {', '.join(SETS)}\n")
+        gone = request.notifyFinish()
+        gone.addErrback(lambda _: None)
+
+        def write(text: list[bytes]) -> None:
+            if not gone.called:
+                request.setHeader("Content-Type", CONTENT_TYPE)
+                request.setHeader("Content-Length", str(sum(map(len, text))))
+                pieces = Pieces(request, text)
+                request.registerProducer(pieces, True)
+                pieces.resumeProducing()
+
+        def failed(failure: Failure) -> None:
+            log.error("the metrics cannot be read", exc_info=failure.value)
+            if not gone.called:
+                request.write(_answer(request, 500, "the metrics cannot be read; see the log\n"))
+                request.finish()
+
+        scrape(name).addCallbacks(write, failed)
+        return NOT_DONE_YET
+
+
+def _answer(request: Request, code: int, text: str, kind: str = PLAIN) -> bytes:
+    body = text.encode()
+    request.setResponseCode(code)
+    request.setHeader("Content-Type", kind)
+    request.setHeader("Content-Length", str(len(body)))
+    request.setHeader("Cache-Control", "no-store")
+    request.setHeader("X-Content-Type-Options", "nosniff")
+    return body
+
+
+class LimitedSite(Site):
+    """A site that is not in the way of the server it tells of: few connections, no log of requests."""
+
+    noisy = False
+    displayTracebacks = False
+
+    def __init__(self, pages: Pages) -> None:
+        super().__init__(pages, timeout=IDLE_SECONDS)  # type: ignore[no-untyped-call]
+        self._count = 0
+
+    def log(self, request: object) -> None:
+        """Nothing: a scrape is no event."""
+
+    def buildProtocol(self, addr: Any) -> Any:
+        """None, which closes the connection, when there are enough."""
+        if self._count >= MAX_CONNECTIONS:
+            return None
+        protocol: Any = super().buildProtocol(addr)  # type: ignore[no-untyped-call]
+        self._count += 1
+        lost = protocol.connectionLost
+
+        def connection_lost(reason: Failure) -> None:
+            self._count -= 1
+            lost(reason)
+
+        protocol.connectionLost = connection_lost
+        return protocol

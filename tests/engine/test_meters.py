@@ -1,0 +1,75 @@
+import pytest
+
+from mqgateway.engine.meters import Counter, Histogram, Meters, message_type
+
+
+def test_a_counter_tells_labels_apart_up_to_its_limit() -> None:
+    counter = Counter(2)
+    for name in ("a", "b", "c", "a"):
+        counter.add((name,), 3)
+    assert counter.table == {("a",): 6, ("b",): 3}
+    assert counter.overflow == 3
+
+
+def test_a_histogram_counts_what_is_not_above_a_bound() -> None:
+    histogram = Histogram((10, 100), 1)
+    for value in (0, 10, 11, 100, 101):
+        histogram.record(("a",), value)
+    histogram.record(("b",), 7, times=2)
+    assert histogram.table[("a",)].counts == [2, 2, 1]
+    assert histogram.table[("a",)].sum == 222
+    assert histogram.overflow.counts == [2, 0, 0]
+    assert histogram.overflow.sum == 14
+
+
+def test_a_batch_counts_its_messages_and_their_mean_size() -> None:
+    meters = Meters(10)
+    meters.put("T", "normal", 4, 4000)
+    incoming = meters.incoming["T", "normal"]
+    assert (incoming.messages, incoming.size, incoming.sizes.sum) == (4, 4000, 1000)
+    assert incoming.sizes.counts == [1, 0, 0, 0, 0, 0, 0]
+    meters.put("T", "fifo", 1, 5000)
+    assert meters.incoming["T", "fifo"].sizes.counts == [0, 0, 1, 0, 0, 0, 0]
+
+
+def test_topics_beyond_the_limit_are_counted_together() -> None:
+    meters = Meters(1)
+    for topic in ("T", "U", "V", "T"):
+        meters.put(topic, "normal", 2, 100)
+    assert meters.incoming["T", "normal"].messages == 4
+    assert meters.incoming_overflow.messages == 4
+    assert len(meters.incoming) == 1
+
+
+def test_what_is_deleted_is_forgotten() -> None:
+    meters = Meters(10)
+    for topic in ("T", "U"):
+        meters.put(topic, "normal", 1, 1)
+        meters.popped(topic, "G", 1, 1)
+        meters.dead_letters.add(("G", topic))
+        meters.revive_in.add(("G", topic, "CK", "PUT_OK"))
+        meters.timer_enqueued(topic, 61_000)
+    meters.topic_deleted("T")
+    assert set(meters.incoming) == {("U", "normal")}
+    assert set(meters.dead_letters.table) == {("G", "U")}
+    assert set(meters.delay_latency.table) == {("U",)}
+    meters.group_deleted("G")
+    assert not meters.messages_popped.table
+    assert not meters.dead_letters.table
+    assert not meters.revive_in.table
+    assert meters.incoming
+
+
+@pytest.mark.parametrize(
+    ("properties", "kind"),
+    [
+        ({}, "normal"),
+        ({"__SHARDINGKEY": "a"}, "fifo"),
+        ({"DELAY": "3", "__SHARDINGKEY": "a"}, "delay"),
+        ({"TIMER_DELIVER_MS": "3"}, "delay"),
+        ({"TRAN_MSG": "true", "DELAY": "3"}, "transaction"),
+        ({"TRAN_MSG": "false"}, "normal"),
+    ],
+)
+def test_message_types(properties: dict[str, str], kind: str) -> None:
+    assert message_type(properties) == kind

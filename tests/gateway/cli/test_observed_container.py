@@ -1,0 +1,52 @@
+import json
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.cli.observed_container import RunningContainer
+from mqgateway.gateway.cli.observing import Observation
+from mqgateway.gateway.container.plan import BrokerIdentity, Plan
+from mqgateway.gateway.container.supervision import Charge, State
+from tests.support.gateway.remoting.pair import Net
+from tests.support.gateway.web import Browser, Response
+
+
+class Service:
+    """A container with one broker, which starts when it is told."""
+
+    def __init__(self) -> None:
+        self.started: Deferred[Any] = Deferred()
+        self.charge = Charge(Plan(BrokerIdentity("C", "a", 0), "/a.conf", 10911))
+        self.container: Any = type("C", (), {"supervision": [self.charge]})
+        self.is_stopped = False
+
+    def start(self) -> Deferred[Any]:
+        return self.started
+
+    def stop(self) -> Deferred[Any]:
+        self.is_stopped = True
+        return succeed(None)
+
+
+def test_it_is_ready_when_its_brokers_are(tmp_path: Path) -> None:
+    net, service = Net(), Service()
+    options = ContainerOptions(health_port=8081)
+    observation = Observation(options, reactor=net, clock=ManualClock(), disk=RealDisk(), bound_to="0.0.0.0")
+    running = RunningContainer(service, observation)  # type: ignore[arg-type]
+    running.start()
+
+    def ask() -> Response:
+        return Browser(net.ports[8081].factory).get("/readyz")
+
+    assert ask().code == 503
+    service.started.callback(None)
+    assert json.loads(ask().body)["servers"]["container"]["C_a_0"]["ok"] is False
+    service.charge.state = State.UP
+    assert ask().code == 200
+    running.stop()
+    assert service.is_stopped
+    assert not net.ports

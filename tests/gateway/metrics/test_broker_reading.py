@@ -1,0 +1,58 @@
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from tests.support.gateway.metrics import ExportingBroker
+
+
+def test_what_is_read_twice_in_a_scrape_is_found_out_once() -> None:
+    host = ExportingBroker()
+    host.add_topic("T")
+    host.send("T")
+    host.broker.tables.groups.put(SubscriptionGroupConfig(group_name="G"))
+    host.broker.tables.offsets.commit("G", "T", 0, 0)
+    reading = host.reading()
+    first, topics = [one for one in reading.lags() if one], dict(reading.topics())
+    host.send("T")
+    assert [one for one in reading.lags() if one] == first
+    assert dict(reading.topics()) == topics
+    assert reading.runtime() is reading.runtime()
+    assert dict(host.reading().topics())["T"] == 2
+
+
+def test_system_topics_and_groups() -> None:
+    reading = ExportingBroker().reading()
+    assert reading.is_system("T", "G") == "false"
+    assert reading.is_system("rmq_sys_wheel_timer", "G") == "true"
+    assert reading.is_system("T", "CID_RMQ_SYS_TRANS") == "true"
+    assert reading.is_system("T", "G") == "false"
+
+
+def test_what_was_pulled_and_popped_is_told_apart() -> None:
+    host = ExportingBroker()
+    host.broker.stats.got("G", "T", 5, 500)
+    host.meters.popped("T", "G", 2, 200)
+    host.broker.stats.got("G", "%RETRY%G_T", 1, 100)
+    host.meters.popped("%RETRY%G_T", "G", 1, 100)
+    reading = host.reading()
+    assert set(reading.messages_out()) == {
+        (("G", "T", "false"), 2),
+        (("G", "T", ""), 3),
+        (("G", "T", "true"), 1),
+    }
+    assert sum(size for _, size in reading.throughput_out()) == 600
+
+
+def test_messages_behind_what_was_committed() -> None:
+    host = ExportingBroker()
+    host.add_topic("T")
+    host.broker.tables.groups.put(SubscriptionGroupConfig(group_name="G"))
+    for _ in range(3):
+        host.send("T")
+    host.broker.tables.offsets.commit("G", "T", 0, 1)
+    host.broker.tables.offsets.commit("gone", "T", 0, 1)
+    assert list(host.reading().behind()) == [("T", "G", 2), None]
+    assert list(host.reading().offsets()) == [("T", "G", 1), None]
+
+
+def test_a_broker_without_timers_has_none() -> None:
+    host = ExportingBroker(store_options={"timer_wheel_enable": False})
+    assert list(host.reading().timers_within()) == []
+    assert host.values("rocketmq_timer_dequeue_lag") == {}

@@ -1,0 +1,74 @@
+from mqgateway.gateway.codec.codes import RequestCode
+from tests.support.gateway.metrics import ExportingBroker
+
+LATENCY = "rocketmq_rpc_latency_milliseconds_count"
+
+
+def count(
+    host: ExportingBroker, code: str, answer: str, *, held: bool = False, result: str = "success"
+) -> float:
+    labels = {
+        "request_code": code,
+        "response_code": answer,
+        "is_long_polling": str(held).lower(),
+        "result": result,
+        "protocol_type": "remoting",
+    }
+    return host.value(LATENCY, **labels) or 0
+
+
+def test_requests_are_counted_by_what_was_asked_and_answered() -> None:
+    host = ExportingBroker()
+    host.add_topic("T")
+    for _ in range(3):
+        host.send("T")
+    host.send("T", oneway=True)
+    host.ask(9999)
+    assert count(host, "send_message_v2", "success") == 3
+    assert count(host, "send_message_v2", "success", result="oneway") == 1
+    assert count(host, "9999", "request_code_not_supported") == 1
+
+
+def test_a_held_pull_is_counted_once_when_it_is_answered() -> None:
+    host = ExportingBroker()
+    host.add_topic("T")
+    host.subscribe("G", "T")
+    held = host.pull("T", sys_flag=2)
+    assert held.waits
+    assert not count(host, "pull_message", "success", held=True)
+    host.clock.advance(40)
+    host.send("T")
+    assert not held.waits
+    assert count(host, "pull_message", "success", held=True) == 1
+    buckets = host.values("rocketmq_rpc_latency_milliseconds_bucket")
+    slow = {
+        dict(labels)["le"]: value
+        for labels, value in buckets.items()
+        if dict(labels)["is_long_polling"] == "true"
+    }
+    assert slow["10.0"] == 0
+    assert slow["100.0"] == 1
+
+
+def test_a_lost_connection_cancels_what_it_waited_for() -> None:
+    host = ExportingBroker()
+    host.add_topic("T")
+    host.subscribe("G", "T")
+    host.pull("T", sys_flag=2)
+    host.consumer.lose()
+    assert count(host, "pull_message", "success", held=True) == 0
+
+
+def test_any_number_of_codes_makes_no_table_grow() -> None:
+    host = ExportingBroker(options={"metrics_otel_cardinality_limit": 20})
+    for code in range(5000, 5100):
+        host.ask(code)
+    assert len(host.meters.rpc_latency.table) == 20
+    assert sum(host.meters.rpc_latency.overflow.counts) == 80
+
+
+def test_creations_take_their_time() -> None:
+    host = ExportingBroker()
+    host.ask(RequestCode.UPDATE_AND_CREATE_TOPIC)
+    name = "rocketmq_topic_create_execution_time_milliseconds_count"
+    assert host.value(name, invocation_status="failure", is_system="false") == 1
