@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from twisted.internet.defer import Deferred, gatherResults
-from twisted.internet.task import LoopingCall
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.configuration import CONTROLLER_RULES, Configuration
@@ -37,7 +36,8 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 from mqgateway.gateway.remoting.limits import body_limits
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
-from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.threads import ThreadWorker
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class ControllerService:
     ) -> None:
         self._options = options
         self._remoting = remoting
-        self._reactor = reactor
+        self._schedule = Schedule(reactor)
         self.peer = own_peer(options)
         self._lock = _lock(disk, options.controller_store_path)
         self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
@@ -101,8 +101,6 @@ class ControllerService:
             refusal=refusal,
         )
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
-        self._timers: list[LoopingCall] = []
-        self._silence: Timer | None = None
 
     @property
     def entries(self) -> int:
@@ -113,8 +111,9 @@ class ControllerService:
         """Listen and start the timers. Raises `twisted.internet.error.CannotListenError`."""
         listening = self._server.listen(self._remoting.bind_address, self.peer.port)
         self.controller.start()
-        self._every(self._options.scan_inactive_master_interval / 1000, self.controller.elect_where_needed)
-        self._every(STATE_BEAT, self._state.beat)
+        between = self._options.scan_inactive_master_interval / 1000
+        self._schedule.every(between, between, self.controller.elect_where_needed)
+        self._schedule.every(STATE_BEAT, STATE_BEAT, self._state.beat)
         self._wait_for_silence()
         log.info("the controller %s listens on port %d", self.peer.peer_id, self.peer.port)
         return listening
@@ -122,15 +121,11 @@ class ControllerService:
     def stop(self) -> Deferred[None]:
         """Stop in good order: no new connections, what was read is answered. Fires when all is closed."""
         self.controller.stop()
-        for timer in self._timers:
-            timer.stop()
-        self._timers.clear()
-        if self._silence is not None and self._silence.active():
-            self._silence.cancel()
         stopped = gatherResults([self._server.stop(), self._client.close()])
         return stopped.addCallback(self._close)
 
     def _close(self, _: object) -> None:
+        self._schedule.stop()
         if isinstance(self._worker, ThreadWorker):
             self._worker.stop()
         self._state.close()
@@ -142,7 +137,7 @@ class ControllerService:
         ends_in = self.controller.silence_ends_in()
         # A broker is silent too long once its time is over: a millisecond after the end of it.
         wait = longest if ends_in is None else min(longest, (ends_in + 1) / 1000)
-        self._silence = self._reactor.callLater(max(wait, LEAST_WAIT), self._drop_silent)
+        self._schedule.later(max(wait, LEAST_WAIT), self._drop_silent)
 
     def _drop_silent(self) -> None:
         try:
@@ -151,18 +146,6 @@ class ControllerService:
         except Exception:
             log.exception("looking for silent brokers failed")
         self._wait_for_silence()
-
-    def _every(self, seconds: float, work: Callable[[], None]) -> None:
-        def guarded() -> None:  # a LoopingCall ends with the first exception
-            try:
-                work()
-            except Exception:
-                log.exception("what is done every %g s failed", seconds)
-
-        timer = LoopingCall(guarded)
-        timer.clock = self._reactor  # type: ignore[assignment]
-        timer.start(seconds, now=False)
-        self._timers.append(timer)
 
     def _send_notice(self, notice: Notice) -> None:
         after = notice.after

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from mqgateway.gateway.cli.main import main, mqcontroller
@@ -52,7 +53,8 @@ def test_the_important_settings_alone() -> None:
     assert len(lines) == 6 and "enableElectUncleanMaster=false" in lines
 
 
-def test_what_is_wrong_stops_the_start(tmp_path: Path) -> None:
+def test_what_is_wrong_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mqgateway.gateway.cli.controller.start_logging", lambda *_: None)
     file = tmp_path / "controller.conf"
     file.write_text("controllerType=jRaft\n")
     result = invoke("controller", "-c", str(file))
