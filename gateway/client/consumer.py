@@ -151,7 +151,7 @@ class GroupConsumer(ABC):
     async def _part(self) -> None:
         """Leave the group; what was consumed is committed."""
         self.is_running = False
-        await self.commit_offsets()
+        await self.commit_offsets(wait=True)
         for process in self.held.values():
             process.dropped = True
         if self._wants_locks and not self.is_broadcasting:
@@ -364,9 +364,9 @@ class GroupConsumer(ABC):
             return self._local.get(queue)
         return await self.client.calls.consumed_offset(self.group, queue)
 
-    async def commit_offsets(self) -> None:
-        """Tell the brokers, or write down, how far everything is consumed."""
-        await self._commit(list(self.held))
+    async def commit_offsets(self, *, wait: bool = False) -> None:
+        """Tell the brokers, or write down, how far everything is consumed; `wait` is for their answers."""
+        await self._commit(list(self.held), wait=wait)
         if self._local is None:
             self.offsets.keep(self.held)
 

@@ -269,9 +269,9 @@ class LitePullConsumer(GroupConsumer):
         self._check_running()
         return await self.client.calls.search_offset(self._full(queue), timestamp)
 
-    async def commit_offsets(self) -> None:
-        """Tell the brokers, or write down, what was committed."""
-        await self._commit(list(self._assigned))
+    async def commit_offsets(self, *, wait: bool = False) -> None:
+        """Tell the brokers, or write down, what was committed; `wait` is for their answers."""
+        await self._commit(list(self._assigned), wait=wait)
 
     def _commit_now_and_then(self) -> None:
         now = self.client.steady.now()

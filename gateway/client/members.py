@@ -64,7 +64,7 @@ class ConsumerMember(Protocol):
         """Share the queues anew; whether we have now what we should have."""
         ...
 
-    def commit_offsets(self) -> Coroutine[Any, Any, None]:
+    def commit_offsets(self, *, wait: bool = False) -> Coroutine[Any, Any, None]:
         """Tell, or write down, how far everything is consumed."""
         ...
 

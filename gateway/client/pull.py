@@ -141,7 +141,7 @@ class PullConsumer(GroupConsumer):
         """It has no queues of its own."""
         return True
 
-    async def commit_offsets(self) -> None:
+    async def commit_offsets(self, *, wait: bool = False) -> None:
         """Offsets are committed when they are told."""
 
     def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:

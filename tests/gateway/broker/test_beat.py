@@ -144,7 +144,7 @@ def test_counts_are_noted(scene: Scene) -> None:
         noted.append(elapsed)
         return tick(now, elapsed)
 
-    stats.tick = watched  # type: ignore[method-assign]
+    scene.memory.broker.stats = SimpleNamespace(tick=watched)  # type: ignore[assignment]
     scene.beat.note_counts()
     scene.beat.note_counts()
     assert len(noted) == 2, "one after the other"

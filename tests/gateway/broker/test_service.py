@@ -666,13 +666,12 @@ def test_users_are_there_again_after_a_restart() -> None:
 def test_the_broker_signs_what_it_asks_others() -> None:
     seen: list[RemotingCommand] = []
     world = World(**ACCESS)
-    serve = world.name_server.dispatcher.dispatch
 
-    def look(command: RemotingCommand, peer: Any) -> Any:
+    def look(command: RemotingCommand, peer: Any, serve: Any) -> Any:
         seen.append(command)
         return serve(command, peer)
 
-    world.name_server.dispatcher.dispatch = look  # type: ignore[method-assign]
+    world.name_server.dispatcher.interceptor = look
     world.start()
     assert seen and all(is_signed(command, "inner's") for command in seen)
 
