@@ -47,6 +47,10 @@ LEFT_OUT = {
     RequestCode.RESUME_CHECK_HALF_MESSAGE: "there is no half message",
     RequestCode.CONSUME_MESSAGE_DIRECTLY: "answered by another client",
     **dict.fromkeys(
+        (code for code in RequestCode if code.name.startswith("AUTH_")),
+        "refused whatever they say, as long as nobody is asked who they are",
+    ),
+    **dict.fromkeys(
         (
             RequestCode.HEART_BEAT,
             RequestCode.LOCK_BATCH_MQ,

@@ -56,11 +56,11 @@ class GetBrokerLiteInfoResponseBody(Body):
 
 @dataclass(slots=True)
 class GetParentTopicInfoResponseBody(Body):
-    """A parent topic; `ttl` is minutes."""
+    """A parent topic; `ttl` is minutes, `groups` are left out by the standard where there are none."""
 
     topic: str
     ttl: Int = -1
-    groups: set[str] = field(default_factory=set)
+    groups: set[str] | None = None
     lmq_num: Int = 0
     lite_topic_count: Int = 0
 

@@ -99,7 +99,7 @@ def parents(call: Call) -> Iterator[Row]:
                 "ttl": found.ttl,
                 "liteTopicCount": found.lite_topic_count,
                 "lmqNum": found.lmq_num,
-                "groups": sorted(found.groups),
+                "groups": None if found.groups is None else sorted(found.groups),
             }
             if found
             else {"brokerName": name}
