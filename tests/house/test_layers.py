@@ -89,6 +89,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables.topics",
         *NOUNS,
     ),
+    "gateway.doctor": ("gateway.doctor",),
     "gateway.mqadmin": (
         "gateway.mqadmin",
         "gateway.access.signature",
