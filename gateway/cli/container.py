@@ -23,6 +23,7 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.cli.boot import container_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.logs import start_logging
 from mqgateway.gateway.cli.service_flags import (
@@ -166,6 +167,8 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
         address = f"{settings.container.broker_container_ip}:{service.port}"
         brokers = service.brokers()
         seconds = SystemClock().monotonic() - began
+        boot = container_boot_line(settings.container.namesrv_addr)
+        log_boot([boot])
         if output == "json":
             said = {"container": address, "brokers": brokers, "startedInSeconds": round(seconds, 3)}
             click.echo(json.dumps(said | {"ready": True}))
@@ -173,6 +176,7 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
             click.echo(f"container    {address}")
             for name, at in brokers.items():
                 click.echo(f"broker       {at}   ({name})")
+            click.echo(boot.text)
             click.echo(f"ready in {seconds:.2f} s")
         sys.stdout.flush()
 

@@ -25,6 +25,7 @@ from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import Problem, Setting
 from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.cli.boot import contained_broker_boot_line, log_boot
 from mqgateway.gateway.cli.logs import start_logging
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.run import run
@@ -113,6 +114,7 @@ class ContainedBroker:
 
     def _up(self, _: object) -> None:
         self._observation.started()
+        log_boot([contained_broker_boot_line(self._settings.broker.broker_name, self._settings.broker.broker_id)])
         self._say(line_of({"up": f"{self._settings.broker.broker_ip1}:{self.broker.port}"}))
 
     def _failed(self, failure: Failure) -> Failure:

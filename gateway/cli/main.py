@@ -20,6 +20,7 @@ from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.gateway.cli.access import access
 from mqgateway.gateway.cli.admin import admin
+from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.consume import consume
 from mqgateway.gateway.cli.container import container_options, run_container
 from mqgateway.gateway.cli.controller import controller_options, run_controller
@@ -81,6 +82,7 @@ def run_services(
         fail(str(error).splitlines(), output)
 
     def started(service: Any) -> None:
+        log_boot(service.boot_lines())
         summary = service.summary()
         if output == "json":
             click.echo(json.dumps(summary.as_json()))
