@@ -25,12 +25,13 @@ from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOpt
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.cli.boot import container_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
-from mqgateway.gateway.cli.logs import start_logging
 from mqgateway.gateway.cli.service_flags import (
     FILE,
+    begin_logging,
     common_options,
     fail,
     important_flag,
+    log_folder,
     process_start,
     report,
 )
@@ -134,7 +135,7 @@ def run_container(**given: Any) -> None:
 def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output, level = given["output"], given["log_level"]
-    start_logging(output, level)
+    levels = begin_logging(given, {"broker": settings.container})
     from mqgateway.gateway.cli.observed_container import RunningContainer
     from mqgateway.gateway.cli.observing import Observation
     from mqgateway.gateway.cli.run import run
@@ -154,7 +155,7 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
             launch=launcher(reactor, child_command(), child_environment(os.environ)),
             default_name=socket.gethostname() or "DEFAULT_BROKER",
             configuration_path=os.path.abspath(given["config"]) if given["config"] else "",
-            logs={"form": output, "level": level},
+            logs={"form": output, "level": level, "folder": log_folder(given)},
         )
         bound_to = settings.remoting.bind_address
         observation = Observation(
@@ -180,7 +181,7 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
             click.echo(f"ready in {seconds:.2f} s")
         sys.stdout.flush()
 
-    sys.exit(run(make, started))
+    sys.exit(run(make, started, levels))
 
 
 def child_command() -> list[str]:

@@ -20,7 +20,8 @@ def test_the_standards_words() -> None:
             boot.contained_broker_boot_line("broker-a", 1),
         )
     ] == [
-        "The broker[broker-a, 10.0.0.1:10911] boot success. serializeType=JSON and name server is 10.0.0.2:9876",
+        "The broker[broker-a, 10.0.0.1:10911] boot success. serializeType=JSON and name server is "
+        "10.0.0.2:9876",
         "The broker[broker-a, 10.0.0.1:10911] boot success. serializeType=JSON",
         "The Name Server boot success. serializeType=JSON, address 0.0.0.0:9876",
         "The Controller Server boot success. serializeType=JSON",
