@@ -10,6 +10,7 @@ from enum import StrEnum
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.lite import LiteOptions
+from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import MetricsOptions
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
@@ -394,6 +395,7 @@ class RoleOptions(Options):
 
 @dataclass(kw_only=True)
 class BrokerOptions(
+    LogOptions,
     MetricsOptions,
     RoleOptions,
     AccessOptions,

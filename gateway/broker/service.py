@@ -25,6 +25,8 @@ from mqgateway.engine.options import (
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.tables import AccessTables
@@ -37,6 +39,7 @@ from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
+from mqgateway.gateway.broker.stats_log import StatsLog
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
@@ -162,6 +165,7 @@ class BrokerService:
         self.beat.start()
         for seconds, work in self._repeated():
             self._schedule.every(seconds, seconds, work)
+        StatsLog(self.broker.stats, self.broker.clock, self._schedule).start()
         log.info("broker %s listens on %s:%d", environment.options.broker_name, bind, self.port)
         registered = self.group.membership.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
@@ -302,7 +306,8 @@ def _dispatchers(
     guard: AccessControl | None,
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    table = REQUESTS if guard is None else guard.guarded(REQUESTS)
+    told = audited(REQUESTS, Audit(broker.options.audit_log_format), refusal)
+    table = told if guard is None else guard.guarded(told)
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:

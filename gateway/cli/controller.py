@@ -18,10 +18,11 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem, format_value
+from mqgateway.gateway.cli.boot import controller_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
-from mqgateway.gateway.cli.logs import start_logging
 from mqgateway.gateway.cli.service_flags import (
     FILE,
+    begin_logging,
     common_options,
     fail,
     important_flag,
@@ -112,7 +113,7 @@ def run_controller(**given: Any) -> None:
 def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output = given["output"]
-    start_logging(output, given["log_level"])
+    levels = begin_logging(given, {"controller": settings.controller})
     from mqgateway.gateway.cli.preconditions import check_controller_start
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.controller.service import ControllerService
@@ -138,6 +139,8 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     def started(service: Any) -> None:
         seconds = SystemClock().monotonic() - began
         folder = settings.controller.controller_store_path
+        boot = controller_boot_line(is_alone=True)
+        log_boot([boot])
         if output == "json":
             said = {"controller": service.peer.address, "data": folder}
             click.echo(json.dumps(said | {"startedInSeconds": round(seconds, 3), "ready": True}))
@@ -145,7 +148,8 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
             address = service.peer.address
             click.echo(f"controller   {address}   (brokers: controllerAddr={address})")
             click.echo(f"data         {folder}")
+            click.echo(boot.text)
             click.echo(f"ready in {seconds:.2f} s")
         sys.stdout.flush()
 
-    sys.exit(run(make, started))
+    sys.exit(run(make, started, levels))

@@ -106,6 +106,11 @@ def test_both_know_each_other_and_stop_in_good_order(tmp_path: Path) -> None:
     cluster = ClusterInfo.decode(loop.ask(NAMESRV_PORT, RequestCode.GET_BROKER_CLUSTER_INFO).body)
     assert cluster.broker_addr_table["broker-a"].broker_addrs == {0: f"10.0.0.1:{BROKER_PORT}"}
     assert loop.ask(BROKER_PORT, RequestCode.GET_BROKER_RUNTIME_INFO).code == 0
+    assert list(both.summary().lines()[-3:-1]) == [
+        f"The Name Server boot success. serializeType=JSON, address 0.0.0.0:{NAMESRV_PORT}",
+        f"The broker[broker-a, 10.0.0.1:{BROKER_PORT}] boot success. serializeType=JSON and name server is "
+        f"127.0.0.1:{NAMESRV_PORT}",
+    ]
     stopped = both.stop()
     assert loop.wait_for(stopped) is None
     assert not loop.ports
@@ -127,6 +132,7 @@ def test_a_controller_runs_beside_a_name_server_where_it_is_asked_for(tmp_path: 
     shown = loop.ask(9878, RequestCode.GET_CONTROLLER_CONFIG).body.decode().splitlines()
     assert "controllerDLegerPeers=n0-10.0.0.1:9878" in shown
     assert both.summary().controller == "10.0.0.1:9878"
+    assert "The ControllerManager boot success. serializeType=JSON" in both.summary().lines()
     assert both.entries == 0
     loop.wait_for(both.stop())
     assert not loop.ports
