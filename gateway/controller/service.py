@@ -1,7 +1,8 @@
-"""A controller as it runs: its port, its timers, its file, and its notices to brokers.
+"""A controller as it runs: its port, its timers, its file or its part of etcd, and its notices to brokers.
 
 Three things happen without a request: brokers that are silent too long are given up, at the moment they are;
-every 5 s sets are looked for whose master is gone; and every second the file is written if it lacks changes.
+every 5 s sets are looked for whose master is gone; and every second the state is told, which writes the file
+if it lacks changes, or keeps a lease.
 Standard: `ControllerManager`, `DefaultBrokerHeartbeatManager`.
 """
 
@@ -18,6 +19,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.configuration import CONTROLLER_RULES, Configuration
 from mqgateway.engine.controller.controller import Controller, Notice
 from mqgateway.engine.controller.local_state import FILE_NAME, LocalState
+from mqgateway.engine.controller.state import State
 from mqgateway.engine.disk import Disk, File, make_directories
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import OptionSet, RemotingOptions
@@ -28,8 +30,10 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyBrokerRoleChangedRequestHeader
 from mqgateway.gateway.controller.context import ControllerContext
+from mqgateway.gateway.controller.etcd_client import EtcdClient
 from mqgateway.gateway.controller.peers import own_peer, peers_of
 from mqgateway.gateway.controller.requests import REQUESTS, UNSUPPORTED, refusal
+from mqgateway.gateway.controller.shared_place import open_place, state_in
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
@@ -43,7 +47,9 @@ from mqgateway.gateway.runtime.threads import ThreadWorker
 log = logging.getLogger(__name__)
 
 STATE_BEAT = 1.0
-"""Seconds between two times that a file that lacks changes may be written."""
+"""Seconds between two beats of the state."""
+STOPPED = 2.0
+"""By how many seconds later than was wanted a timer comes when this process was stopped, or had no time."""
 LEAST_WAIT, MOST_WAIT = 0.05, 1.0
 """Seconds between two looks for silent brokers; meanwhile one may be heard of whose time ends sooner."""
 
@@ -74,15 +80,17 @@ class ControllerService:
         self._remoting = remoting
         self._schedule = Schedule(reactor)
         self.peer = own_peer(options)
-        self._lock = _lock(disk, options.controller_store_path)
         self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
         self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
-        path = os.path.join(options.controller_store_path, FILE_NAME)
-        try:
-            self._state = LocalState(self.peer.leader, disk, path, clock, self._worker)
-        except ConfigError:
-            self._lock.close()
-            raise
+        self._lock: File | None = None
+        self._place: EtcdClient | None = None
+        self._state: State
+        if options.controller_etcd_endpoints:
+            self._place = open_place(options, reactor, disk)
+            self._state = state_in(self._place, options, self.peer, clock)
+        else:
+            self._lock = _lock(disk, options.controller_store_path)
+            self._state = self._local_state(disk, clock)
         self.controller = Controller(options, self._state, clock, self._send_notice)
         known = OptionSet(options, remoting) if settings is None else settings
         context = ControllerContext(
@@ -101,6 +109,15 @@ class ControllerService:
             refusal=refusal,
         )
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
+
+    def _local_state(self, disk: Disk, clock: Clock) -> LocalState:
+        path = os.path.join(self._options.controller_store_path, FILE_NAME)
+        try:
+            return LocalState(self.peer.leader, disk, path, clock, self._worker)
+        except ConfigError:
+            assert self._lock is not None
+            self._lock.close()
+            raise
 
     @property
     def entries(self) -> int:
@@ -124,12 +141,19 @@ class ControllerService:
         stopped = gatherResults([self._server.stop(), self._client.close()])
         return stopped.addCallback(self._close)
 
-    def _close(self, _: object) -> None:
+    def _close(self, _: object) -> Deferred[None]:
         self._schedule.stop()
         if isinstance(self._worker, ThreadWorker):
             self._worker.stop()
-        self._state.close()
-        self._lock.close()
+        closed: Deferred[None] = Deferred()
+        self._state.close(lambda: closed.callback(None))
+        return closed.addCallback(self._let_go)
+
+    def _let_go(self, _: None) -> Deferred[None] | None:
+        """Others may use the file now; of etcd the connections are ended."""
+        if self._lock is not None:
+            self._lock.close()
+        return None if self._place is None else self._place.close()
 
     def _wait_for_silence(self) -> None:
         """Look again when somebody may be silent too long, or when it is time to."""
@@ -137,10 +161,14 @@ class ControllerService:
         ends_in = self.controller.silence_ends_in()
         # A broker is silent too long once its time is over: a millisecond after the end of it.
         wait = longest if ends_in is None else min(longest, (ends_in + 1) / 1000)
-        self._schedule.later(max(wait, LEAST_WAIT), self._drop_silent)
+        wait = max(wait, LEAST_WAIT)
+        self._schedule.later(wait, self._drop_silent, self._schedule.seconds() + wait)
 
-    def _drop_silent(self) -> None:
+    def _drop_silent(self, due: float) -> None:
         try:
+            late = self._schedule.seconds() - due
+            if late > STOPPED:
+                self.controller.was_stopped(round(late * 1000))
             for peer in self.controller.drop_silent():
                 cast(Peer, peer).close("its broker was not heard of in time")
         except Exception:

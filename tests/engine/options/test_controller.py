@@ -6,7 +6,17 @@ from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.options.controller import ControllerOptions
 from tests.support.engine.options.standard import differences
 
-OURS = {"logLevels", "maxBrokers"}
+OURS = {
+    "controllerEtcdCaFile",
+    "controllerEtcdCertFile",
+    "controllerEtcdEndpoints",
+    "controllerEtcdKeyFile",
+    "controllerEtcdLeaseSeconds",
+    "controllerEtcdPassword",
+    "controllerEtcdUser",
+    "logLevels",
+    "maxBrokers",
+}
 
 
 def test_every_property_is_known_by_type_and_default() -> None:
