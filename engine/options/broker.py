@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
-from mqgateway.engine.options.access import AccessOptions
+from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.metrics import MetricsOptions
 from mqgateway.engine.options.option import LONG_MAX, option
@@ -396,6 +396,7 @@ class RoleOptions(Options):
 class BrokerOptions(
     MetricsOptions,
     RoleOptions,
+    AclOptions,
     AccessOptions,
     TransactionOptions,
     FilterOptions,

@@ -40,7 +40,7 @@ def control(**options: Any) -> AccessControl:
     given = {"authentication_enabled": True, "authorization_enabled": True} | options
     made_of = BrokerOptions(broker_cluster_name="c", **given)
     clock, disk = ManualClock(), CrashDisk()
-    settings = AccessSettings.of(made_of, disk)
+    settings = AccessSettings.of(made_of, disk, "c")
     made = AccessControl(settings, AccessTables(disk, "/config", clock, None), made_of, clock)
     made.load()
     users = made.administration
@@ -72,7 +72,7 @@ class Served:
     def __init__(self, control: AccessControl) -> None:
         self.calls = 0
         codes = [code for code in RequestCode if code != RequestCode.CONTROLLER_ELECT_MASTER]
-        table = control.guarded(dict.fromkeys(codes, self._answer))
+        table = control.guarded(dict.fromkeys(codes, self._answer), BrokerOptions())
         self._port = Dispatcher(None, table, {}, clock=ManualClock(), hooks=[control])
 
     def _answer(self, context: None, call: Call) -> Reply:
@@ -185,7 +185,7 @@ def test_functions_behind_a_look_at_the_body_may_answer_later_and_in_steps() -> 
         yield
         return Reply(remark="done")
 
-    table = made.guarded({34: in_steps})
+    table = made.guarded({34: in_steps}, BrokerOptions())
     port = Dispatcher(None, table, {}, clock=ManualClock(), hooks=[made])
     frame: Any = port.dispatch(heartbeat("ga"), PEER)
     assert decode_command(frame[4:]).remark == "done"
