@@ -12,7 +12,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from mqgateway.engine.clock import Clock
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AccessOptions
@@ -32,6 +34,7 @@ from mqgateway.gateway.access.resources import (
 )
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
+from mqgateway.gateway.access.slowing import Slowing
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
@@ -43,10 +46,15 @@ UNREADABLE = "parse authorization context error."
 
 NeedsOfHeader = Callable[[int, Fields, str], list[Need]]
 """Code, header fields and the server's cluster to what a request needs."""
+Pause = Callable[[float], "Deferred[None]"]
+"""A Deferred that fires after so many seconds."""
 
 
 class AccessControl:
-    """The users and policies of a server, and what is done with them. `load` first."""
+    """The users and policies of a server, and what is done with them. `load` first.
+
+    `pause` is for refusals that are given later.
+    """
 
     def __init__(
         self,
@@ -54,9 +62,13 @@ class AccessControl:
         tables: AccessTables,
         options: AccessOptions,
         clock: Clock,
+        pause: Pause,
         needs: NeedsOfHeader | None = None,
     ) -> None:
         self._settings = settings
+        self._clock = clock
+        self._pause = pause
+        self._slowing = Slowing()
         self.tables = tables
         self._audit = Audit(settings.audit_format)
         of_broker = needs_of_header if settings.is_strict else standard_needs_of_header
@@ -135,13 +147,22 @@ class AccessControl:
     # Who asks.
 
     def _authenticate(self, call: Call) -> None:
+        """Refuse a request whose user is not believed, later where many are. Raises `RequestError`."""
         name = call.command.ext_fields.get(ACCESS_KEY)
         if self._signatures is None:
             refusal = self._signature_refusal(call, name)
         else:
             refusal = self._signatures.get(call.peer, name, lambda: self._signature_refusal(call, name))
         if refusal:
-            raise RequestError(ResponseCode.NO_PERMISSION, refusal)
+            until = self._slowed(call) if name else None
+            raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
+
+    def _slowed(self, call: Call) -> Deferred[None] | None:
+        """When a refusal may be given; instead of one that would wait too long the connection ends."""
+        wait = self._slowing.refused(_ip_of(call), elapsed_millis(self._clock))
+        if wait is None:
+            call.peer.close("too many requests of its address were signed wrongly")
+        return self._pause(wait / 1000) if wait else None
 
     def _signature_refusal(self, call: Call, name: str | None) -> str:
         """Why the user of a request is not believed; empty where that is the one who signed it."""
@@ -173,7 +194,7 @@ class AccessControl:
         name = self._name(call)
         if name is None:
             raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
-        ip = call.peer.address.rpartition(":")[0].strip("[]")
+        ip = _ip_of(call)
         for need in needs:
             if self._decisions is None:
                 refusal = self._decision(call, name, need, ip)
@@ -192,6 +213,10 @@ class AccessControl:
         return refusal
 
 
+def _ip_of(call: Call) -> str:
+    return call.peer.address.rpartition(":")[0].strip("[]")
+
+
 def control_of_server(
     settings: AccessSettings,
     options: AccessOptions,
@@ -201,6 +226,7 @@ def control_of_server(
     folder: str,
     clock: Clock,
     worker: Worker | None,
+    pause: Pause,
     shared: AccessTables | None = None,
 ) -> AccessControl | None:
     """The access control of a server that is no broker; None where nobody is asked who they are.
@@ -211,7 +237,7 @@ def control_of_server(
     if not settings.is_on:
         return None
     tables = AccessTables(disk, folder, clock, worker, settings.seal) if shared is None else shared
-    control = AccessControl(settings, tables, options, clock, partial(needs_in, table))
+    control = AccessControl(settings, tables, options, clock, pause, partial(needs_in, table))
     if shared is None:
         control.load()
     return control

@@ -25,7 +25,7 @@ from mqgateway.engine.options import (
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.control import AccessControl, Pause
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
@@ -113,7 +113,7 @@ class BrokerService:
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon
-        self._access = _control(self.broker, access)
+        self._access = _control(self.broker, access, self._schedule.pause)
         guard = self._access if access.is_on else None
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
         self._server = RemotingServer(
@@ -290,14 +290,14 @@ class BrokerService:
             client.outgoing.members_changed(group)
 
 
-def _control(broker: Broker, settings: AccessSettings) -> AccessControl | None:
+def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessControl | None:
     """Users and policies, once anybody asks for them."""
     if not settings.has_tables:
         return None
     on = broker.environment
     tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
     tables.users.own = settings.own_user
-    control = AccessControl(settings, tables, on.options, on.clock)
+    control = AccessControl(settings, tables, on.options, on.clock, pause)
     broker.access = control.administration
     return control
 

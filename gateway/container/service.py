@@ -80,6 +80,7 @@ class ContainerService:
             folder=os.path.dirname(configuration_path) or os.path.join(os.path.expanduser("~"), "container"),
             clock=clock,
             worker=None,
+            pause=self._schedule.pause,
         )
         served: dict[int, RequestFunction | LongRequestFunction] = {**REQUESTS}
         hooks = []

@@ -99,6 +99,7 @@ class ControllerService:
                 folder=options.controller_store_path,
                 clock=clock,
                 worker=self._worker,
+                pause=self._schedule.pause,
                 shared=users,
             )
         except ConfigError:

@@ -301,6 +301,7 @@ class NameServerService:
             folder=self.namesrv.folder,
             clock=clock,
             worker=self._worker,
+            pause=self._schedule.pause,
             shared=users,
         )
         if self._access is not None:
