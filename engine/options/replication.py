@@ -67,6 +67,18 @@ class ReplicationOptions(AcknowledgementOptions):
     offset_check_in_slave: bool = option(
         False, "Let a slave correct offsets that its queues do not have, as a master does."
     )
+    sync_from_last_file: bool = option(
+        False, "In controller mode: let a new replica ask for the newest file of the log only."
+    )
+    async_learner: bool = option(
+        False, "In controller mode: never count as in sync, so never wait for this replica, nor elect it."
+    )
+    store_path_epoch_file: str = option(
+        "", "File of the log's epochs; empty: epochFileCheckpoint in storePathRootDir."
+    )
+    store_path_broker_identity: str = option(
+        "", "File of the id that the controller gave; empty: brokerIdentity in storePathRootDir."
+    )
     ha_copy_whole_log: bool = option(
         False, "Give a new slave the whole log, or ask for it, not only the newest file.", ours=True
     )

@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.feed import Feed
-from mqgateway.engine.ha.frames import StreamBroken, encode_header
+from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
@@ -84,7 +84,7 @@ class SlaveConnection(Protocol):
             outgoing = self.feed.take(self._server.now())
             if outgoing is None:
                 return
-            header = encode_header(*outgoing)
+            header = self.feed.header(outgoing)
             if not outgoing.size:
                 self._write(header)
                 return
