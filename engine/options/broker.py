@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
-from mqgateway.engine.options.access import AccessOptions
+from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import MetricsOptions
@@ -398,6 +398,7 @@ class BrokerOptions(
     LogOptions,
     MetricsOptions,
     RoleOptions,
+    AclOptions,
     AccessOptions,
     TransactionOptions,
     FilterOptions,

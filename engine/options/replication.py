@@ -74,6 +74,12 @@ class ReplicationOptions(AcknowledgementOptions):
         4 << 20, "Bytes that a master may send a slave in one piece.", unit="bytes", low=4096, ours=True
     )
     ha_max_slaves: int = option(16, "Slaves that may be connected.", low=1, ours=True)
+    ha_allowed_slaves: str = option(
+        "",
+        "Addresses or networks that slaves may come from, separated by commas, beside those of the group's "
+        "members (authenticationEnabled=false), or of slaves that sign.",
+        ours=True,
+    )
     slave_sync_interval: int = option(
         10000, "Time between takings over of the master's tables.", unit="ms", low=1000, ours=True
     )

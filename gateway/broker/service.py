@@ -27,8 +27,9 @@ from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.control import AccessControl, Pause
 from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
@@ -67,7 +68,8 @@ class BrokerService:
     Names and addresses in the options must have been filled in. `settings` are all options of the process as
     properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
     another is given. `before_registering` is called when the ports listen and name servers have yet to be
-    told. After `start`, `port` and `fast_port` are the ports in use.
+    told. `neighbours` is what the broker signs with where settings name nobody: servers of this
+    process, which share its users, believe that. After `start`, `port` and `fast_port` are the ports in use.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class BrokerService:
         worker: Worker | None = None,
         hooks: Sequence[Hook] = (),
         before_registering: Callable[[], None] = lambda: None,
+        neighbours: Credentials | None = None,
     ) -> None:
         self._before_registering = before_registering
         self._remoting = remoting
@@ -95,10 +98,9 @@ class BrokerService:
         self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
-        access = AccessSettings.of(options, disk)
+        access = AccessSettings.of(options, disk, options.broker_cluster_name, neighbours)
         client_tls = ClientTls(tls, disk) if remoting.use_tls else None
-        sign = None if access.credentials is None else access.credentials.sign
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=sign)
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
         environment = Environment(
             options,
             store_options,
@@ -114,7 +116,7 @@ class BrokerService:
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon
-        self._access = _control(self.broker, access)
+        self._access = _control(self.broker, access, self._schedule.pause)
         guard = self._access if access.is_on else None
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
         self._server = RemotingServer(
@@ -130,6 +132,11 @@ class BrokerService:
         """How many topics, groups and queues there are."""
         tables = self.broker.tables
         return len(tables.topics) + len(tables.groups) + self.broker.store.admin.queue_count
+
+    @property
+    def users(self) -> AccessTables | None:
+        """Users and policies, if there are any, for other servers of the same process."""
+        return None if self._access is None else self._access.tables
 
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
@@ -287,13 +294,14 @@ class BrokerService:
             client.outgoing.members_changed(group)
 
 
-def _control(broker: Broker, settings: AccessSettings) -> AccessControl | None:
+def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessControl | None:
     """Users and policies, once anybody asks for them."""
     if not settings.has_tables:
         return None
     on = broker.environment
     tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
-    control = AccessControl(settings, tables, on.options, on.clock)
+    tables.users.own = settings.own_user
+    control = AccessControl(settings, tables, on.options, on.clock, pause)
     broker.access = control.administration
     return control
 
@@ -307,7 +315,7 @@ def _dispatchers(
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
     told = audited(REQUESTS, Audit(broker.options.audit_log_format), refusal)
-    table = told if guard is None else guard.guarded(told)
+    table = told if guard is None else guard.guarded(told, broker.options)
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:

@@ -156,6 +156,8 @@ def _find_out_all(
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
+        if broker is not None:
+            namesrv.ask_as(broker)
 
 
 def _is_brokers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:

@@ -12,6 +12,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import (
     BootLine,
@@ -94,6 +95,7 @@ class Both:
             disk=self.disk,
             tls=ServerTls(settings.tls, self.disk),
             hooks=self._observation.hooks(meters),
+            users=None if self.broker is None else self.broker.users,
         )
         self._observation.name_server(namesrv, settings.namesrv, meters)
         self._namesrv_port = namesrv.start(until=registered).getHost().port
@@ -107,6 +109,7 @@ class Both:
                 clock=self.clock,
                 disk=self.disk,
                 tls=ServerTls(settings.tls, self.disk),
+                users=namesrv.users,
             )
             self.controller.start()
 
@@ -131,6 +134,7 @@ class Both:
             disk=self.disk,
             hooks=self._observation.hooks(meters),
             before_registering=before_registering,
+            neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )
         self._observation.broker(self.broker, settings.broker, meters)
         return maybeDeferred(self.broker.start)
