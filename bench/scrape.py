@@ -2,8 +2,8 @@
 
 One broker in this process, on a real disk, without sockets: each topic has a message, each group lags in one
 topic. A scrape is done as it is served, a step at a time. What counts is the loop's time in all, and the
-longest time it is held in one go; other work on the machine makes both longer, so the least of some scrapes
-is taken of the first, and the median of the second.
+longest time it is held in one go, both as CPU time; other work on the machine makes that longer too, so the
+least of some scrapes is taken of the first, and the median of the second.
 """
 
 import datetime
@@ -93,9 +93,9 @@ def scrape(observed: ObservedBroker, metrics: str) -> tuple[float, float, list[b
     clock, pieces, done = SystemClock(), [], False
     steps = observed.write(metrics, text, [])
     while not done:
-        began = time.perf_counter()
+        began = time.thread_time()
         done = run_for(steps, clock, PIECE_SECONDS)
-        pieces.append((time.perf_counter() - began) * 1000)
+        pieces.append((time.thread_time() - began) * 1000)
     return sum(pieces), max(pieces), text
 
 
@@ -119,8 +119,8 @@ def section(scrapes: list[Scrape], topics: int, groups: int, repeats: int) -> li
         "## Scrapes of metrics",
         "",
         f"Measured on {datetime.date.today().isoformat()}, {commit()}: {machine()}.",
-        f"One broker with {topics:,} topics that have messages and {groups:,} groups that lag; the time of the",
-        f"loop without the writing to a socket, the least of {repeats} scrapes after the first, which makes",
+        f"One broker with {topics:,} topics that have messages and {groups:,} groups that lag; the CPU time of",
+        f"the loop without the writing to a socket, the least of {repeats} scrapes after the first, which makes",
         "all labels; the longest piece is the median of theirs. `python -m bench.scrape` repeats it.",
         "",
         "| set | lines | MB | first, ms | later, ms | longest piece, ms |",
