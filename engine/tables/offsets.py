@@ -8,7 +8,7 @@ pull). With light queues the file is another, in which light groups are apart. S
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mqgateway.engine import json_members
@@ -137,6 +137,10 @@ class ConsumerOffsets:
         """How far the group has read; where that is unknown, as `query`."""
         pulled = self._pulled.get(f"{topic}{SEPARATOR}{group}", {}).get(queue_id)
         return self.query(group, topic, queue_id) if pulled is None else pulled
+
+    def pulled_of(self, group: str, topic: str) -> Mapping[int, int]:
+        """How far the group has read, by queue, where that is known; to be looked at only."""
+        return self._pulled.get(f"{topic}{SEPARATOR}{group}", {})
 
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Send the group to an offset: at its next pull, and for who asks at once."""
