@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions
+from mqgateway.engine.options.console import ConsoleOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.metrics import MetricsOptions
 from mqgateway.engine.options.option import LONG_MAX, option
@@ -395,6 +396,7 @@ class RoleOptions(Options):
 @dataclass(kw_only=True)
 class BrokerOptions(
     MetricsOptions,
+    ConsoleOptions,
     RoleOptions,
     AccessOptions,
     TransactionOptions,

@@ -108,6 +108,7 @@ class Summary:
     open_to: str
     warnings: Sequence[str] = ()
     controller: str | None = None
+    console: str | None = None
 
     def lines(self) -> list[str]:
         """The lines, ready to print; the last says that the server is ready."""
@@ -120,6 +121,8 @@ class Summary:
             lines.append(
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
             )
+        if self.console:
+            lines.append(f"console      {self.console}")
         lines.append(f"data         {self.data}")
         lines.append(f"open to      {self.open_to}")
         lines += [f"warning      {text}" for text in self.warnings]
@@ -131,6 +134,7 @@ class Summary:
         return {
             "nameServer": self.name_server,
             "controller": self.controller,
+            "console": self.console,
             "broker": self.broker,
             "brokerName": self.broker_name,
             "cluster": self.cluster,
