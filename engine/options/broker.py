@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions, AclOptions
+from mqgateway.engine.options.console import ConsoleOptions
 from mqgateway.engine.options.controlled import ControlledOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
@@ -390,6 +391,7 @@ class RoleOptions(Options):
 class BrokerOptions(
     LogOptions,
     MetricsOptions,
+    ConsoleOptions,
     RoleOptions,
     AclOptions,
     ControlledOptions,

@@ -65,6 +65,8 @@ IMPORTANT = (
     "storePathRootDir",
 )
 """What `mqbroker -m` prints, as the standard's important properties."""
+CONSOLE_PORT = 8088
+"""Where `serve` has the console."""
 
 
 def run_services(
@@ -134,6 +136,7 @@ def _apply_all(
             "brokerIP1": given.get("advertise"),
             "listenPort": given.get("broker_port"),
             "storePathRootDir": _below(given.get("data_dir"), "store"),
+            "consolePort": given.get("console_port"),
             **bind,
         }
         settings += from_flags(flags)
@@ -153,6 +156,8 @@ def _find_out_all(
     if broker is not None:
         if given.get("config"):
             broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
+        if namesrv is not None:
+            broker.options.assume("consolePort", CONSOLE_PORT, "mqgateway serve")
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
@@ -199,6 +204,9 @@ def main() -> None:
     "--broker-port", type=int, help="Port of the broker; its VIP port is two less.  [default: 10911]"
 )
 @click.option("--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1).")
+@click.option(
+    "--console-port", type=int, help="Port of the console in the browser; 0: none.  [default: 8088]"
+)
 @common_options
 def serve(**given: Any) -> None:
     """Run name server and broker in one process."""

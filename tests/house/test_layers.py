@@ -73,6 +73,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.codec",
         "engine",
     ),
+    "gateway.web": (
+        "gateway.web",
+        "gateway.metrics.health",
+        "gateway.client.compression",
+        "gateway.client.errors",
+        "gateway.broker",
+        "gateway.access",
+        "gateway.namesrv",
+        *SERVERS,
+    ),
     "gateway.client": (
         "gateway.client",
         "gateway.access.signature",
