@@ -1,7 +1,8 @@
 """The controller: requests one after another, elections when a master is lost; all of it without a socket.
 
-A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too. What
-is decided is answered then, and brokers are told of a new master. Who leads is the state's to say.
+A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too, or it
+is confirmed that nobody else has changed them. What is decided is answered then, and brokers are told of a
+new master. Who leads is the state's to say.
 
 A master is gone when its connection ends, or when it was not heard of for as long as it said itself. Who
 begins to lead may not have heard of a master that the leader before did hear of: until it could have been
@@ -205,16 +206,16 @@ class Controller:
             return
         if decision.refusal is not None:
             log.warning("%s", decision.refusal.remark)
-        if decision.event is None:
-            self._finish(told, decision)
-            return
-        log.info("term %d: %s", self.state.term, text(decision.event))
 
         def agreed(error: Exception | None) -> None:
             self._finish(told, decision if error is None else error)
             self._go_on()
 
-        self.state.propose(decision.event, agreed)
+        if decision.event is None:
+            self.state.confirm(agreed)
+        else:
+            log.info("term %d: %s", self.state.term, text(decision.event))
+            self.state.propose(decision.event, agreed)
 
     def _finish(self, told: Callable[[Any], None], outcome: Any) -> None:
         self._is_busy = False
