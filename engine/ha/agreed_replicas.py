@@ -24,14 +24,14 @@ EVERYBODY = 1 << 30
 
 
 class AgreedReplicas(Replicas):
-    """`in_sync` is who is in sync, `agreement` is told how far the log is confirmed. `may_answer` says
+    """`in_sync` is who is in sync, `agreement` says how far the log is confirmed. `may_answer` says
     whether this broker is the master beyond doubt; `on_confirmed` is called when the log may be confirmed
     further, before those are answered who waited for that."""
 
     def __init__(self, options: StoreOptions, ends: LogEnds, agreement: Agreement) -> None:
         super().__init__(options, ends)
         self.in_sync_set = InSyncSet(0)
-        self._agreement = agreement
+        self.agreement = agreement
         self.may_answer: Callable[[], bool] = lambda: True
         self.on_confirmed: Callable[[], None] = lambda: None
 
@@ -43,19 +43,19 @@ class AgreedReplicas(Replicas):
     @property
     def confirmed(self) -> int:
         """Up to where everybody who counts has the log."""
-        limit = self._agreement.limit
+        limit = self.agreement.limit
         return self._log.position if limit is None else min(limit, self._log.position)
 
     def begin(self, own_id: int, ids: frozenset[int], epoch: int) -> None:
         """This broker is made master: its log is the log."""
         self.in_sync_set.begin(own_id, ids, epoch)
-        self._agreement.limit = None
+        self.agreement.limit = None
         self.confirm()
 
     def confirm(self) -> None:
         """Find out how far the log is confirmed: something was acknowledged, or who is in sync has
         changed."""
-        agreement, members = self._agreement, self.in_sync_set.members
+        agreement, members = self.agreement, self.in_sync_set.members
         if not self._options.all_ack_in_sync_state_set or len(members) == 1:
             agreement.limit = None
         elif agreement.limit is None:

@@ -17,6 +17,9 @@ from mqgateway.engine.ha.in_sync_set import InSyncSet
 from mqgateway.engine.options import StoreOptions
 
 NEVER = -(2**62)
+NEWS_MILLIS = 50
+"""How long a slave that has everything may not know how far it is confirmed; the standard's wait for the next
+frame, up to `haSendHeartbeatInterval`."""
 NO_OFFSET = -1
 """In place of where bytes lie: what is sent is the answer to a hello."""
 
@@ -41,6 +44,7 @@ class EpochFeed(Feed):
         self._hellos = SlaveCutter()
         self._hello: Hello | None = None
         self._answer = b""
+        self._told = -1
         self.since = now
         # Before its first report nobody knows what it has.
         self.caught_up = NEVER
@@ -71,7 +75,18 @@ class EpochFeed(Feed):
 
     def take(self, now: int) -> Outgoing | None:
         """What is to be sent now, which counts as sent; None when there is nothing, or not yet."""
-        return Outgoing(NO_OFFSET, 0) if self._answer else super().take(now)
+        if self._answer:
+            return Outgoing(NO_OFFSET, 0)
+        outgoing = super().take(now)
+        if outgoing is None and self._has_news(now):
+            self._last_write = now
+            return Outgoing(self.next_offset, 0)
+        return outgoing
+
+    def _has_news(self, now: int) -> bool:
+        """Whether more is confirmed than the slave knows: its readers see no more than that."""
+        is_time = self.next_offset >= 0 and now - self._last_write >= NEWS_MILLIS
+        return is_time and self._confirmed() > self._told
 
     def _border(self) -> int:
         return self._epochs.at(self.next_offset)[1]
@@ -82,7 +97,8 @@ class EpochFeed(Feed):
             answer, self._answer = self._answer, b""
             return answer
         epoch, _ = self._epochs.at(outgoing.offset)
-        return encode_epoch_header(*outgoing, epoch, self._confirmed())
+        self._told = self._confirmed()
+        return encode_epoch_header(*outgoing, epoch, self._told)
 
     def is_in_sync(self) -> bool:
         """Whether the slave is one of those in sync."""

@@ -14,7 +14,6 @@ class ControlledOptions(Options):
     enable_controller_mode: bool = option(
         False,
         "Let a controller choose the master; brokerRole and brokerId have no effect then.",
-        unavailable={"true": "controllers are not supported yet"},
     )
     controller_addr: str = option("", "Controllers as host:port, separated by semicolons.")
     fetch_controller_addr_by_dns_lookup: bool = option(

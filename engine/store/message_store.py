@@ -91,6 +91,8 @@ class MessageStore:
     """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
     gate: WriteGate | None = None
     """Stands before the log while it is not ours to write; None: what is put is written."""
+    was_clean = False
+    """Whether the run before this one has ended in good order, once this one has started."""
     on_rest: Callable[[], None] | None = None
     """Told when there is more to dispatch than fits in one go, which `dispatch` does when it is called again,
     soon; without it all is done at once."""
@@ -181,7 +183,7 @@ class MessageStore:
         except BlockingIOError:
             raise StoreUnavailable(f"{self.root} is in use by another broker") from None
         abort = f"{self.root}/abort"
-        clean = not self._disk.exists(abort)
+        self.was_clean = clean = not self._disk.exists(abort)
         recovery = self._recovery(progress or logged(self._clock))
         try:
             recovery.judge(clean, self._options.start_with_missing_log_files)

@@ -167,6 +167,17 @@ class ConsumerOffsets:
             del self._resets[key]
         return offset
 
+    def forget_end(self, max_offset: Callable[[str, int], int]) -> None:
+        """The log was cut: no group is farther than the messages there are."""
+        for key, queues in list(self._table.items()):
+            topic, _, group = key.partition(SEPARATOR)
+            for queue_id, offset in list(queues.items()):
+                held = max_offset(topic, queue_id)
+                if offset > held:
+                    self.commit(group, topic, queue_id, held)
+        self._pulled.clear()
+        self._pulled_count = 0
+
     def clone(self, source_group: str, group: str, topic: str) -> None:
         """Let a group go on where another one is."""
         for queue_id, offset in self.queues_of(source_group, topic).items():

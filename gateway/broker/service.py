@@ -35,6 +35,7 @@ from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
@@ -118,6 +119,8 @@ class BrokerService:
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access, self._schedule.pause)
         guard = self._access if access.is_on else None
+        if self.group.controlled is not None:
+            hooks = [AuthorityGuard(self.group.controlled), *hooks]
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
         self._server = RemotingServer(
             reactor,
@@ -150,6 +153,8 @@ class BrokerService:
         if self._stopped is None:
             self.beat.nobody_waits = True
             self.group.membership.stop()
+            if self.group.controlled is not None:
+                self.group.controlled.stop()
             self._stopped = self.broker.cluster.registration.stop()
             self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
             self._stopped.addCallback(lambda _: self._put_no_more())

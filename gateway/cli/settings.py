@@ -73,7 +73,14 @@ class BrokerSettings:
         self.options.set("bitMapLengthConsumeQueueExt", str(bloom.bits), "maxErrorRateOfBloomFilter")
 
     def _settle_role(self) -> None:
-        """A master has the id 0, a slave another one. Raises `ConfigError`. Standard: `BrokerStartup`."""
+        """A master has the id 0, a slave another one; where a controller decides, it says which. Raises
+        `ConfigError`. Standard: `BrokerStartup`."""
+        if self.broker.enable_controller_mode:
+            if not self.broker.controller_addr:
+                raise ConfigError(
+                    "controllerAddr: say where controllers are, as in 10.0.0.1:9878;10.0.0.2:9878"
+                )
+            return
         if self.store.broker_role is not BrokerRole.SLAVE:
             if self.broker.broker_id:
                 self.options.set("brokerId", "0", "the role of a master")

@@ -1,16 +1,20 @@
 """What the rest of the broker asks its part in a group of replicas.
 
-`Membership` and `Replication` answer; they need the broker themselves, and nothing that the broker imports
-may.
+`Membership`, `Replication` and `ControlledReplica` answer; they need the broker themselves, and nothing
+that the broker imports may.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.member_group import MemberGroup
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
-from mqgateway.gateway.codec.headers import ExchangeHAInfoResponseHeader
+from mqgateway.gateway.codec.headers import (
+    ExchangeHAInfoResponseHeader,
+    NotifyBrokerRoleChangedRequestHeader,
+)
 
 
 class Member(Protocol):
@@ -35,6 +39,16 @@ class Member(Protocol):
 
     def whereabouts(self) -> ExchangeHAInfoResponseHeader:
         """Where this broker takes slaves, and how far its log goes."""
+        ...
+
+
+class Controlled(Protocol):
+    """The broker under a controller."""
+
+    epochs: Epochs
+
+    def noticed(self, header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> None:
+        """The controller says who is master now. Raises `HeaderError`."""
         ...
 
 

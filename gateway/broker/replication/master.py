@@ -21,6 +21,7 @@ from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
+from mqgateway.gateway.broker.replication.streams import Stream
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Transport
 
 log = logging.getLogger(__name__)
@@ -119,9 +120,18 @@ class SlaveServer(Factory):
     noisy = False
 
     def __init__(
-        self, options: StoreOptions, store: MessageStore, replicas: Replicas, clock: Clock, reactor: Reactor
+        self,
+        options: StoreOptions,
+        store: MessageStore,
+        replicas: Replicas,
+        clock: Clock,
+        reactor: Reactor,
+        stream: Stream,
     ) -> None:
         self._options = options
+        self._stream = stream
+        self.on_gone: Callable[[], None] = lambda: None
+        """Told when a slave is gone."""
         self.store = store
         self.replicas = replicas
         self._clock = clock
@@ -164,12 +174,18 @@ class SlaveServer(Factory):
         """Take no more connections, end those there are; fires when the port is closed."""
         port, self._port = self._port, None
         closed = maybeDeferred(port.stopListening) if port is not None else maybeDeferred(lambda: None)
-        for connection in list(self.connections):
-            connection.abort()
+        self.drop_all()
         self.replicas.give_up()
         return closed.addCallback(lambda _: None)
 
+    def drop_all(self) -> None:
+        """End all connections: whoever still belongs here comes again."""
+        for connection in list(self.connections):
+            connection.abort()
+
     def buildProtocol(self, addr: object) -> SlaveConnection | None:
+        if not self._stream.is_open:
+            return None
         if len(self.connections) >= self._options.ha_max_slaves:
             self.complain(str(addr), f"{len(self.connections)} slaves are connected already (haMaxSlaves)")
             return None
@@ -197,7 +213,7 @@ class SlaveServer(Factory):
     def came(self, connection: SlaveConnection, address: str) -> Feed:
         """A slave has connected."""
         now = self.now()
-        feed = Feed(self._options, self.store.raw, address, now)
+        feed = self._stream.feed(address, now)
         self.connections.append(connection)
         self.replicas.add(feed, now)
         if len(self.connections) == 1:
@@ -215,6 +231,7 @@ class SlaveServer(Factory):
             self.store.on_arrivals, self._wake = self._wake, None
         feed = connection.feed
         log.info("slave %s is gone, it had everything before %d", feed.address, feed.ack_offset)
+        self.on_gone()
 
     def refuse(self, connection: SlaveConnection, reason: str) -> None:
         """End a connection, and say why."""

@@ -23,6 +23,7 @@ from mqgateway.gateway.broker.replication.master import SlaveServer
 from mqgateway.gateway.broker.replication.slave import MasterClient
 from mqgateway.gateway.broker.replication.slave_door import SlaveDoors
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
+from mqgateway.gateway.broker.replication.streams import Stream
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
 from mqgateway.gateway.remoting.client import Ask
@@ -34,15 +35,21 @@ FOREVER = 2**62
 
 
 class Replication:
-    """Both sides of a broker."""
+    """Both sides of a broker, which speak one stream."""
 
-    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask) -> None:
+    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: Stream) -> None:
         self._broker = broker
+        self._stream = stream
         self._reactor = reactor
         self._ask = ask
         self._address = broker.environment.address
         self.server = SlaveServer(
-            broker.store_options, broker.store, broker.produce.durability.replicas, broker.clock, reactor
+            broker.store_options,
+            broker.store,
+            broker.produce.durability.replicas,
+            broker.clock,
+            reactor,
+            stream,
         )
         self.admission = Admission(
             broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
@@ -73,6 +80,7 @@ class Replication:
             self._reactor,
             self._ask,
             self.release_readers,
+            self._stream,
         )
         self.tables = SlaveTables(broker, self._ask, self._address)
 
@@ -82,6 +90,8 @@ class Replication:
             self._begin_to_follow()
         elif not is_slave and self.client is not None:
             self._follow_no_more()
+        if not self._broker.role.is_master and not self._stream.is_open:
+            self.server.drop_all()
         self.release_readers()
         self._broker.pop.wait_no_longer(FOREVER)
         self._broker.lite.parked.due(FOREVER)
@@ -104,6 +114,12 @@ class Replication:
             return int(self.follows)
         return sum(feed.next_offset >= 0 for feed in self.server.replicas.feeds)
 
+    def follow_another(self, main_address: str) -> None:
+        """Another broker is the master, and nothing more is taken from the one before."""
+        self._follow_no_more()
+        self._begin_to_follow()
+        self.on_master(main_address, None)
+
     def follow(self, main_address: str, ha_address: str) -> None:
         """A member of the group says that it is the master."""
         self.on_master(main_address, ha_address)
@@ -115,7 +131,7 @@ class Replication:
         """What follows the requests of one read: where sends wait for slaves, these are told at once of what
         wakes nobody else, such as half messages. Brokers that never wait for slaves do not know of it."""
         store, server, durability = self._broker.store, self.server, self._broker.produce.durability
-        if self._broker.store_options.broker_role is BrokerRole.ASYNC_MASTER:
+        if not durability.may_wait_for_slaves:
             return store.dispatch
 
         def dispatch_and_send() -> None:

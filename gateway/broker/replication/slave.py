@@ -19,11 +19,11 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.errors import StoreError
 from mqgateway.engine.ha.admission import TICKET, shown_ticket
-from mqgateway.engine.ha.follow import Follow
 from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.log_prefix import Masters, Own, where_to_begin, why_not
 from mqgateway.engine.options import FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.gateway.broker.replication.streams import Following, Stream
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -34,8 +34,6 @@ from mqgateway.gateway.runtime.loop import Reactor, Transport
 
 log = logging.getLogger(__name__)
 
-RETRY_MILLIS = 5000
-"""How long after a connection was lost, or could not be made, the next is tried."""
 CONNECT_SECONDS = 3.0
 
 
@@ -44,7 +42,7 @@ class MasterConnection(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
 
-    def __init__(self, client: MasterClient, follow: Follow, ticket: bytes) -> None:
+    def __init__(self, client: MasterClient, follow: Following, ticket: bytes) -> None:
         self.follow = follow
         self._client = client
         self._ticket = ticket
@@ -85,7 +83,9 @@ class MasterClient:
         reactor: Reactor,
         ask: Ask,
         on_following: Callable[[], None],
+        stream: Stream,
     ) -> None:
+        self._stream = stream
         self._options = options
         self._store = store
         self._clock = clock
@@ -151,9 +151,9 @@ class MasterClient:
         """What to ask for if the log is empty, once it is clear that it is the beginning of the master's."""
         raw = self._store.raw
         raw.drop_partial()
-        last = raw.last_record()
-        if not self.main_address:
+        if self._stream.compares or not self.main_address:
             return succeed(0)
+        last = raw.last_record()
         if last is None:
             if not self._options.ha_copy_whole_log:
                 return succeed(0)
@@ -204,14 +204,14 @@ class MasterClient:
         if self._is_stopped:
             raise StreamBroken("the broker stops")
         begin, ticket = begun
-        follow = Follow(self._options, self._store.raw, self.now(), begin)
+        follow = self._stream.follow(self.now(), begin)
         endpoint = endpoint_for(self._reactor, self.ha_address, CONNECT_SECONDS)
         made: Deferred[Any] = endpoint.connect(_Connections(self, follow, ticket))
         return made
 
     def _failed(self, failure: Failure) -> None:
         self._is_trying = False
-        self._next_try = self.now() + RETRY_MILLIS
+        self._next_try = self.now() + self._stream.retry_millis
         if not self._is_stopped:
             self._complain(f"{self.ha_address} cannot be followed: {failure.getErrorMessage()}")
 
@@ -233,14 +233,13 @@ class MasterClient:
         if connection is not self.connection:
             return
         try:
-            size = connection.follow.receive(data, self.now())
+            connection.follow.receive(data, self.now())
         except (StreamBroken, StoreError, OSError) as error:
             self._store.dispatch()
             self._give_up(connection, str(error))
             return
         self.problem = ""
-        if size:
-            self._store.dispatch()
+        self._store.dispatch()
         self._report(connection)
 
     def lost(self, connection: MasterConnection, reason: str) -> None:
@@ -248,12 +247,18 @@ class MasterClient:
         if connection is not self.connection:
             return
         self.connection = None
-        self._next_try = max(self._next_try, self.now() + RETRY_MILLIS)
+        self._next_try = max(self._next_try, self.now() + self._stream.retry_millis)
         if not self._is_stopped:
             log.warning("the connection to the master at %s is lost: %s", self.ha_address, reason)
 
     def _report(self, connection: MasterConnection) -> None:
         """Acknowledge what is written, or with SYNC_FLUSH what is on disk."""
+        try:
+            self._acknowledge(connection)
+        except (StreamBroken, StoreError, OSError) as error:
+            self._give_up(connection, str(error))
+
+    def _acknowledge(self, connection: MasterConnection) -> None:
         store = self._store
         if not self._waits_for_every_byte:
             connection.send(connection.follow.report(store.raw.position, self.now()))
@@ -285,7 +290,7 @@ class _Connections(Factory):
 
     noisy = False
 
-    def __init__(self, client: MasterClient, follow: Follow, ticket: bytes) -> None:
+    def __init__(self, client: MasterClient, follow: Following, ticket: bytes) -> None:
         self._client = client
         self._follow = follow
         self._ticket = ticket

@@ -55,6 +55,18 @@ def test_a_slave_that_has_everything_hears_of_the_epoch_at_once() -> None:
     assert len(sent(feed, 5001)) == 1
 
 
+def test_a_slave_with_everything_hears_soon_how_far_that_is_confirmed() -> None:
+    feed = feed_of(Ends(500), (1, 0))
+    feed.receive(encode_hello(Hello(2)) + encode_epoch_report(500), 0)
+    sent(feed)
+    assert sent(feed)[0].endswith(bytes([42]))
+    assert sent(feed, 1000) == []
+    feed._confirmed = lambda: 43
+    assert sent(feed, 49) == []
+    assert sent(feed, 50)[0].endswith(bytes([43]))
+    assert sent(feed, 1000) == []
+
+
 @pytest.mark.parametrize(("from_last", "begin"), [(False, 1000), (True, 3000)])
 def test_a_new_slave_gets_all_there_is_or_the_newest_file(from_last: bool, begin: int) -> None:
     feed = feed_of(Ends(3200, min_offset=1000), (1, 0))
