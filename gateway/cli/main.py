@@ -22,6 +22,7 @@ from mqgateway.engine.options.logs import LogOptions
 from mqgateway.gateway.cli.access import access
 from mqgateway.gateway.cli.admin import admin
 from mqgateway.gateway.cli.boot import log_boot
+from mqgateway.gateway.cli.cluster import cluster
 from mqgateway.gateway.cli.consume import consume
 from mqgateway.gateway.cli.container import container_options, run_container
 from mqgateway.gateway.cli.controller import controller_options, run_controller
@@ -281,7 +282,7 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in (admin, store, send, consume, tail, perf, access, pipeline):
+for command in (admin, cluster, store, send, consume, tail, perf, access, pipeline):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))
