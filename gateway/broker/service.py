@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 
@@ -26,6 +26,11 @@ from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.plain import migration
+from mqgateway.gateway.access.plain import requests as plain_requests
+from mqgateway.gateway.access.plain.control import PlainControl
+from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, Keeper
+from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.assembly import build_broker, join_group
@@ -35,6 +40,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
+from mqgateway.gateway.broker.replication.role_requests import AnyRequestFunction
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -93,6 +99,7 @@ class BrokerService:
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
         access = AccessSettings.of(options, disk)
+        check_plain_settings(options, access.has_tables)
         client_tls = ClientTls(tls, disk) if remoting.use_tls else None
         sign = None if access.credentials is None else access.credentials.sign
         self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=sign)
@@ -112,8 +119,11 @@ class BrokerService:
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access)
-        guard = self._access if access.is_on else None
-        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
+        self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
+        table, guards = _guarded(self.broker, self._access if access.is_on else None, self._plain)
+        self.dispatcher, self.fast_dispatcher = _dispatchers(
+            self.broker, table, remoting, clock, [*hooks, *guards]
+        )
         self._server = RemotingServer(
             reactor,
             self.dispatcher,
@@ -179,6 +189,8 @@ class BrokerService:
         yield cold_reads.TICK_SECONDS, broker.consume.cold_reads.tick
         yield slow_consumers.PROTECT_SECONDS, self._shut_out_slow_consumers
         yield static_cleaning.CLEAN_SECONDS, self._clean_mappings
+        if self._plain is not None:
+            yield LOOK_SECONDS, self._plain.look
         yield options.load_balance_poll_name_server_interval / 1000, broker.cluster.refresh_routes
 
     def _open_store(self) -> None:
@@ -190,14 +202,26 @@ class BrokerService:
         if broker.role.is_master:
             topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         broker.tables.load()
-        if self._access is not None:
-            self._access.load()
+        self._load_access()
         broker.delays.load()
         self.group.services.load()
         self._disk.end()
         broker.store.disk_settled(self._disk.refusal)
         if self._disk.refusal:
             self._schedule.every(HELD_SECONDS, HELD_SECONDS, self._write_held)
+
+    def _load_access(self) -> None:
+        """Users, policies, and accounts of version 4. Raises `ConfigError`."""
+        options = self.broker.options
+        if self._plain is not None:
+            self._plain.load()
+        if self._access is not None:
+            self._access.load()
+            if options.migrate_auth_from_v1_enabled:
+                accounts = Keeper(options, self._disk, self._worker, self.broker.clock)
+                accounts.load()
+                made = migration.migrate(accounts.rules, self._access.administration)
+                log.info("%d users were made of accounts of version 4", made)
 
     def _write_held(self) -> None:
         """Try to write what the start could not."""
@@ -294,23 +318,33 @@ def _control(broker: Broker, settings: AccessSettings) -> AccessControl | None:
     return control
 
 
+def _guarded(
+    broker: Broker, access: AccessControl | None, plain: Keeper | None
+) -> tuple[Mapping[int, AnyRequestFunction], Sequence[Hook]]:
+    """What is answered behind the access control there is, and what stands before it."""
+    if plain is not None:
+        on = broker.environment
+        names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
+        control = PlainControl(plain, on.options)
+        return control.guarded({**REQUESTS, **plain_requests.requests(plain, names)}), [control]
+    return (REQUESTS, []) if access is None else (access.guarded(REQUESTS), [access])
+
+
 def _dispatchers(
     broker: Broker,
+    table: Mapping[int, AnyRequestFunction],
     remoting: RemotingOptions,
     clock: Clock,
     hooks: Sequence[Hook],
-    guard: AccessControl | None,
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    table = REQUESTS if guard is None else guard.guarded(REQUESTS)
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
         broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    limits = limits_of_bodies(REQUESTS, remoting, broker.options)
-    hooks = hooks if guard is None else [*hooks, guard]
+    limits = limits_of_bodies(table, remoting, broker.options)
     main_port, fast_port = (
         Dispatcher(broker, served, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
         for served, others in ((table, UNSUPPORTED), (fast, refused))

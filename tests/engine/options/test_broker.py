@@ -28,8 +28,7 @@ def test_a_containers_mark_is_shown_by_one_name_and_taken_by_two() -> None:
         assert "isInBrokerContainer=true" in shown and "inBrokerContainer=true" not in shown
 
 
-def test_access_control_is_not_switched_on_in_vain() -> None:
-    """An operator who asks for it must not get an open broker."""
-    for key in ("aclEnable", "enableControllerMode"):
-        (problem,) = OptionSet(BrokerOptions()).apply([Setting(key, "true")])
-        assert problem.severity == "error"
+def test_a_controller_is_not_asked_for_in_vain() -> None:
+    """An operator who asks for it must not get a broker without one."""
+    (problem,) = OptionSet(BrokerOptions()).apply([Setting("enableControllerMode", "true")])
+    assert problem.severity == "error"
