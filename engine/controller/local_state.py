@@ -12,7 +12,7 @@ until the whole table is written: else a master's epoch could be given twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.controller.broker_set import BrokerSet, changed
@@ -94,17 +94,22 @@ class LocalState:
             self._sets[name] = after
         self._proceed(told)
 
+    def start(self, leads: Callable[[], None]) -> None:
+        """See `State.start`: who is alone leads at once."""
+        leads()
+
     def beat(self) -> None:
-        """Write the file if it lacks changes; to be called each second or so."""
+        """See `State.beat`: write the file if it lacks changes."""
         if self._is_durable:
             self._file.retry(self._pieces)
         else:
             self._file.save(self._pieces, at_once=True)
             self._file.when_durable(self._mended)
 
-    def close(self) -> None:
-        """Write the file if it lacks changes, here and now; for the end."""
+    def close(self, told: Callable[[], None]) -> None:
+        """See `State.close`: write the file if it lacks changes, here and now."""
         self._file.close(self._pieces)
+        told()
 
     def _proceed(self, told: OnAgreed) -> None:
         self._file.proceed(self._pieces)

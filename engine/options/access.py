@@ -25,8 +25,8 @@ class AuditFormat(StrEnum):
 
 
 @dataclass(kw_only=True)
-class AccessOptions(Options):
-    """Who may do what."""
+class AclOptions(Options):
+    """Access control of version 4, which only brokers have."""
 
     acl_enable: bool = option(False, "Access control of version 4: accounts in files below rocketmqHome.")
     acl_plain_file: str = option(
@@ -37,6 +37,12 @@ class AccessOptions(Options):
     migrate_auth_from_v1_enabled: bool = option(
         False, "Make users of those accounts at the start.", name="migrateAuthFromV1Enabled"
     )
+
+
+@dataclass(kw_only=True)
+class AccessOptions(Options):
+    """Who may do what, with any server."""
+
     authentication_enabled: bool = option(False, "Take requests only of users who sign them.")
     authentication_provider: str = option("", "Class that checks signatures; empty: the default one.")
     authentication_metadata_provider: str = option(

@@ -24,6 +24,7 @@ from mqgateway.engine.options import (
     TlsOptions,
     load_properties,
 )
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.cli.environment import tls_file
 from mqgateway.gateway.cli.sizes import assume_file_sizes
@@ -102,6 +103,13 @@ class NamesrvSettings:
         folder = folder or os.path.join(os.path.expanduser("~"), "namesrv")
         self.options.assume("kvConfigPath", os.path.join(folder, "kvConfig.json"), "data folder")
         self.options.assume("configStorePath", os.path.join(folder, "namesrv.properties"), "data folder")
+
+    def ask_as(self, broker: BrokerSettings) -> None:
+        """Ask who somebody is as the broker of the same process does, unless told not to."""
+        is_told = self.options.origin("authenticationEnabled") != "default"
+        if not is_told or self.namesrv.authentication_enabled:
+            for name in OptionSet(AccessOptions()).names():
+                self.options.assume(name, broker.options.get(name), "the broker's")
 
 
 @dataclass

@@ -108,6 +108,8 @@ class Summary:
     open_to: str
     warnings: Sequence[str] = ()
     controller: str | None = None
+    boot: Sequence[str] = ()
+    """What the standard's servers say."""
 
     def lines(self) -> list[str]:
         """The lines, ready to print; the last says that the server is ready."""
@@ -123,6 +125,7 @@ class Summary:
         lines.append(f"data         {self.data}")
         lines.append(f"open to      {self.open_to}")
         lines += [f"warning      {text}" for text in self.warnings]
+        lines += self.boot
         lines.append(f"ready in {self.started_in:.2f} s")
         return lines
 

@@ -17,6 +17,8 @@ class Member(Protocol):
     """What is known of the group."""
 
     group: MemberGroup
+    is_enabled: bool
+    """Whether slaves of the group may act for their master."""
 
     @property
     def is_active(self) -> bool:
@@ -42,6 +44,10 @@ class Replica(Protocol):
     @property
     def follows(self) -> bool:
         """Whether this is a slave that is connected to its master."""
+        ...
+
+    def asked_for_log(self, host: str) -> bytes:
+        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed."""
         ...
 
     def runtime_info(self) -> HARuntimeInfo:

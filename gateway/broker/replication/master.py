@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.feed import Feed
-from mqgateway.engine.ha.frames import StreamBroken, encode_header
+from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
@@ -84,7 +84,7 @@ class SlaveConnection(Protocol):
             outgoing = self.feed.take(self._server.now())
             if outgoing is None:
                 return
-            header = encode_header(*outgoing)
+            header = self.feed.header(outgoing)
             if not outgoing.size:
                 self._write(header)
                 return
@@ -127,6 +127,8 @@ class SlaveServer(Factory):
         self._clock = clock
         self._reactor = reactor
         self._port: ListeningPort | None = None
+        self.entrance: Factory = self
+        """What connections come to first; hands those of slaves to this."""
         self.connections: list[SlaveConnection] = []
         self._wake: Callable[[list[Arrival]], None] | None = None
         self._complaints: set[tuple[str, str]] = set()
@@ -139,7 +141,7 @@ class SlaveServer(Factory):
 
     def listen(self, host: str, port: int) -> None:
         """Take connections. Raises `twisted.internet.error.CannotListenError`."""
-        self._port = self._reactor.listenTCP(port, self, 50, host)
+        self._port = self._reactor.listenTCP(port, self.entrance, 50, host)
 
     def settle(self) -> Deferred[None]:
         """Fires when the slaves have acknowledged everything, or it takes too long; for the end."""
@@ -169,7 +171,7 @@ class SlaveServer(Factory):
 
     def buildProtocol(self, addr: object) -> SlaveConnection | None:
         if len(self.connections) >= self._options.ha_max_slaves:
-            self._complain(str(addr), f"{len(self.connections)} slaves are connected already (haMaxSlaves)")
+            self.complain(str(addr), f"{len(self.connections)} slaves are connected already (haMaxSlaves)")
             return None
         return SlaveConnection(self)
 
@@ -216,10 +218,10 @@ class SlaveServer(Factory):
 
     def refuse(self, connection: SlaveConnection, reason: str) -> None:
         """End a connection, and say why."""
-        self._complain(connection.feed.address, reason)
+        self.complain(connection.feed.address, reason)
         connection.abort()
 
-    def _complain(self, address: str, reason: str) -> None:
+    def complain(self, address: str, reason: str) -> None:
         """Once for each host and reason: a slave comes again every few seconds."""
         complaint = address.rpartition(":")[0], reason
         if complaint not in self._complaints:

@@ -14,12 +14,14 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 
+from mqgateway.engine.ha.admission import Admission
 from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.long_polling import resume_all
 from mqgateway.gateway.broker.replication.master import SlaveServer
 from mqgateway.gateway.broker.replication.slave import MasterClient
+from mqgateway.gateway.broker.replication.slave_door import SlaveDoors
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
@@ -41,6 +43,19 @@ class Replication:
         self._address = broker.environment.address
         self.server = SlaveServer(
             broker.store_options, broker.store, broker.produce.durability.replicas, broker.clock, reactor
+        )
+        self.admission = Admission(
+            broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
+        )
+        self._doors = self.server.entrance = SlaveDoors(
+            self.admission,
+            self.server.buildProtocol,
+            clock=broker.clock,
+            worker=broker.environment.reader or broker.environment.worker,
+            name_servers=broker.cluster.name_servers,
+            broker_name=broker.options.broker_name,
+            own_address=self._address,
+            on_refused=self.server.complain,
         )
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
@@ -129,10 +144,12 @@ class Replication:
         """Follow nobody, serve no slave; fires when the port is closed."""
         if self.client is not None:
             self.client.stop()
+        self._doors.stop()
         return self.server.stop()
 
     def tick(self) -> None:
         """Do what is due; called with every beat."""
+        self._doors.tick()
         self.server.tick()
         if self.client is not None:
             self.client.tick()
@@ -158,6 +175,13 @@ class Replication:
         role of this broker is another one. Standard: `notifyMasterOnline`."""
         broker = self._broker
         resume_all(broker.consume.held_pulls.due(FOREVER, broker.store.max_offset))
+
+    def asked_for_log(self, host: str) -> bytes:
+        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed."""
+        membership = self._broker.membership
+        if membership is not None and membership.is_enabled:
+            self.admission.asked(host, self._doors.now())
+        return self.admission.issue(self._doors.now())
 
     def runtime_info(self) -> HARuntimeInfo:
         """What 907 is answered with. Standard: `DefaultHAService.getRuntimeInfo`."""

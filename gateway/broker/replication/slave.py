@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.errors import StoreError
+from mqgateway.engine.ha.admission import TICKET, shown_ticket
 from mqgateway.engine.ha.follow import Follow
 from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.log_prefix import Masters, Own, where_to_begin, why_not
@@ -26,7 +27,7 @@ from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import ViewMessageRequestHeader
+from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, ViewMessageRequestHeader
 from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.link import endpoint_for
 from mqgateway.gateway.runtime.loop import Reactor, Transport
@@ -43,12 +44,14 @@ class MasterConnection(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
 
-    def __init__(self, client: MasterClient, follow: Follow) -> None:
+    def __init__(self, client: MasterClient, follow: Follow, ticket: bytes) -> None:
         self.follow = follow
         self._client = client
+        self._ticket = ticket
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
+        self.send(self._ticket)
         self._client.connected(self)
 
     def dataReceived(self, data: bytes) -> None:
@@ -58,7 +61,7 @@ class MasterConnection(Protocol):
         self._client.lost(self, reason.getErrorMessage())
 
     def send(self, data: bytes) -> None:
-        """Send a report, if there is one."""
+        """Send a report, or what comes before the first, if there is one."""
         if data:
             self.transport.write(data)
 
@@ -141,7 +144,8 @@ class MasterClient:
 
     def _try(self) -> None:
         self._is_trying = True
-        maybeDeferred(self._check_place).addCallback(self._connect).addErrback(self._failed)
+        placed = maybeDeferred(self._check_place)
+        placed.addCallback(self._with_ticket).addCallback(self._connect).addErrback(self._failed)
 
     def _check_place(self) -> Deferred[int]:
         """What to ask for if the log is empty, once it is clear that it is the beginning of the master's."""
@@ -183,12 +187,26 @@ class MasterClient:
 
         return self._ask(self.main_address, command).addCallback(ends)
 
-    def _connect(self, begin: int) -> Deferred[Any]:
+    def _with_ticket(self, begin: int) -> Deferred[tuple[int, bytes]]:
+        """Ask for what a master that asks who somebody is wants to see at its port for slaves."""
+        if not self.main_address:
+            return succeed((begin, b""))
+        command = RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader())
+
+        def shown(answer: RemotingCommand) -> tuple[int, bytes]:
+            if answer.code != ResponseCode.SUCCESS:
+                log.info("the master at %s gives no ticket: %s", self.main_address, answer.remark)
+            return begin, shown_ticket(answer.ext_fields.get(TICKET, ""))
+
+        return self._ask(self.main_address, command).addCallback(shown)
+
+    def _connect(self, begun: tuple[int, bytes]) -> Deferred[Any]:
         if self._is_stopped:
             raise StreamBroken("the broker stops")
+        begin, ticket = begun
         follow = Follow(self._options, self._store.raw, self.now(), begin)
         endpoint = endpoint_for(self._reactor, self.ha_address, CONNECT_SECONDS)
-        made: Deferred[Any] = endpoint.connect(_Connections(self, follow))
+        made: Deferred[Any] = endpoint.connect(_Connections(self, follow, ticket))
         return made
 
     def _failed(self, failure: Failure) -> None:
@@ -267,9 +285,10 @@ class _Connections(Factory):
 
     noisy = False
 
-    def __init__(self, client: MasterClient, follow: Follow) -> None:
+    def __init__(self, client: MasterClient, follow: Follow, ticket: bytes) -> None:
         self._client = client
         self._follow = follow
+        self._ticket = ticket
 
     def buildProtocol(self, addr: object) -> MasterConnection:
-        return MasterConnection(self._client, self._follow)
+        return MasterConnection(self._client, self._follow, self._ticket)

@@ -26,9 +26,3 @@ def test_a_containers_mark_is_shown_by_one_name_and_taken_by_two() -> None:
         assert broker.in_broker_container
         shown = options.as_properties().splitlines()
         assert "isInBrokerContainer=true" in shown and "inBrokerContainer=true" not in shown
-
-
-def test_a_controller_is_not_asked_for_in_vain() -> None:
-    """An operator who asks for it must not get a broker without one."""
-    (problem,) = OptionSet(BrokerOptions()).apply([Setting("enableControllerMode", "true")])
-    assert problem.severity == "error"

@@ -171,7 +171,7 @@ def test_the_page_of_commands_names_what_there_is() -> None:
     commands = {**commands_of(main, "mqgateway"), "mqbroker": mqbroker, "mqnamesrv": mqnamesrv}
     commands |= {"mqbrokercontainer": mqbrokercontainer, "mqcontroller": mqcontroller}
     flags = {flag for command in commands.values() for one in command.params for flag in one.opts}
-    flags |= {f"--{one.long}" for one in OURS} | {"--batch"}
+    flags |= {f"--{one.long}" for one in OURS} | {"--batch", "--completion"}
     assert set(re.findall(r"--[a-zA-Z][-a-zA-Z]+", page)) <= flags | {"--help"}
     assert all(re.search(rf"\b{name.split()[-1]}\b", page) for name in commands if name.count(" ") == 1)
     examples = re.findall(r"^    (?:.* \| )?mqgateway ([a-z]+) ", page, re.M)

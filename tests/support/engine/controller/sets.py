@@ -61,6 +61,17 @@ class HeldState:
         self.failures: list[Exception] = []
         self.events: list[Event] = []
         self.held: list[Callable[[], None]] = []
+        self.leads: Callable[[], None] = lambda: None
+
+    def start(self, leads: Callable[[], None]) -> None:
+        self.leads = leads
+        if self.is_leader:
+            leads()
+
+    def beat(self) -> None: ...
+
+    def close(self, told: Callable[[], None]) -> None:
+        told()
 
     def propose(self, event: Event, told: OnAgreed) -> None:
         if not self.is_leader:

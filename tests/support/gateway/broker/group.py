@@ -50,6 +50,7 @@ class Member:
             "store_path_root_dir": "/store",
             "mapped_file_size_commit_log": FILE_SIZE,
             "broker_role": role,
+            "ha_allowed_slaves": "10.0.0.0/8",
         }
         name = {"broker_name": "b1"}
         wanted = {**name, **store, "timer_wheel_enable": False, **self.settings}
