@@ -49,6 +49,14 @@ class Credentials:
         fields[SIGNATURE] = _signature(signed_content(fields, command.body), self.secret_key)
 
 
+def credentials_in(text: str) -> Credentials | None:
+    """Those in a file of the form of the standard's `tools.yml`, `name: value` a line; None without both."""
+    lines = (line.partition(":") for line in text.splitlines() if not line.lstrip().startswith("#"))
+    found = {name.strip(): value.strip().strip("\"'") for name, _, value in lines}
+    access, secret = found.get("accessKey"), found.get("secretKey")
+    return Credentials(access, secret, found.get("securityToken", "")) if access and secret else None
+
+
 def signed_content(fields: Mapping[str, str], body: bytes, left_out: Collection[str] = _SIGNED) -> bytes:
     """The bytes that are signed: the values of the fields that are not left out, and the body."""
     names = sorted(fields)
