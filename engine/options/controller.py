@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from mqgateway.engine.options.accepted import CONTROLLER_ACCEPTED
+from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.options.option import option
-from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_JRAFT
 
 
 @dataclass(kw_only=True)
-class ControllerOptions(Options):
+class ControllerOptions(ExporterOptions):
     """All settings of a controller but those of its connections."""
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")

@@ -3,7 +3,7 @@
 Beside a name server runs a controller, where its settings ask for one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
@@ -18,6 +18,7 @@ from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
 from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
 
@@ -93,16 +94,22 @@ class Both:
         self._namesrv_port = namesrv.start(until=registered).getHost().port
         self.namesrv = namesrv
         if settings.namesrv.enable_controller_in_namesrv:
-            self.controller = ControllerService(
-                settings.controller,
-                remoting=settings.remoting,
-                settings=settings.options,
-                reactor=self._reactor,
-                clock=self.clock,
-                disk=self.disk,
-                tls=ServerTls(settings.tls, self.disk),
-            )
+            self.controller = self._observation.controller(self._make_controller, settings.controller)
             self.controller.start()
+
+    def _make_controller(self, hooks: Sequence[Hook]) -> ControllerService:
+        settings = self._namesrv_settings
+        assert settings is not None
+        return ControllerService(
+            settings.controller,
+            remoting=settings.remoting,
+            settings=settings.options,
+            reactor=self._reactor,
+            clock=self.clock,
+            disk=self.disk,
+            tls=ServerTls(settings.tls, self.disk),
+            hooks=hooks,
+        )
 
     def _start_broker(self, settings: BrokerSettings, registered: Deferred[None]) -> Deferred[Any]:
         def before_registering() -> None:

@@ -14,7 +14,10 @@ OURS = {
     "controllerEtcdLeaseSeconds",
     "controllerEtcdPassword",
     "controllerEtcdUser",
+    "healthHost",
+    "healthPort",
     "maxBrokers",
+    "metricsUnitSuffixes",
 }
 
 
