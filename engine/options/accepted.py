@@ -257,15 +257,6 @@ CONTROLLER_ACCEPTED = (
     *accepted("the table of broker sets is written anew now and then", "mappedFileSize=1073741824"),
     *accepted("who does not lead any more answers nothing, reads included", "isProcessReadEvent=false"),
     *accepted(
-        "controllers export no metrics",
-        """
-        metricsExporterType=DISABLE metricsGrpcExporterTarget= metricsGrpcExporterHeader=
-        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
-        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
-        metricsLabel= metricsInDelta=false
-        """,
-    ),
-    *accepted(
         NO_JRAFT,
         """
         jRaftElectionTimeoutMs=1000 jRaftScanWaitTimeoutMs=1000 jRaftSnapshotIntervalSecs=3600

@@ -5,7 +5,7 @@ Beside a name server runs a controller, where its settings ask for one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
@@ -27,6 +27,7 @@ from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
 from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
 
@@ -109,18 +110,24 @@ class Both:
         self._namesrv_port = namesrv.start(until=registered).getHost().port
         self.namesrv = namesrv
         if settings.namesrv.enable_controller_in_namesrv:
-            self.controller = ControllerService(
-                settings.controller,
-                remoting=settings.remoting,
-                settings=settings.options,
-                reactor=self._reactor,
-                clock=self.clock,
-                disk=self.disk,
-                tls=ServerTls(settings.tls, self.disk),
-                client_tls=self._client_tls(settings),
-                users=namesrv.users,
-            )
+            self.controller = self._observation.controller(self._make_controller, settings.controller)
             self.controller.start()
+
+    def _make_controller(self, hooks: Sequence[Hook]) -> ControllerService:
+        settings = self._namesrv_settings
+        assert settings is not None
+        return ControllerService(
+            settings.controller,
+            remoting=settings.remoting,
+            settings=settings.options,
+            reactor=self._reactor,
+            clock=self.clock,
+            disk=self.disk,
+            tls=ServerTls(settings.tls, self.disk),
+            client_tls=self._client_tls(settings),
+            hooks=hooks,
+            users=None if self.namesrv is None else self.namesrv.users,
+        )
 
     def _client_tls(self, settings: NamesrvSettings) -> ClientTls | None:
         return ClientTls(settings.tls, self.disk) if settings.remoting.use_tls else None

@@ -152,6 +152,11 @@ class ControllerService:
             raise
 
     @property
+    def folder(self) -> str:
+        """Where the file of broker sets is; empty when they are in etcd."""
+        return "" if self._lock is None else self._options.controller_store_path
+
+    @property
     def entries(self) -> int:
         """How many broker sets there are."""
         return len(self.controller.state.sets)

@@ -10,7 +10,7 @@ What nobody says is null: groups without a controller have no epochs. Offsets an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from mqgateway.gateway.cli.plain import escaped
@@ -139,9 +139,9 @@ def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> Gr
     by_address = {address: (number, None, None) for number, address in data.broker_addrs.items()}
     members: dict[str, tuple[int, bool | None, bool | None]] = dict(by_address)
     if known is not None:
-        for is_in_sync, ones in ((True, known.in_sync_replicas), (False, known.not_in_sync_replicas)):
+        for follows, ones in ((True, known.in_sync_replicas), (False, known.not_in_sync_replicas)):
             for one in ones:
-                members[one.broker_address or ""] = (one.broker_id, one.alive, is_in_sync)
+                members[one.broker_address or ""] = (one.broker_id, one.alive, follows)
     master = data.broker_addrs.get(MASTER) if known is None else known.master_address
     group = Group(
         cluster=data.cluster or "",
@@ -226,11 +226,10 @@ def as_text(status: Status) -> Iterator[str]:
         yield ""
         head = f"{group['cluster']} {group['brokerName']}: master {group['master'] or 'none'}"
         yield escaped(f"{head}, {epochs}" if epochs else head)
-        yield _ROW.format(
-            *("id", "address", "role", "alive", "in sync", "epoch", "max offset", "behind")
-        ).rstrip()
+        yield _ROW.format(*_COLUMNS.values())
         for member in group["members"]:
-            yield escaped(_ROW.format(*map(_word, (member[name] for name in _COLUMNS))).rstrip())
+            found: Mapping[str, Any] = {**member}
+            yield escaped(_ROW.format(*(_word(found[name]) for name in _COLUMNS)))
     if status["problems"]:
         yield ""
     for problem in status["problems"]:
@@ -238,7 +237,16 @@ def as_text(status: Status) -> Iterator[str]:
 
 
 _ROW = "  {:<4} {:<22} {:<7} {:<6} {:<8} {:>6} {:>16} {:>12}"
-_COLUMNS = ("brokerId", "address", "role", "alive", "inSync", "epoch", "maxOffset", "behind")
+_COLUMNS = {
+    "brokerId": "id",
+    "address": "address",
+    "role": "role",
+    "alive": "alive",
+    "inSync": "in sync",
+    "epoch": "epoch",
+    "maxOffset": "max offset",
+    "behind": "behind",
+}
 
 
 def _word(value: Any) -> str:

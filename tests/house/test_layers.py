@@ -67,6 +67,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.metrics",
         "gateway.broker",
         "gateway.container",
+        "gateway.controller",
         "gateway.namesrv",
         "gateway.remoting",
         "gateway.runtime",

@@ -15,8 +15,11 @@ OURS = {
     "controllerEtcdLeaseSeconds",
     "controllerEtcdPassword",
     "controllerEtcdUser",
+    "healthHost",
+    "healthPort",
     "logLevels",
     "maxBrokers",
+    "metricsUnitSuffixes",
 }
 ACCESS = set(OptionSet(AccessOptions()).names())
 
