@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.pieces import MappingRefused, Piece, check, check_follows
 from mqgateway.engine.tables.config_table import VERSION, ConfigTable
 from mqgateway.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from mqgateway.engine.options import BrokerOptions
 
 GLOBAL_SCOPE = "__global__"
 PIECES_MAX = 1000

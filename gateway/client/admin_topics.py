@@ -12,7 +12,7 @@ from mqgateway.gateway.client.admin_question import Question, asks, body_of, jso
 from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec import bodies
-from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
     CreateTopicListRequestHeader,
@@ -69,6 +69,21 @@ def config(topic: str) -> Question[TopicConfig]:
     """How a topic is configured."""
     header = GetTopicConfigRequestHeader(topic=topic)
     return Question(RequestCode.GET_TOPIC_CONFIG, lambda answer: _config(json_of(answer)), header)
+
+
+def config_and_mapping(topic: str) -> Question[tuple[TopicConfig, Mapping[str, Any] | None] | None]:
+    """The same with what the broker has of a static topic, in the standard's shape
+    (`TopicQueueMappingDetail`), which is None of others; None where the broker does not have the topic."""
+
+    def read(answer: RemotingCommand) -> tuple[TopicConfig, Mapping[str, Any] | None] | None:
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            return None
+        shape = json_of(answer)
+        return _config(shape), shape.get("mappingDetail")
+
+    header = GetTopicConfigRequestHeader(topic=topic, lo=True)
+    nowhere = (ResponseCode.TOPIC_NOT_EXIST,)
+    return Question(RequestCode.GET_TOPIC_CONFIG, read, header, nothing_codes=nowhere)
 
 
 @asks(RequestCode.GET_ALL_TOPIC_CONFIG)

@@ -108,6 +108,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.client",
         "gateway.codec",
         "engine.lenient_json",
+        "engine.static_topics",
         "engine.tables.groups",
         "engine.tables.topics",
         *NOUNS,

@@ -57,6 +57,8 @@ PLACES = {
     "queryCq": "messages",
     "sendMessage": "sends",
     "consumeMessage": "printing",
+    "updateStaticTopic": "static_topics",
+    "remappingStaticTopic": "static_topics",
     "exportMetadata": "exports",
     "exportConfigs": "exports",
     "exportMetrics": "exports",

@@ -1,0 +1,185 @@
+"""Commands that make static topics and move their queues.
+
+Standard: `UpdateStaticTopicSubCommand`, `RemappingStaticTopicSubCommand`, `MQAdminUtils`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.errors import ClientError, NoBroker
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.mqadmin import static_plan
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.rendering import each
+from mqgateway.gateway.mqadmin.servers import MASTER
+from mqgateway.gateway.mqadmin.static_plan import Placed, Plan
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.codec.bodies import ClusterInfo
+
+_BROKERS = Option("b", "brokers", "to these brokers, separated by ','", group="where", values=Known.BROKER)
+_CLUSTERS = Option(
+    "c", "clusters", "to the brokers of these clusters, separated by ','", group="where", values=Known.CLUSTER
+)
+_FILE = Option("mf", "mapFile", "a mapping as the command wrote it to a file", values=Known.FILE)
+_FORCE = Option("fr", "forceReplace", "with -mf: true to replace what brokers would keep", values=TRUTH)
+_TOPIC = Option("t", "topic", "the topic", required=True, values=Known.TOPIC)
+_TEXT = each("The {mapping} mapping data is written to file {file}\n")
+
+
+@command(
+    "updateStaticTopic",
+    "create a static topic, or give it more queues",
+    _BROKERS,
+    _CLUSTERS,
+    _FORCE,
+    _FILE,
+    Option("qn", "totalQueueNum", "how many queues it has then", required=True),
+    _TOPIC,
+    text=_TEXT,
+)
+def update(call: Call) -> Iterator[Row]:
+    """Standard: `UpdateStaticTopicSubCommand`."""
+    topic, queues = call.given.need("t"), call.given.number("qn", 0)
+    info = call.servers.clusters()
+    if "mf" in call.given:
+        plan = _from_file(call, topic)
+    else:
+        targets, brokers = _targets(call, info), _placed(call, topic, info)
+        plan = static_plan.created(topic, queues, targets, brokers, call.now())
+        yield from _kept(call, topic, brokers, plan)
+    plan.complete(_neighbours(plan, info))
+    _tell(call, plan, sorted(plan.brokers), info)
+    call.summary["epoch"] = plan.epoch
+
+
+@command(
+    "remappingStaticTopic",
+    "move the queues of a static topic to other brokers",
+    _BROKERS,
+    _CLUSTERS,
+    _FORCE,
+    _FILE,
+    _TOPIC,
+    text=_TEXT,
+)
+def remap(call: Call) -> Iterator[Row]:
+    """New brokers may be written to first, then old ones not any more; then the offsets are settled, and new
+    brokers told of them, and at last all others. Standard: `MQAdminUtils.remappingStaticTopic`."""
+    topic = call.given.need("t")
+    info = call.servers.clusters()
+    if "mf" in call.given:
+        plan = _from_file(call, topic)
+    else:
+        targets, brokers = _targets(call, info), _placed(call, topic, info)
+        if not brokers:
+            raise NoBroker(f"no broker has the topic {topic}")
+        plan = static_plan.moved(topic, targets, brokers, call.now())
+        yield from _kept(call, topic, brokers, plan)
+        plan.complete(_neighbours(plan, info))
+    into, out_of = sorted(plan.into), sorted(plan.out_of)
+    _tell(call, plan, [*into, *out_of], info)
+    call.summary["moves"] = [move for broker in out_of for move in _settled(call, plan, broker, info)]
+    _tell(call, plan, [*into, *sorted(plan.brokers.keys() - plan.into - plan.out_of)], info)
+    call.summary["epoch"] = plan.epoch
+
+
+def _settled(call: Call, plan: Plan, broker: str, info: ClusterInfo) -> Iterator[Row]:
+    """From where on queues lie at their new brokers."""
+    moving = list(plan.moving(broker))
+    table = call.servers.ask(topics.stats(plan.topic), _master(info, broker)).offset_table if moving else {}
+    for number, old, new in moving:
+        found = table.get(MessageQueue(plan.topic, old.broker_name, old.queue_id))
+        if found is None:
+            raise ClientError(f"{broker} does not tell where its queue {old.queue_id} of {plan.topic} ends")
+        logic_offset = plan.settle(number, broker, found.max_offset)
+        yield {"queueId": number, "from": broker, "to": new.broker_name, "logicOffset": logic_offset}
+
+
+def _tell(call: Call, plan: Plan, brokers: list[str], info: ClusterInfo) -> None:
+    """Each of the brokers what it is to have."""
+    masters = {name: _master(info, name) for name in plan.brokers}
+    is_forced = call.given.truth("fr")
+    for name in brokers:
+        one = plan.brokers[name]
+        question = topics.update_static(one.config, one.mapping.to_json(), is_forced=is_forced)
+        call.servers.change(question, masters[name])
+
+
+def _targets(call: Call, info: ClusterInfo) -> set[str]:
+    """The names of the brokers that are to have the queues. Raises `NoBroker`."""
+    if (given := call.given.text("b")) is not None:
+        found = {one.strip() for one in given.split(",")}
+    else:
+        clusters = {one.strip() for one in call.given.need("c").split(",")}
+        found = {name for one in clusters for name in info.cluster_addr_table.get(one, ())}
+    if not found:
+        raise NoBroker("none of these clusters has a broker")
+    for name in found:
+        _master(info, name)
+    return found
+
+
+def _placed(call: Call, topic: str, info: ClusterInfo) -> dict[str, Placed]:
+    """What each broker has of the topic. Raises `ClientError` where one has it, but not as a static one."""
+    found = {}
+    for name in sorted(info.broker_addr_table):
+        told = call.servers.ask(topics.config_and_mapping(topic), _master(info, name))
+        if told is None:
+            continue
+        config, mapping = told
+        if mapping is None:
+            raise ClientError(f"{topic} is no static topic: broker {name} has it with queues of its own")
+        try:
+            found[name] = Placed(config, TopicMapping.from_json(mapping))
+        except ConfigError as error:
+            raise ClientError(f"broker {name}: a mapping that cannot be read: {error}") from None
+    return found
+
+
+def _master(info: ClusterInfo, name: str) -> str:
+    data = info.broker_addr_table.get(name)
+    if data is None or MASTER not in data.broker_addrs:
+        raise NoBroker(f"no master of the broker {name} is known")
+    return data.broker_addrs[MASTER]
+
+
+def _neighbours(plan: Plan, info: ClusterInfo) -> list[str]:
+    """All brokers of the clusters that have something of the topic."""
+    clusters = [names for names in info.cluster_addr_table.values() if set(names) & plan.brokers.keys()]
+    return sorted({name for names in clusters for name in names})
+
+
+def _from_file(call: Call, topic: str) -> Plan:
+    """The mapping of a file. Raises `UsageError`, `ClientError`."""
+    path = call.given.need("mf")
+    try:
+        plan = Plan.from_json(orjson.loads(Path(path).read_bytes()))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    if plan.topic != topic:
+        raise UsageError(f"{path} is about the topic {plan.topic}, not {topic}")
+    static_plan.check_plan(plan)
+    return plan
+
+
+def _kept(call: Call, topic: str, brokers: dict[str, Placed], after: Plan) -> Iterator[Row]:
+    """Files of how it was and how it is to be, with which `-mf` goes on or back; none in a dry run."""
+    if call.is_dry:
+        return
+    from tempfile import gettempdir  # slow to load, and needed here only
+
+    epoch = max((one.mapping.epoch for one in brokers.values()), default=call.now())
+    before = Plan(topic, static_plan.CREATED, epoch, brokers)
+    for name, suffix, plan in (("old", "before", before), ("new", "after", after)):
+        path = Path(gettempdir()) / f"{topic}-{plan.epoch}.{suffix}"
+        path.write_bytes(orjson.dumps(plan.to_json(), option=orjson.OPT_NON_STR_KEYS))
+        yield {"mapping": name, "file": str(path)}

@@ -1,0 +1,247 @@
+"""Where the queues of a static topic are to lie; pure.
+
+A topic is made, or given more queues, by `created`; `moved` gives its queues to other brokers. Either gives a
+`Plan`: what each broker is to be told. Of a queue that moves it is not known yet from which offset on it lies
+at its new broker: that is decided with `settle` once nothing is written to the old one any more.
+
+Standard: `TopicQueueMappingUtils`, `TopicRemappingDetailWrapper`; the latter is the form of files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.pieces import MappingRefused, Piece, check
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.client.errors import ClientError
+
+CREATED, MOVED = "CREATE_OR_UPDATE", "REMAPPING"
+BLOCK = 10_000
+"""Offsets of a queue begin anew at a multiple of it when it moves."""
+_EPOCH_STEP_MILLIS = 1000
+
+
+@dataclass(slots=True)
+class Placed:
+    """What a broker has of a topic: how many queues, and which pieces of the topic's own."""
+
+    config: TopicConfig
+    mapping: TopicMapping
+
+    @classmethod
+    def empty(cls, topic: str, broker: str, total: int, epoch: int) -> Self:
+        """Nothing yet."""
+        config = TopicConfig(topic, read_queue_nums=0, write_queue_nums=0)
+        return cls(config, TopicMapping(topic, broker, total, epoch))
+
+    def add_queue(self) -> int:
+        """Give the broker one more; its number there."""
+        self.config.read_queue_nums += 1
+        self.config.write_queue_nums += 1
+        return self.config.write_queue_nums - 1
+
+
+@dataclass(slots=True)
+class Plan:
+    """A topic as it is to be; `into` are the brokers that get queues, `out_of` those that lose some."""
+
+    topic: str
+    kind: str
+    epoch: int
+    brokers: dict[str, Placed]
+    into: set[str] = field(default_factory=set)
+    out_of: set[str] = field(default_factory=set)
+
+    def to_json(self) -> dict[str, Any]:
+        """By the standard's names."""
+        brokers = {
+            name: one.config.to_json() | {"mappingDetail": one.mapping.to_json()}
+            for name, one in sorted(self.brokers.items())
+        }
+        told = {"topic": self.topic, "type": self.kind, "epoch": self.epoch, "brokerConfigMap": brokers}
+        return told | {"brokerToMapIn": sorted(self.into), "brokerToMapOut": sorted(self.out_of)}
+
+    @classmethod
+    def from_json(cls, told: Any) -> Self:
+        """Raises `ClientError`."""
+        try:
+            brokers = {
+                name: Placed(TopicConfig.from_json(one), TopicMapping.from_json(one["mappingDetail"]))
+                for name, one in told["brokerConfigMap"].items()
+            }
+            into, out_of = set(told.get("brokerToMapIn") or ()), set(told.get("brokerToMapOut") or ())
+            plan = cls(told["topic"], told["type"], int(told["epoch"]), brokers, into, out_of)
+        except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
+            raise ClientError(f"this is no mapping as one of these commands writes it: {error!r}") from None
+        if unknown := (into | out_of) - brokers.keys():
+            raise ClientError(
+                f"brokers that get or lose queues are not described: {', '.join(sorted(unknown))}"
+            )
+        return plan
+
+    def complete(self, others: Iterable[str]) -> None:
+        """Brokers of the same clusters that have nothing of the topic know of it too."""
+        total = next(iter(self.brokers.values())).mapping.total_queues
+        for name in others:
+            self.brokers.setdefault(name, Placed.empty(self.topic, name, total, self.epoch))
+
+    def moving(self, broker: str) -> Iterator[tuple[int, Piece, Piece]]:
+        """The queues that a broker loses: number, old and new piece, as long as the offset is not settled."""
+        for number, pieces in sorted(self.brokers[broker].mapping.queues.items()):
+            new = pieces[-1]
+            if len(pieces) < 2 or new.broker_name not in self.into or new.logic_offset > 0:
+                continue
+            theirs = self.brokers[new.broker_name].mapping.queues.get(number)
+            if theirs and theirs[-1].gen == new.gen:
+                yield number, pieces[-2], new
+
+    def settle(self, number: int, broker: str, end: int) -> int:
+        """Let the offsets at the new broker begin where those of the old one surely end, which is so far at
+        `end`; gives that. Raises `ClientError` for an end that cannot be."""
+        pieces = self.brokers[broker].mapping.queues[number]
+        old, new = pieces[-2:]
+        if end < old.start_offset:
+            raise ClientError(
+                f"queue {number}: {broker} tells an end of {end}, before its start at {old.start_offset}"
+            )
+        new.logic_offset = round_up(old.logical(end))
+        self.brokers[new.broker_name].mapping.queues[number] = [*pieces]
+        return new.logic_offset
+
+
+def round_up(offset: int) -> int:
+    """A beginning of offsets that is well after this one."""
+    blocks, rest = divmod(offset, BLOCK)
+    return (blocks + (1 if rest < BLOCK // 2 else 2)) * BLOCK
+
+
+def created(topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> Plan:
+    """A topic of that many queues, on these brokers and those that have it. Raises `ClientError`."""
+    epoch, known = _known(topic, brokers)
+    if queues < len(known):
+        raise ClientError(f"a static topic loses no queues: {topic} has {len(known)}, not {queues}")
+    if queues == len(known):
+        raise ClientError(f"{topic} has {queues} queues already; there is nothing to do")
+    plan = Plan(topic, CREATED, _later(epoch, now), dict(deepcopy(brokers)))
+    counts = Counter(dict.fromkeys({*targets, *brokers}, 0))
+    counts.update(broker for broker, _ in known.values())
+    for number in range(len(known), queues):
+        broker = _least(counts)
+        counts[broker] += 1
+        if broker not in plan.brokers:
+            plan.brokers[broker] = Placed.empty(topic, broker, queues, plan.epoch)
+        piece = Piece(0, plan.brokers[broker].add_queue(), broker, 0)
+        plan.brokers[broker].mapping.queues[number] = [piece]
+    return _finished(plan, queues)
+
+
+def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> Plan:
+    """All queues on these brokers, with as few moves as may be. Raises `ClientError`."""
+    epoch, known = _known(topic, brokers)
+    plan = Plan(topic, MOVED, _later(epoch, now), dict(deepcopy(brokers)))
+    for number, broker in _goals(known, targets).items():
+        old, _ = known[number]
+        if broker not in plan.brokers:
+            plan.brokers[broker] = Placed.empty(topic, broker, len(known), plan.epoch)
+        pieces = plan.brokers[old].mapping.queues[number]
+        piece = Piece(pieces[-1].gen + 1, plan.brokers[broker].add_queue(), broker, -1)
+        pieces.append(piece)
+        plan.brokers[broker].mapping.queues[number] = deepcopy(pieces)
+        plan.into.add(broker)
+        plan.out_of.add(old)
+    return _finished(plan, len(known))
+
+
+def check_plan(plan: Plan) -> None:
+    """Raises `ClientError` for one that contradicts itself."""
+    _known(plan.topic, plan.brokers)
+
+
+_Led = dict[int, tuple[str, list[Piece]]]
+"""Of each queue the broker that leads it, and its pieces."""
+
+
+def _later(epoch: int, now: int) -> int:
+    return max(epoch + _EPOCH_STEP_MILLIS, now)
+
+
+def _least(counts: Mapping[str, int], before: Mapping[str, int] | None = None) -> str:
+    """The broker with the fewest queues; of several the one that had most, and the first by name."""
+    had = before or {}
+    return min(counts, key=lambda name: (counts[name], -had.get(name, 0), name))
+
+
+def _goals(known: _Led, targets: Iterable[str]) -> dict[int, str]:
+    """The queues that are to move, and where to: who has some keeps as many as are its share."""
+    before = Counter(broker for broker, _ in known.values())
+    shares = Counter(dict.fromkeys(targets, 0))
+    for _ in known:
+        shares[_least(shares, before)] += 1
+    homeless = []
+    for number, (broker, _) in sorted(known.items()):
+        if shares[broker] > 0:
+            shares[broker] -= 1
+        else:
+            homeless.append(number)
+    return dict(zip(homeless, sorted(shares.elements()), strict=True))
+
+
+def _finished(plan: Plan, total: int) -> Plan:
+    for one in plan.brokers.values():
+        one.mapping.epoch = plan.epoch
+        one.mapping.total_queues = total
+    check_plan(plan)
+    return plan
+
+
+def _known(topic: str, brokers: Mapping[str, Placed]) -> tuple[int, _Led]:
+    """The epoch, and all queues there are. Raises `ClientError` where brokers contradict one another."""
+    epochs = {one.mapping.epoch for one in brokers.values()}
+    totals = {one.mapping.total_queues for one in brokers.values()}
+    for name, one in sorted(brokers.items()):
+        mapping = one.mapping
+        if (mapping.topic, mapping.broker_name) != (topic, name):
+            raise ClientError(f"broker {name} has the mapping of {mapping.topic} at {mapping.broker_name}")
+        _check_queues(name, one, brokers)
+    for what, found in (("epochs", epochs), ("numbers of queues", totals)):
+        if len(found) > 1:
+            raise ClientError(
+                f"{what} of {topic} differ between brokers: {', '.join(map(str, sorted(found)))}"
+            )
+    led: _Led = {}
+    for name, one in sorted(brokers.items()):
+        for number, pieces in one.mapping.queues.items():
+            if one.mapping.leads(number):
+                if number in led:
+                    raise ClientError(f"both {led[number][0]} and {name} lead queue {number} of {topic}")
+                led[number] = name, pieces
+    if sorted(led) != list(range(max(totals, default=0))):
+        raise ClientError(f"{topic} has {max(totals)} queues, but somebody leads {sorted(led)} only")
+    taken = Counter((piece.broker_name, piece.queue_id) for _, pieces in led.values() for piece in pieces)
+    if twice := [place for place, count in taken.items() if count > 1]:
+        raise ClientError(f"two queues of {topic} lie in the same queue of a broker: {twice[0]}")
+    return max(epochs, default=0), led
+
+
+def _check_queues(name: str, one: Placed, brokers: Mapping[str, Placed]) -> None:
+    if one.config.read_queue_nums < one.config.write_queue_nums:
+        raise ClientError(f"broker {name} has fewer queues to read than to write")
+    for number, pieces in one.mapping.queues.items():
+        try:
+            check(pieces)
+        except MappingRefused as error:
+            raise ClientError(f"queue {number} at broker {name}: {error}") from None
+        for piece in pieces:
+            there = brokers.get(piece.broker_name)
+            if there is None:
+                raise ClientError(
+                    f"queue {number} lies at {piece.broker_name}, which does not know the topic"
+                )
+            if piece.start_offset or piece.queue_id >= there.config.write_queue_nums:
+                raise ClientError(f"queue {number} lies where {piece.broker_name} has no queue: {piece}")
