@@ -14,11 +14,12 @@ from collections.abc import Iterator
 
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.options import BrokerOptions, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
 from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings
 from mqgateway.gateway.controller.peers import own_peer
+from mqgateway.gateway.controller.shared_place import check_place
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
 _NUMBERS = re.compile(r"[0-9.]+")
@@ -31,6 +32,7 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
         problems += _of_controller(namesrv.controller, namesrv.remoting)
     if broker is not None:
         problems += _of_address(broker.broker.broker_ip1)
+        problems += _of_console(broker.broker)
     for host, port, setting in _ports(namesrv, broker):
         problems += _of_port(host, port, setting)
     for folder, setting in _folders(namesrv, broker):
@@ -46,15 +48,29 @@ def check_controller_start(settings: ControllerSettings) -> None:
         raise ConfigError("\n".join(problems))
 
 
+def _of_console(options: BrokerOptions) -> Iterator[str]:
+    """What is wrong with who may do what in the console, where there is one."""
+    if options.console_port:
+        from mqgateway.gateway.web.entrance import check
+
+        try:
+            check(options)
+        except ConfigError as error:
+            yield str(error)
+
+
 def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Iterator[str]:
     """What is in the way of a controller, by itself or beside a name server."""
     try:
         peer = own_peer(options)
+        if options.controller_etcd_endpoints:
+            check_place(options)
     except ConfigError as error:
         yield str(error)
     else:
         yield from _of_port(remoting.bind_address, peer.port, "controllerDLegerPeers")
-    yield from _of_folder(options.controller_store_path, "controllerStorePath (--data-dir)")
+    if not options.controller_etcd_endpoints:
+        yield from _of_folder(options.controller_store_path, "controllerStorePath (--data-dir)")
 
 
 def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, int, str]]:

@@ -3,8 +3,10 @@
 Beside a name server runs a controller, where its settings ask for one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
@@ -12,7 +14,14 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.cli.boot import (
+    BootLine,
+    broker_boot_line,
+    controller_boot_line,
+    name_server_boot_line,
+)
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
@@ -20,6 +29,9 @@ from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.web.service import ConsoleService
 
 
 class Both:
@@ -39,6 +51,7 @@ class Both:
         self.broker: BrokerService | None = None
         self._namesrv_port = 0
         self._observation = self._observed(namesrv, broker)
+        self.console: ConsoleService | None = None
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
         """What is served of both goes by the settings of the broker, if there is one."""
@@ -71,6 +84,7 @@ class Both:
             registered.callback(None)
             if not isinstance(result, Failure):
                 self._observation.started()
+                self._start_console(self._broker_settings)
             return result
 
         return started.addBoth(tell)
@@ -88,6 +102,7 @@ class Both:
             disk=self.disk,
             tls=ServerTls(settings.tls, self.disk),
             hooks=self._observation.hooks(meters),
+            users=None if self.broker is None else self.broker.users,
         )
         self._observation.name_server(namesrv, settings.namesrv, meters)
         self._namesrv_port = namesrv.start(until=registered).getHost().port
@@ -101,6 +116,7 @@ class Both:
                 clock=self.clock,
                 disk=self.disk,
                 tls=ServerTls(settings.tls, self.disk),
+                users=namesrv.users,
             )
             self.controller.start()
 
@@ -123,11 +139,25 @@ class Both:
             reactor=self._reactor,
             clock=self.clock,
             disk=self.disk,
+            settings=settings.options,
             hooks=self._observation.hooks(meters),
             before_registering=before_registering,
+            neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )
         self._observation.broker(self.broker, settings.broker, meters)
         return maybeDeferred(self.broker.start)
+
+    def _start_console(self, settings: BrokerSettings | None) -> None:
+        """The console, which is loaded only where there is one."""
+        if settings is None or self.broker is None or not settings.broker.console_port:
+            return
+        from mqgateway.gateway.web.service import ConsoleService
+
+        name_server = None if self.namesrv is None else self.namesrv.namesrv
+        self.console = ConsoleService(
+            self.broker.broker, reactor=self._reactor, clock=self.clock, name_server=name_server
+        )
+        self.console.start()
 
     @property
     def entries(self) -> int:
@@ -137,7 +167,9 @@ class Both:
 
     def stop(self) -> Deferred[Any]:
         """Stop the broker, then the controller and the name server, from which it takes its leave."""
-        stopped = maybeDeferred(self.broker.stop) if self.broker else succeed(None)
+        stopped = maybeDeferred(self.console.stop) if self.console else succeed(None)
+        if self.broker is not None:
+            stopped.addBoth(_after, self.broker.stop)
         for service in (self.controller, self.namesrv):
             if service is not None:
                 stopped.addBoth(_after, service.stop)
@@ -167,7 +199,23 @@ class Both:
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,
             controller=self.controller.peer.address if self.controller else None,
+            boot=[line.text for line in self.boot_lines()],
+            console=self.console.url or None if self.console else None,
         )
+
+    def boot_lines(self) -> list[BootLine]:
+        """What the standard's servers say once they are up."""
+        said = []
+        if self.namesrv is not None and self._namesrv_settings is not None:
+            bind = self._namesrv_settings.remoting.bind_address
+            said.append(name_server_boot_line(bind, self._namesrv_port))
+        if self.controller is not None:
+            said.append(controller_boot_line(is_alone=False))
+        if self.broker is not None and self._broker_settings is not None:
+            options = self._broker_settings.broker
+            address = f"{options.broker_ip1}:{self.broker.port}"
+            said.append(broker_boot_line(options.broker_name, address, options.namesrv_addr))
+        return said
 
     def _namesrv_folder(self) -> str:
         assert self._namesrv_settings is not None

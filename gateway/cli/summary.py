@@ -108,6 +108,9 @@ class Summary:
     open_to: str
     warnings: Sequence[str] = ()
     controller: str | None = None
+    boot: Sequence[str] = ()
+    """What the standard's servers say."""
+    console: str | None = None
 
     def lines(self) -> list[str]:
         """The lines, ready to print; the last says that the server is ready."""
@@ -120,9 +123,12 @@ class Summary:
             lines.append(
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
             )
+        if self.console:
+            lines.append(f"console      {self.console}")
         lines.append(f"data         {self.data}")
         lines.append(f"open to      {self.open_to}")
         lines += [f"warning      {text}" for text in self.warnings]
+        lines += self.boot
         lines.append(f"ready in {self.started_in:.2f} s")
         return lines
 
@@ -131,6 +137,7 @@ class Summary:
         return {
             "nameServer": self.name_server,
             "controller": self.controller,
+            "console": self.console,
             "broker": self.broker,
             "brokerName": self.broker_name,
             "cluster": self.cluster,
