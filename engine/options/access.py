@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
-from mqgateway.engine.options.reasons import NO_ACL_1, OPEN_BROKER
 
 
 class AuthorizationProfile(StrEnum):
@@ -29,11 +28,14 @@ class AuditFormat(StrEnum):
 class AclOptions(Options):
     """Access control of version 4, which only brokers have."""
 
-    acl_enable: bool = option(
-        False, "Access control of version 4.", no_effect=NO_ACL_1, unavailable={"true": OPEN_BROKER}
+    acl_enable: bool = option(False, "Access control of version 4: accounts in files below rocketmqHome.")
+    acl_plain_file: str = option(
+        "conf/plain_acl.yml",
+        "File of those accounts, beside all below conf/acl; from rocketmqHome.",
+        ours=True,
     )
     migrate_auth_from_v1_enabled: bool = option(
-        False, "Take over version 4's rules.", name="migrateAuthFromV1Enabled", no_effect=NO_ACL_1
+        False, "Make users of those accounts at the start.", name="migrateAuthFromV1Enabled"
     )
 
 

@@ -48,7 +48,7 @@ class IdentityOptions(Options):
     )
     listen_port: int = option(10911, "Port for clients.", high=65535)
     namesrv_addr: str = option("", "Name servers as host:port, separated by semicolons.")
-    rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
+    rocketmq_home: str = option("", "Installation folder: accounts of aclEnable are read from its conf.")
     broker_config_path: str = option("", "The file these settings came from.")
     region_id: str = option("DefaultRegion", "Region written into every message.")
     broker_permission: int = option(6, "What clients may do: 4 read, 2 write, 6 both.", high=7)

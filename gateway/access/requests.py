@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
+import orjson
+
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.tables.config_table import VERSION
 from mqgateway.gateway.access.administration import Administration, OnlySuperUsers
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.policies import PolicyType, parse_resource, read_policies
+from mqgateway.gateway.access.policies import Acl, PolicyType, parse_resource, read_policies
 from mqgateway.gateway.access.signature import ACCESS_KEY
+from mqgateway.gateway.access.tables import AS_TABLE, AclTable, UserTable
 from mqgateway.gateway.access.users import User, UserStatus, UserType, by_name, username_of
 from mqgateway.gateway.codec.bodies import AclInfo, Body, UserInfo
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -101,6 +105,8 @@ def list_users(server: HasUsers, call: Call) -> Steps[Reply]:
     """3005 AUTH_LIST_USER, in steps."""
     header = call.header
     assert isinstance(header, ListUsersRequestHeader)
+    if _is_for_slave(server, call):
+        return (yield from _as_table(call, lambda access: access.tables.users, server))
     users = _carry_out(server, lambda access: access.users(header.filter or ""))
     body = yield from _listed(_user_info(server, call, user) for user in users)
     return Reply(body=body, remark=UNSET)
@@ -153,6 +159,8 @@ def list_acls(server: HasUsers, call: Call) -> Steps[Reply]:
     """3010 AUTH_LIST_ACL, in steps: entries whose resource does not have the filter in it are left out."""
     header = call.header
     assert isinstance(header, ListAclsRequestHeader)
+    if _is_for_slave(server, call):
+        return (yield from _as_table(call, lambda access: access.tables.acls, server))
     acls = _carry_out(server, lambda access: access.acls(header.subject_filter or ""))
     wanted = header.resource_filter or ""
     infos = (acl.info(wanted if wanted.strip() else "") for acl in acls)
@@ -203,6 +211,30 @@ def _user_info(server: HasUsers, call: Call, user: User) -> UserInfo:
     if server.access is None or not server.access.shows_passwords(_caller(call)):
         info.password = None
     return info
+
+
+def _is_for_slave(server: HasUsers, call: Call) -> bool:
+    """Whether a slave asks, which may know everything."""
+    if AS_TABLE not in call.command.ext_fields:
+        return False
+    return _carry_out(server, lambda access: access.shows_passwords(_caller(call)))
+
+
+def _as_table(
+    call: Call, choose: Callable[[Administration], UserTable | AclTable], server: HasUsers
+) -> Steps[Reply]:
+    """A whole table, as its file has it; nothing where the one who asks has it already."""
+    table = _carry_out(server, choose)
+    version = table.data_version.encode()
+    if call.command.ext_fields[AS_TABLE].encode() == version:
+        return Reply(remark=UNSET)
+    pieces = []
+    entries: list[User | Acl] = list(table.all())
+    for entry in entries:
+        pieces.append(orjson.dumps(entry.key) + b":" + entry.info().encode())
+        yield
+    body = b'{"%s":%s,"%s":{%s}}' % (VERSION.encode(), version, table.member.encode(), b",".join(pieces))
+    return Reply(body=body, remark=UNSET)
 
 
 def _listed(infos: Iterable[Body]) -> Steps[bytes]:

@@ -49,6 +49,14 @@ class Credentials:
         fields[SIGNATURE] = _signature(signed_content(fields, command.body), self.secret_key)
 
 
+def credentials_in(text: str) -> Credentials | None:
+    """Those in a file of the form of the standard's `tools.yml`, `name: value` a line; None without both."""
+    lines = (line.partition(":") for line in text.splitlines() if not line.lstrip().startswith("#"))
+    found = {name.strip(): value.strip().strip("\"'") for name, _, value in lines}
+    access, secret = found.get("accessKey"), found.get("secretKey")
+    return Credentials(access, secret, found.get("securityToken", "")) if access and secret else None
+
+
 def signed_content(fields: Mapping[str, str], body: bytes, left_out: Collection[str] = _SIGNED) -> bytes:
     """The bytes that are signed: the values of the fields that are not left out, and the body."""
     names = sorted(fields)
@@ -58,13 +66,16 @@ def signed_content(fields: Mapping[str, str], body: bytes, left_out: Collection[
     return values.encode("utf-8", "replace") + body
 
 
-def is_signed(command: RemotingCommand, secret_key: str) -> bool:
-    """Whether the request has the signature that this secret key gives; takes as long for any other."""
+def is_signed(command: RemotingCommand, secret_key: str, *, as_version_4: bool = False) -> bool:
+    """Whether the request has the signature that this secret key gives; takes as long for any other.
+
+    Brokers of version 4 leave the mark of a query out, whatever the client's version.
+    """
     fields = command.ext_fields
     given = fields.get(SIGNATURE)
     if given is None:
         return False
-    left_out = _SIGNED_LATE if command.version <= V4_9_3 else _SIGNED
+    left_out = _SIGNED_LATE if as_version_4 or command.version <= V4_9_3 else _SIGNED
     expected = _signature(signed_content(fields, command.body, left_out), secret_key)
     return hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))
 

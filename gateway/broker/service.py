@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 
@@ -28,6 +28,11 @@ from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import AccessControl, Pause
+from mqgateway.gateway.access.plain import migration
+from mqgateway.gateway.access.plain import requests as plain_requests
+from mqgateway.gateway.access.plain.control import PlainControl
+from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, Keeper
+from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
@@ -39,6 +44,7 @@ from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
+from mqgateway.gateway.broker.replication.role_requests import AnyRequestFunction
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.broker.stats_log import StatsLog
@@ -100,6 +106,7 @@ class BrokerService:
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
         access = AccessSettings.of(options, disk, options.broker_cluster_name, neighbours)
+        check_plain_settings(options, access.has_tables)
         client_tls = ClientTls(tls, disk) if remoting.use_tls else None
         self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
         environment = Environment(
@@ -118,10 +125,13 @@ class BrokerService:
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access, self._schedule.pause)
-        guard = self._access if access.is_on else None
+        self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
+        table, guards = _guarded(self.broker, self._access if access.is_on else None, self._plain)
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
-        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
+        self.dispatcher, self.fast_dispatcher = _dispatchers(
+            self.broker, table, remoting, clock, [*hooks, *guards]
+        )
         self._server = RemotingServer(
             reactor,
             self.dispatcher,
@@ -195,6 +205,8 @@ class BrokerService:
         yield cold_reads.TICK_SECONDS, broker.consume.cold_reads.tick
         yield slow_consumers.PROTECT_SECONDS, self._shut_out_slow_consumers
         yield static_cleaning.CLEAN_SECONDS, self._clean_mappings
+        if self._plain is not None:
+            yield LOOK_SECONDS, self._plain.look
         yield options.load_balance_poll_name_server_interval / 1000, broker.cluster.refresh_routes
 
     def _open_store(self) -> None:
@@ -206,14 +218,26 @@ class BrokerService:
         if broker.role.is_master:
             topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         broker.tables.load()
-        if self._access is not None:
-            self._access.load()
+        self._load_access()
         broker.delays.load()
         self.group.services.load()
         self._disk.end()
         broker.store.disk_settled(self._disk.refusal)
         if self._disk.refusal:
             self._schedule.every(HELD_SECONDS, HELD_SECONDS, self._write_held)
+
+    def _load_access(self) -> None:
+        """Users, policies, and accounts of version 4. Raises `ConfigError`."""
+        options = self.broker.options
+        if self._plain is not None:
+            self._plain.load()
+        if self._access is not None:
+            self._access.load()
+            if options.migrate_auth_from_v1_enabled:
+                accounts = Keeper(options, self._disk, self._worker, self.broker.clock)
+                accounts.load()
+                made = migration.migrate(accounts.rules, self._access.administration)
+                log.info("%d users were made of accounts of version 4", made)
 
     def _write_held(self) -> None:
         """Try to write what the start could not."""
@@ -311,24 +335,35 @@ def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessCo
     return control
 
 
+def _guarded(
+    broker: Broker, access: AccessControl | None, plain: Keeper | None
+) -> tuple[Mapping[int, AnyRequestFunction], Sequence[Hook]]:
+    """What is answered behind the access control there is, and what stands before it."""
+    on, audit = broker.environment, Audit(broker.options.audit_log_format)
+    if plain is not None:
+        names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
+        table = {**REQUESTS, **plain_requests.requests(plain, names)}
+        control = PlainControl(plain, on.options)
+        return control.guarded(audited(table, audit, refusal)), [control]
+    told = audited(REQUESTS, audit, refusal)
+    return (told, []) if access is None else (access.guarded(told, on.options), [access])
+
+
 def _dispatchers(
     broker: Broker,
+    table: Mapping[int, AnyRequestFunction],
     remoting: RemotingOptions,
     clock: Clock,
     hooks: Sequence[Hook],
-    guard: AccessControl | None,
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    told = audited(REQUESTS, Audit(broker.options.audit_log_format), refusal)
-    table = told if guard is None else guard.guarded(told, broker.options)
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
         broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    limits = limits_of_bodies(REQUESTS, remoting, broker.options)
-    hooks = hooks if guard is None else [*hooks, guard]
+    limits = limits_of_bodies(table, remoting, broker.options)
     main_port, fast_port = (
         Dispatcher(broker, served, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
         for served, others in ((table, UNSUPPORTED), (fast, refused))

@@ -27,7 +27,7 @@ from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
 from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
-from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class Both:
             clock=self.clock,
             disk=self.disk,
             tls=ServerTls(settings.tls, self.disk),
+            client_tls=self._client_tls(settings),
             hooks=self._observation.hooks(meters),
             users=None if self.broker is None else self.broker.users,
         )
@@ -116,9 +117,13 @@ class Both:
                 clock=self.clock,
                 disk=self.disk,
                 tls=ServerTls(settings.tls, self.disk),
+                client_tls=self._client_tls(settings),
                 users=namesrv.users,
             )
             self.controller.start()
+
+    def _client_tls(self, settings: NamesrvSettings) -> ClientTls | None:
+        return ClientTls(settings.tls, self.disk) if settings.remoting.use_tls else None
 
     def _start_broker(self, settings: BrokerSettings, registered: Deferred[None]) -> Deferred[Any]:
         def before_registering() -> None:
@@ -177,7 +182,8 @@ class Both:
 
     def summary(self) -> Summary:
         """What a person should know now that it is up."""
-        broker = self._broker_settings
+        broker, namesrv = self._broker_settings, self._namesrv_settings
+        asking = broker.broker if broker else namesrv.namesrv  # type: ignore[union-attr]
         own = local_addresses()
         advertised = broker.broker.broker_ip1 if broker else own[0]
         remoting = (broker or self._namesrv_settings).remoting  # type: ignore[union-attr]
@@ -193,8 +199,10 @@ class Both:
             data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
             open_to=who_may(
                 remoting.bind_address,
-                asks_who=broker is not None and broker.broker.authentication_enabled,
-                asks_what=broker is not None and broker.broker.authorization_enabled,
+                asks_who=asking.authentication_enabled,
+                asks_what=asking.authorization_enabled,
+                has_open_name_server=namesrv is not None and not namesrv.namesrv.authentication_enabled,
+                allowed_slaves=broker.store.ha_allowed_slaves if broker else "",
             ),
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,

@@ -61,19 +61,14 @@ def _credentials(
 ) -> Credentials | None:
     access = given.text("access-key") or environment.get("ROCKETMQ_ACCESS_KEY")
     secret = given.text("secret-key") or environment.get("ROCKETMQ_SECRET_KEY")
-    if not access and (home := environment.get("ROCKETMQ_HOME")):
-        found = _pairs(read_file(f"{home}/conf/tools.yml") or "")
-        access, secret = found.get("accessKey"), found.get("secretKey")
-    if not access:
+    home = environment.get("ROCKETMQ_HOME")
+    text = read_file(f"{home}/conf/tools.yml") if home and not access else None
+    if not access and not text:
         return None
-    if not secret:
+    from mqgateway.gateway.access import signature  # slow to load, and many calls are not signed
+
+    if text:
+        return signature.credentials_in(text)
+    if not access or not secret:
         raise UsageError("an access key needs a secret key")
-    from mqgateway.gateway.access.signature import Credentials  # slow to load, and many calls are not signed
-
-    return Credentials(access, secret)
-
-
-def _pairs(text: str) -> dict[str, str]:
-    """The lines `name: value` of a file that has no more than those."""
-    lines = (line.partition(":") for line in text.splitlines() if not line.lstrip().startswith("#"))
-    return {name.strip(): value.strip().strip("\"'") for name, _, value in lines}
+    return signature.Credentials(access, secret)

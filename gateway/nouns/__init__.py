@@ -54,7 +54,7 @@ ABOUT = {
     "dlq": "Dead letters: list them, send them again.",
     "offset": "Where consumer groups are: show, reset, undo, clone.",
     "broker": "Brokers: list, status.",
-    "cluster": "Clusters: list.",
+    "cluster": "Clusters: list, status.",
     "access": "Access control: users, policies, check.",
     "timer": "Timed messages that wait: list.",
     "transaction": "Transactions: list open ones, ask again.",
@@ -68,6 +68,7 @@ ABOUT = {
 ELSEWHERE = {
     "message tail": ("tail", "the newest messages of a topic, and those that come"),
     "message send": ("send", "send messages"),
+    "cluster status": ("cluster", "who is master, who is in sync, and what is wrong"),
     "access check": ("access", "may a user do something, and by which policy"),
 }
 """Commands of nouns that are click's, by the module of `gateway.cli` that has them."""

@@ -37,7 +37,7 @@ BACKLOG = 50
 class ConsoleService:
     """Serves the console of a broker, whose options have passed `entrance.check`.
 
-    A port that cannot be listened on is an error in the log, no reason not to start. `url` is where the
+    A port that cannot be listened on is a warning in the log, no reason not to start. `url` is where the
     console is, with what opens it; empty while it is not served.
     """
 
@@ -68,7 +68,7 @@ class ConsoleService:
         try:
             self._listening = self._reactor.listenTCP(self._port, Door(self._site), BACKLOG, self._host)
         except CannotListenError as error:
-            log.error("the console cannot be served: %s; consolePort sets another port", error)
+            log.warning("there is no console: %s; consolePort sets another port", error)
             return
         self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
         log.info("the console is served at http://%s:%d/", self._host, self._listening.getHost().port)

@@ -30,6 +30,8 @@ WALL_TIME = {
     "engine/transactions/counts.py": "written: when a count changed",
     "engine/transactions/listing.py": "written: when an op message was born",
     "gateway/web/console.py": "when something was asked and done, charts by time",
+    "gateway/access/plain/folder.py": "written: the version of a file of accounts",
+    "gateway/access/plain/keeper.py": "shown: the version of a file of accounts that is not there",
     "gateway/broker/clients/table.py": "shown: when a client was last heard of",
     "gateway/broker/replication/replication.py": "shown: when a slave was last heard of",
     "gateway/broker/acting/services.py": "written: the version of a table",

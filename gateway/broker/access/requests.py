@@ -6,4 +6,4 @@ from mqgateway.gateway.broker.needs import Needs, Request
 REQUESTS: dict[int, Request] = {
     code: Request(function, Needs.NOTHING) for code, function in requests.REQUESTS.items()
 }
-"""What is answered here; each broker has users and policies of its own, whatever its role."""
+"""What is answered here; a slave takes over what its master has."""

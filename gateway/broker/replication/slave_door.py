@@ -123,6 +123,7 @@ class SlaveDoors(Factory):
         self._own_address = own_address
         self._on_refused = on_refused
         self._waiting: dict[SlaveDoor, int] = {}
+        self._unknown: set[SlaveDoor] = set()  # for whom name servers are being asked, if not empty
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -165,7 +166,9 @@ class SlaveDoors(Factory):
         """Somebody has shown a ticket, empty for none."""
         entrance = self.admission.judge(ticket, door.host, self.now())
         if entrance is Entrance.UNKNOWN:
-            self._members().addBoth(lambda hosts: self._told(door, hosts))
+            is_asking, self._unknown = bool(self._unknown), self._unknown | {door}
+            if not is_asking:
+                self._members().addBoth(self._told)
         else:
             self._let(door, entrance is Entrance.OPEN)
 
@@ -175,12 +178,14 @@ class SlaveDoors(Factory):
         self._on_refused(f"{door.host}:0", reason)
         door.abort()
 
-    def _told(self, door: SlaveDoor, hosts: Collection[str] | Failure) -> None:
+    def _told(self, hosts: Collection[str] | Failure) -> None:
         if isinstance(hosts, Failure):
-            log.info("who is in the group is not known: %s", hosts.getErrorMessage())
+            log.debug("who is in the group is not known: %s", hosts.getErrorMessage())
             hosts = ()
-        self.admission.members_are(hosts, door.host, self.now())
-        self._let(door, door.host in hosts)
+        doors, self._unknown = self._unknown, set()
+        for door in doors & self._waiting.keys():
+            self.admission.members_are(hosts, door.host, self.now())
+            self._let(door, door.host in hosts)
 
     def _let(self, door: SlaveDoor, is_slave: bool) -> None:
         if door not in self._waiting:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.access.requests import REQUESTS
-from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.tables import AccessTables, take_over
 from mqgateway.gateway.access.users import UserType
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.helpers import Answer, MemoryBroker
@@ -244,3 +245,20 @@ def test_long_lists_give_way_in_between(access: Access) -> None:
     assert len(json.loads(access.tell(LIST).arrived.body)) == 102
     assert len(json.loads(access.tell(LIST_ACL).arrived.body)) == 100
     assert turns == 2
+
+
+def test_a_slave_is_given_whole_tables_and_nothing_it_has(access: Access) -> None:
+    policy = {"entries": [{"resource": "Topic:t", "actions": ["Pub"], "decision": "Allow"}]}
+    assert (
+        access.said(CREATE_ACL, {"subject": "User:alice", "policies": [policy]}, subject="User:alice") == DONE
+    )
+    for code in (LIST, LIST_ACL):
+        answer = access.tell(code, asTable="")
+        slave = AccessTables(CrashDisk(), "/slave", access.clock, None)
+        table = slave.users if code == LIST else slave.acls
+        take_over(table, answer.arrived.body)
+        assert access.broker.access is not None
+        tables = access.broker.access.tables
+        assert list(table.all()) == list((tables.users if code == LIST else tables.acls).all())
+        assert access.tell(code, asTable=table.data_version.encode().decode()).arrived.body == b""
+        assert access.tell(code, by="alice", asTable="").arrived.body.startswith(b"["), "it has the passwords"

@@ -284,3 +284,24 @@ def test_stopping_before_the_start_is_nothing(tmp_path: Path) -> None:
     stopped: list[object] = []
     both.stop().addBoth(stopped.append)
     assert stopped == [None]
+
+
+def test_the_console_is_there_where_a_port_is_set(tmp_path: Path) -> None:
+    loop = Loop()
+    namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, consolePort=8088)
+    both = Both(loop, namesrv, broker, 0.0)
+    loop.wait_for(both.start())
+    url = both.summary().console
+    assert url is not None and url.startswith("http://127.0.0.1:8088/#token=")
+    assert both.console is not None and both.console.console.name_server is not None
+    assert any("console" in line for line in both.summary().lines())
+    loop.wait_for(both.stop())
+    assert both.summary().console is None
+
+
+def test_without_one_nothing_of_it_is_made(tmp_path: Path) -> None:
+    loop = Loop()
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), 0.0)
+    loop.wait_for(both.start())
+    assert both.console is None and both.summary().console is None
+    loop.wait_for(both.stop())

@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import json
 import re
@@ -37,3 +38,22 @@ def test_pages_load_nothing_from_elsewhere_and_run_nothing_inline() -> None:
         text = path.read_text()
         assert not re.findall(r"""(?:src|href|from|import|url)\s*[=(]?\s*["'(]https?:""", text), path
         assert "eval(" not in text and "innerHTML" not in text and 'style="' not in text, path
+
+
+def test_every_word_of_the_pages_is_there_in_chinese_too() -> None:
+    table = (STATIC / "i18n.js").read_text()
+    translated = set(re.findall(r'^  "((?:[^"\\]|\\.)*)": "', table, re.MULTILINE))
+    used: set[str] = set()
+    for path in [*STATIC.glob("*.js"), *STATIC.glob("pages/*.js")]:
+        text = path.read_text()
+        used |= set(re.findall(r'\bt\("((?:[^"\\]|\\.)*)"\)', text))
+    pages = re.findall(
+        r'\["[a-z-]+", "([^"]+)", "(?:viewer|reader|operator|admin)"', (STATIC / "app.js").read_text()
+    )
+    assert len(pages) == 11
+    used |= {*pages, "producer", "consumer"}
+    assert used == translated
+
+
+def test_all_of_it_is_small() -> None:
+    assert sum(len(gzip.compress(file.body)) for file in static_files().values()) < 250_000

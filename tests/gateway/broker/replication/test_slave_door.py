@@ -8,6 +8,14 @@ import pytest
 
 from mqgateway.engine.ha.admission import MARK, REFUSED_MILLIS
 from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.access.policies import (
+    Action,
+    Decision,
+    Policy,
+    PolicyEntry,
+    PolicyType,
+    parse_resource,
+)
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.broker.replication.slave_door import FIRST_WORDS_MAX, PATIENCE_MILLIS, WAITING_MAX
 from mqgateway.gateway.codec import headers
@@ -182,3 +190,22 @@ def test_a_slave_of_the_standard_may_be_allowed_by_its_address(group: Group) -> 
     with_ticket.transport.write(MARK + bytes(16))
     with_ticket.report(0)
     assert not with_ticket.is_lost, "a ticket that nobody needs is passed over"
+
+
+def test_users_and_policies_reach_slaves(group: Group, guarded: Member) -> None:
+    slave = Member(group, 11911, BrokerRole.SLAVE, 1, **ACCESS)
+    group.wait(12)
+    master_users, slave_users = guarded.service.broker.access, slave.service.broker.access
+    assert master_users is not None and slave_users is not None
+    master_users.create_user("", "alice", "alice's", None, None)
+    entry = PolicyEntry(parse_resource("Topic:t"), (Action.PUB,), Decision.ALLOW, ())  # type: ignore[arg-type]
+    master_users.update_acl("alice", {PolicyType.CUSTOM: Policy([entry])})
+    group.wait(12)
+    assert slave_users.user("alice") == master_users.user("alice")
+    assert slave_users.acl("alice") == master_users.acl("alice")
+    version = slave_users.tables.users.data_version
+    assert version == master_users.tables.users.data_version
+    master_users.delete_user("", "alice")
+    group.wait(12)
+    assert slave_users.user("alice") is None and not slave_users.acls()
+    assert slave_users.user("inner") is not None

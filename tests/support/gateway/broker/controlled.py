@@ -46,6 +46,12 @@ class Replica(Member):
         return self.kind is RoleKind.MASTER and self.store.gate is None
 
     @property
+    def why(self) -> str:
+        """Why it does not follow, or what is wrong with the controller."""
+        client = self.service.group.replication.client
+        return f"{client.problem if client else ''} {self.controlled._complaint}"
+
+    @property
     def in_sync(self) -> set[int]:
         return set(self.service.broker.produce.durability.replicas.in_sync_set.ids)
 
@@ -98,10 +104,11 @@ class BrokerSet(Group):
             controller_store_path="/controller",
             config_store_path="/controller/controller.properties",
         )
+        self.controller_host = Host(self.net)
         self.controller = ControllerService(
             options,
             remoting=RemotingOptions(),
-            reactor=self.net,
+            reactor=self.controller_host,  # type: ignore[arg-type]
             clock=self.clock,
             disk=self.controller_disk,
             worker=InlineWorker(),
@@ -111,7 +118,35 @@ class BrokerSet(Group):
     def stop_controller(self) -> None:
         self.controller.stop()
         self.net.settle(2)
+        self.controller_host.die()
         self.controller_disk = self.controller_disk.kill()
+
+    def kill_controller(self) -> None:
+        self.controller_host.die()
+        self.net.settle()
+        self.controller_disk = self.controller_disk.kill()
+
+    @property
+    def has_controller(self) -> bool:
+        """Whether there is one that can be reached."""
+        return not (self.controller_host.is_dead or self.controller_host.is_cut)
+
+    def turn_controller(self) -> None:
+        """It dies, or comes back."""
+        if self.controller_host.is_dead:
+            self.start_controller()
+        else:
+            self.kill_controller()
+
+    def isolate_controller(self) -> None:
+        """It is cut off, or is no more."""
+        self.controller_host.is_cut = not self.controller_host.is_cut
+
+    def mend_controller(self) -> None:
+        """It is there."""
+        self.controller_host.is_cut = False
+        if self.controller_host.is_dead:
+            self.start_controller()
 
     def forget(self) -> None:
         """The controller begins anew, with nothing, and so do the brokers."""
