@@ -173,6 +173,7 @@ class Both:
                 remoting.bind_address,
                 asks_who=broker is not None and broker.broker.authentication_enabled,
                 asks_what=broker is not None and broker.broker.authorization_enabled,
+                has_accounts=broker is not None and broker.broker.acl_enable,
             ),
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,

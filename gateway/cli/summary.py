@@ -69,10 +69,11 @@ def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], contain
     return warnings
 
 
-def who_may(bind: str, *, asks_who: bool = False, asks_what: bool = False) -> str:
+def who_may(bind: str, *, asks_who: bool = False, asks_what: bool = False, has_accounts: bool = False) -> str:
     """Who may use a server that listens on `bind`, and how to change that.
 
-    `asks_who`: the broker takes only signed requests; `asks_what`: and only those that policies allow.
+    `asks_who`: the broker takes only signed requests; `asks_what`: and only those that policies allow;
+    `has_accounts`: it takes those that accounts of version 4 allow.
     """
     try:
         is_own = ipaddress.ip_address(bind).is_loopback
@@ -84,6 +85,11 @@ def who_may(bind: str, *, asks_who: bool = False, asks_what: bool = False) -> st
         return (
             f"the broker's users, who may do {what}; the name server and the port for slaves: {everybody}. "
             "See docs/security.md"
+        )
+    if has_accounts:
+        return (
+            "the accounts of aclEnable, who may do what their permissions say; the name server and the port "
+            f"for slaves: {everybody}. See docs/security.md"
         )
     if is_own:
         return f"{everybody}: it listens on {bind} only; access control is off"
