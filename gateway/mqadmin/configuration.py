@@ -65,10 +65,11 @@ def _credentials(
     text = read_file(f"{home}/conf/tools.yml") if home and not access else None
     if not access and not text:
         return None
-    from mqgateway.gateway.access import signature  # slow to load, and many calls are not signed
+    # Slow to load, and many calls are not signed.
+    from mqgateway.gateway.access.signature import Credentials, credentials_in
 
     if text:
-        return signature.credentials_in(text)
+        return credentials_in(text)
     if not access or not secret:
         raise UsageError("an access key needs a secret key")
-    return signature.Credentials(access, secret)
+    return Credentials(access, secret)
