@@ -17,7 +17,15 @@ from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import ClientError, Producer, Received, message
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
-from compat_tests.support.servers import HOST, Part, apache_broker, our_broker, our_namesrv
+from compat_tests.support.servers import (
+    BROKER_NAME,
+    HOST,
+    Part,
+    apache_broker,
+    our_broker,
+    our_namesrv,
+    wait_until_registered,
+)
 
 STEP = 1000
 """The servers' precision in ms."""
@@ -132,6 +140,8 @@ class Hands:
         settings = {"mappedFileSizeCommitLog": str(16 << 20), **SETTINGS}
         self._broker = make(self.folder / "broker", self._port, self.namesrv_address, settings)
         self._broker.start()
+        # Apache's broker that starts quicker than it connects registers ten seconds later.
+        wait_until_registered(self.namesrv_address, {BROKER_NAME})
 
     def end(self, how: str) -> None:
         if self._broker is not None:

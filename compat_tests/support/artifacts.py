@@ -16,6 +16,7 @@ from pathlib import Path
 
 JAVA = Path(__file__).parent / "java"
 GO = Path(__file__).parent / "go"
+SHARED = "common"
 
 CURRENT = "5.5.0"
 """The version of the standard that is the judge: server, tools and newest client."""
@@ -65,8 +66,9 @@ def class_path(name: str, version: str = CURRENT) -> str:
 
 
 def program(folder: str, name: str, version: str = CURRENT) -> str:
-    """The class path of one of our Java programs (``java/<folder>``), compiled against a jar set."""
-    sources = sorted((JAVA / folder).rglob("*.java"))
+    """The class path of one of our Java programs (``java/<folder>`` with what all share), compiled against a
+    jar set."""
+    sources = [path for place in (folder, SHARED) for path in sorted((JAVA / place).rglob("*.java"))]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     target = cache_folder() / "classes" / f"{folder}-{name}-{version}-{digest}"
     if not target.exists():

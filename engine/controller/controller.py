@@ -1,11 +1,13 @@
 """The controller: requests one after another, elections when a master is lost; all of it without a socket.
 
-A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too. What
-is decided is answered then, and brokers are told of a new master. Who leads is the state's to say.
+A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too, or it
+is confirmed that nobody else has changed them. What is decided is answered then, and brokers are told of a
+new master. Who leads is the state's to say.
 
-A master is gone when its connection ends, or when it was not heard of for as long as it said itself. Who has
-just started has heard of nobody: until a master could have been heard of it counts as there, or a controller
-that starts again would depose masters that do their work.
+A master is gone when its connection ends, or when it was not heard of for as long as it said itself. Who
+begins to lead may not have heard of a master that the leader before did hear of: until it could have been
+heard of it counts as there, unless its connection here has ended. So a controller that starts again deposes
+no master that does its work.
 Standard: `DLedgerController.EventScheduler`, `ControllerManager`.
 """
 
@@ -95,10 +97,8 @@ class Controller:
     # Who is there.
 
     def start(self) -> None:
-        """Count masters as there that could not be heard of yet; to be called once."""
-        sets = self.state.sets.values()
-        masters = [BrokerKey(one.cluster, one.name, one.master) for one in sets if one.master is not None]
-        self._liveness.expect(masters, elapsed_millis(self._clock))
+        """Take part; to be called once."""
+        self.state.start(self._begin_to_lead)
 
     def stop(self) -> None:
         """Depose nobody from now on: the connections that end are ended by this controller."""
@@ -123,6 +123,11 @@ class Controller:
             self._gone(key)
         return [peer for _, peer in silent if peer is not None]
 
+    def was_stopped(self, millis: int) -> None:
+        """For so long this process did nothing, so that it could not hear of anybody: that does not count."""
+        log.warning("this controller did nothing for %d ms; no broker is silent for that", millis)
+        self._liveness.move_on(millis, elapsed_millis(self._clock))
+
     def silence_ends_in(self) -> int | None:
         """Milliseconds until a broker may have been silent too long; None when nobody is heard of."""
         end = self._liveness.next_end()
@@ -133,6 +138,12 @@ class Controller:
         if self.state.is_leader:
             for name in sets_without_master(self._world()):
                 self._elect_again(name, self.options.elect_master_max_retry_count)
+
+    def _begin_to_lead(self) -> None:
+        sets = self.state.sets.values()
+        masters = [BrokerKey(one.cluster, one.name, one.master) for one in sets if one.master is not None]
+        self._liveness.expect(masters, elapsed_millis(self._clock))
+        self.elect_where_needed()
 
     def _gone(self, key: BrokerKey) -> None:
         if self._is_stopping or not self.state.is_leader:
@@ -195,16 +206,16 @@ class Controller:
             return
         if decision.refusal is not None:
             log.warning("%s", decision.refusal.remark)
-        if decision.event is None:
-            self._finish(told, decision)
-            return
-        log.info("term %d: %s", self.state.term, text(decision.event))
 
         def agreed(error: Exception | None) -> None:
             self._finish(told, decision if error is None else error)
             self._go_on()
 
-        self.state.propose(decision.event, agreed)
+        if decision.event is None:
+            self.state.confirm(agreed)
+        else:
+            log.info("term %d: %s", self.state.term, text(decision.event))
+            self.state.propose(decision.event, agreed)
 
     def _finish(self, told: Callable[[Any], None], outcome: Any) -> None:
         self._is_busy = False

@@ -9,12 +9,14 @@ Standard: `DefaultBrokerHeartbeatManager`, `BrokerLiveInfo`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 INT_MAX = 2**31 - 1
 DEFAULT_TIMEOUT = 10_000
 """Milliseconds of silence after which a broker is gone that names no time."""
+ENDED_MAX = 10_000
+"""Brokers of which is kept that their connection has ended."""
 
 
 class BrokerKey(NamedTuple):
@@ -54,6 +56,7 @@ class Liveness:
     def __init__(self) -> None:
         self._heard: dict[BrokerKey, _Heard] = {}
         self._by_peer: dict[object, set[BrokerKey]] = {}
+        self._ended: dict[BrokerKey, None] = {}
 
     def __len__(self) -> int:
         return len(self._heard)
@@ -70,11 +73,19 @@ class Liveness:
             self._unbind(key, before.peer)
         self._heard[key] = _Heard(beat, peer, now)
         self._by_peer.setdefault(peer, set()).add(key)
+        self._ended.pop(key, None)
 
     def expect(self, keys: Iterable[BrokerKey], now: int) -> None:
-        """Count brokers as heard of that could not be heard of yet: who has just started does not know."""
+        """Count brokers as heard of, for who has just begun, that somebody else may have heard of: not those
+        whose connections have ended."""
         for key in keys:
-            self._heard.setdefault(key, _Heard(Beat(), None, now))
+            if key not in self._ended:
+                self._heard.setdefault(key, _Heard(Beat(), None, now))
+
+    def move_on(self, millis: int, now: int) -> None:
+        """Let brokers have been heard of so much later, but not after now."""
+        for key, heard in self._heard.items():
+            self._heard[key] = replace(heard, at=min(heard.at + millis, now))
 
     def is_alive(self, key: BrokerKey, now: int) -> bool:
         """Whether a broker is there."""
@@ -91,6 +102,9 @@ class Liveness:
         keys = sorted(self._by_peer.pop(peer, ()))
         for key in keys:
             del self._heard[key]
+            self._ended[key] = None
+        while len(self._ended) > ENDED_MAX:
+            del self._ended[next(iter(self._ended))]
         return keys
 
     def expire(self, now: int) -> list[tuple[BrokerKey, object]]:

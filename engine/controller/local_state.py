@@ -12,7 +12,7 @@ until the whole table is written: else a master's epoch could be given twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.controller.broker_set import BrokerSet, changed
@@ -77,7 +77,7 @@ class LocalState:
     def propose(self, event: Event, told: OnAgreed) -> None:
         """See `State.propose`; fails with `NotLeading` or `OSError`."""
         if not self._is_durable:
-            told(NotLeading(f"{self._path} lacks changes that could not be written"))
+            told(self._not_leading())
             return
         name = event.broker_name
         after = changed(self._sets.get(name), event)
@@ -94,17 +94,26 @@ class LocalState:
             self._sets[name] = after
         self._proceed(told)
 
+    def confirm(self, told: OnAgreed) -> None:
+        """See `State.confirm`."""
+        told(None if self._is_durable else self._not_leading())
+
+    def start(self, leads: Callable[[], None]) -> None:
+        """See `State.start`: who is alone leads at once."""
+        leads()
+
     def beat(self) -> None:
-        """Write the file if it lacks changes; to be called each second or so."""
+        """See `State.beat`: write the file if it lacks changes."""
         if self._is_durable:
             self._file.retry(self._pieces)
         else:
             self._file.save(self._pieces, at_once=True)
             self._file.when_durable(self._mended)
 
-    def close(self) -> None:
-        """Write the file if it lacks changes, here and now; for the end."""
+    def close(self, told: Callable[[], None]) -> None:
+        """See `State.close`: write the file if it lacks changes, here and now."""
         self._file.close(self._pieces)
+        told()
 
     def _proceed(self, told: OnAgreed) -> None:
         self._file.proceed(self._pieces)
@@ -120,6 +129,9 @@ class LocalState:
         if self._is_durable:
             log.error("%s cannot be written: this controller does not lead until it is", self._path)
         self._is_durable = False
+
+    def _not_leading(self) -> NotLeading:
+        return NotLeading(f"{self._path} lacks changes that could not be written")
 
     def _mended(self, error: OSError | None) -> None:
         if error is None and not self._is_durable:

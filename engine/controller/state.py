@@ -1,7 +1,8 @@
 """Where broker sets are kept, and who may change them: what a place must be able to do.
 
 One controller alone keeps them itself (`engine.controller.local_state`); several have a place in common,
-which says who of them leads. Nothing that was agreed is ever taken back, and nobody is answered before that.
+which says who of them leads (`engine.controller.shared_state`). Nothing that was agreed is ever taken back,
+and nobody is answered before that.
 """
 
 from __future__ import annotations
@@ -50,3 +51,17 @@ class State(Protocol):
         """Apply an event once it is agreed, then call back with None; else with why it is not, which leaves
         open whether it will be. One at a time.
         """
+
+    def confirm(self, told: OnAgreed) -> None:
+        """Call back with None if this controller leads, and `sets` are what is agreed, at some moment from
+        now on; else with why that is not known. Not while something is proposed.
+        """
+
+    def start(self, leads: Callable[[], None]) -> None:
+        """Take part; `leads` is called each time that this controller begins to lead."""
+
+    def beat(self) -> None:
+        """Do what time asks for; to be called each second."""
+
+    def close(self, told: Callable[[], None]) -> None:
+        """Take part no more, then call back."""

@@ -26,8 +26,8 @@ class AuditFormat(StrEnum):
 
 
 @dataclass(kw_only=True)
-class AccessOptions(Options):
-    """Who may do what."""
+class AclOptions(Options):
+    """Access control of version 4, which only brokers have."""
 
     acl_enable: bool = option(
         False, "Access control of version 4.", no_effect=NO_ACL_1, unavailable={"true": OPEN_BROKER}
@@ -35,6 +35,12 @@ class AccessOptions(Options):
     migrate_auth_from_v1_enabled: bool = option(
         False, "Take over version 4's rules.", name="migrateAuthFromV1Enabled", no_effect=NO_ACL_1
     )
+
+
+@dataclass(kw_only=True)
+class AccessOptions(Options):
+    """Who may do what, with any server."""
+
     authentication_enabled: bool = option(False, "Take requests only of users who sign them.")
     authentication_provider: str = option("", "Class that checks signatures; empty: the default one.")
     authentication_metadata_provider: str = option(

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
-from mqgateway.engine.options.access import AccessOptions
+from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.console import ConsoleOptions
+from mqgateway.engine.options.controlled import ControlledOptions
 from mqgateway.engine.options.lite import LiteOptions
+from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import MetricsOptions
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
@@ -18,7 +20,6 @@ from mqgateway.engine.options.pop import PopOptions
 from mqgateway.engine.options.reasons import (
     IN_TURN,
     NO_BIT_MAPS,
-    NO_CONTROLLER,
     NO_HEARTBEATS,
     NO_LOOKUP,
     NO_REPLICAS,
@@ -369,15 +370,8 @@ class TransactionOptions(Options):
 
 @dataclass(kw_only=True)
 class RoleOptions(Options):
-    """Replicas and their controller."""
+    """Replicas that act for one another."""
 
-    enable_controller_mode: bool = option(
-        False,
-        "Let a controller choose the master.",
-        no_effect=NO_CONTROLLER,
-        unavailable={"true": NO_CONTROLLER},
-    )
-    controller_addr: str = option("", "Controllers as host:port.", no_effect=NO_CONTROLLER)
     enable_slave_acting_master: bool = option(False, "Let a slave act for its master while that is gone.")
     enable_remote_escape: bool = option(
         False, "Let a slave that acts deliver what is delayed, through other brokers."
@@ -395,9 +389,12 @@ class RoleOptions(Options):
 
 @dataclass(kw_only=True)
 class BrokerOptions(
+    LogOptions,
     MetricsOptions,
     ConsoleOptions,
     RoleOptions,
+    AclOptions,
+    ControlledOptions,
     AccessOptions,
     TransactionOptions,
     FilterOptions,

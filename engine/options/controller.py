@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from mqgateway.engine.options.accepted import CONTROLLER_ACCEPTED
+from mqgateway.engine.options.access import AccessOptions
+from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.option import option
-from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_JRAFT
 
 
 @dataclass(kw_only=True)
-class ControllerOptions(Options):
+class ControllerOptions(LogOptions, AccessOptions):
     """All settings of a controller but those of its connections."""
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
@@ -26,7 +27,8 @@ class ControllerOptions(Options):
     )
     controller_d_leger_self_id: str = option("", "Which of them this one is.")
     controller_store_path: str = option(
-        "", "Folder of the broker sets; empty: DLedgerController in the home folder."
+        "",
+        "Folder of the broker sets, unless they are in etcd; empty: DLedgerController in the home folder.",
     )
     scan_not_active_broker_interval: int = option(
         5000, "Time between looks for silent brokers, at most.", unit="ms", low=1
@@ -39,6 +41,27 @@ class ControllerOptions(Options):
         False, "Make master also who is not in sync, when nobody else is there; messages may be lost."
     )
     notify_broker_role_changed: bool = option(True, "Tell brokers of a new master before they ask.")
+    controller_etcd_endpoints: str = option(
+        "",
+        "Where several controllers keep the broker sets: all servers of an etcd, as http://host:port or "
+        "https://host:port, separated by semicolons; empty: this controller is alone, and has a file.",
+        ours=True,
+    )
+    controller_etcd_lease_seconds: int = option(
+        5,
+        "How long a controller that is gone stays the leader in etcd.",
+        unit="s",
+        low=2,
+        high=60,
+        ours=True,
+    )
+    controller_etcd_user: str = option("", "User of etcd, where it asks for one.", ours=True)
+    controller_etcd_password: str = option("", "That user's password.", ours=True, secret=True)
+    controller_etcd_ca_file: str = option(
+        "", "Authorities (PEM) for certificates of etcd; empty: those of the system.", ours=True
+    )
+    controller_etcd_cert_file: str = option("", "Certificate (PEM) that is shown to etcd.", ours=True)
+    controller_etcd_key_file: str = option("", "Its private key (PEM).", ours=True)
     config_black_list: str = option(
         "configBlackList;configStorePath",
         "Properties that requests may not change, separated by semicolons.",

@@ -10,7 +10,7 @@ both are problems with a place and a remedy.
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -57,6 +57,8 @@ class Option:
     """Whether the property is our own, unknown to the standard."""
     old_names: tuple[str, ...] = ()
     secret: bool = False
+    check: Callable[[str], object] | None = None
+    """Raises `BadValue` for texts that are none; of properties that are text."""
 
     def parse(self, text: str) -> Value:
         """The value written in `text`, surrounding blanks removed. Raises `BadValue`."""
@@ -78,6 +80,8 @@ class Option:
             return _parse_int(text, sized=self.unit == "bytes")
         if isinstance(self.default, float):
             return _parse_float(text)
+        if self.check is not None:
+            self.check(text)
         return text
 
     def _check_range(self, value: float) -> None:
@@ -100,6 +104,7 @@ def option(
     ours: bool = False,
     old_names: tuple[str, ...] = (),
     secret: bool = False,
+    check: Callable[[str], object] | None = None,
 ) -> Any:
     """A dataclass field that is a setting; see `Option` for the arguments.
 
@@ -118,6 +123,7 @@ def option(
         "ours": ours,
         "old_names": old_names,
         "secret": secret,
+        "check": check,
     }
     return dataclasses.field(default=default, metadata={_METADATA_KEY: metadata})
 

@@ -8,7 +8,8 @@
     tables          users and policies as they are kept; `sealing` encrypts secrets in files
     settings        what the options mean
     control         stands before every request of a broker, as a hook and in front of functions that
-                    read bodies; `memory` is what a stateful strategy keeps, `audit` what the log says
+                    read bodies; `memory` is what a stateful strategy keeps, `audit` what the log says,
+                    `changes` which requests it tells of because they change something
     administration  how users and policies are changed and shown
 
 Standard: the module `auth`.

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.engine.options.access import AccessOptions, AuthorizationProfile
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import Acl, Policy, PolicyType, Resource
 from mqgateway.gateway.access.tables import AccessTables
@@ -29,7 +28,7 @@ class OnlySuperUsers(AccessError):
 class Administration:
     """Operations on the tables. `caller` is the name of who asks, empty where nobody was asked for it."""
 
-    def __init__(self, tables: AccessTables, options: BrokerOptions) -> None:
+    def __init__(self, tables: AccessTables, options: AccessOptions) -> None:
         self._tables = tables
         self._options = options
 

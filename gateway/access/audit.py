@@ -1,17 +1,22 @@
 """The audit log: who was let in and who was not, from where, and why, by the logger `mqgateway.audit`.
 
-Refusals are told at INFO, what is let through at DEBUG. A line is text, or an object of JSON; what a peer may
-choose is quoted, so that it makes no lines of its own. Standard: the logger `RocketmqAuthAudit`.
+What administrative requests changed is told by the logger below it, `mqgateway.audit.administration`.
+
+Refusals and changes are told at INFO, what is let through at DEBUG. A line is text, or an object of JSON;
+what a peer may choose is quoted, so that it makes no lines of its own.
+Standard: the logger `RocketmqAuthAudit`.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 
 from mqgateway.engine.options.access import AuditFormat
 
 log = logging.getLogger("mqgateway.audit")
+administration = logging.getLogger("mqgateway.audit.administration")
 
 _SHOWN_MAX = 256
 
@@ -45,16 +50,24 @@ class Audit:
             resource=resource,
         )
 
+    def administered(self, user: str, address: str, code: int, what: str, result: str, reason: str) -> None:
+        """An administrative request was carried out, or failed; `result` is the code of its response."""
+        if administration.isEnabledFor(logging.INFO):
+            said = {"event": "administration", "user": user, "address": address, "request": str(code)}
+            outcome = {"what": what, "result": result, "reason": reason}
+            administration.info("%s", self._form(said | outcome))
+
     def _tell(self, refusal: str, **fields: str) -> None:
         level = logging.INFO if refusal else logging.DEBUG
-        if not log.isEnabledFor(level):
-            return
-        shown = fields | {"decision": "deny" if refusal else "allow", "reason": refusal}
-        cut = {name: value[:_SHOWN_MAX] for name, value in shown.items() if value}
+        if log.isEnabledFor(level):
+            decision = {"decision": "deny" if refusal else "allow", "reason": refusal}
+            log.log(level, "%s", self._form(fields | decision))
+
+    def _form(self, fields: Mapping[str, str]) -> str:
+        cut = {name: value[:_SHOWN_MAX] for name, value in fields.items() if value}
         if self._is_json:
-            log.log(level, "%s", json.dumps(cut))
-        else:
-            log.log(level, "%s", " ".join(f"{name}={_quoted(value)}" for name, value in cut.items()))
+            return json.dumps(cut)
+        return " ".join(f"{name}={_quoted(value)}" for name, value in cut.items())
 
 
 def _quoted(value: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -33,6 +34,11 @@ class Credentials:
     access_key: str
     secret_key: str = field(repr=False)
     security_token: str = field(default="", repr=False)
+
+    @classmethod
+    def made_up(cls, of_whom: str) -> Credentials:
+        """A name that nobody has, and a secret that nobody knows."""
+        return cls(f"{of_whom}-{secrets.token_hex(4)}", secrets.token_urlsafe(32))
 
     def sign(self, command: RemotingCommand) -> None:
         """Add our name and the signature to the command's fields; nothing may be changed afterwards."""

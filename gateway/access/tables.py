@@ -34,9 +34,12 @@ class UserTable(ConfigTable[User]):
         super().__init__(disk, path, clock, worker, ())
         self._seal = seal
         self._has_open_secrets = False
+        self.own: User | None = None
+        """Who servers of this process are to one another where no name was configured; never written."""
 
     def _implied(self, name: str) -> User | None:
-        return None
+        own = self.own
+        return own if own is not None and own.username == name else None
 
     def load(self) -> None:
         """Take over what the file holds. Raises `ConfigError`, also where a key lacks or is another."""

@@ -12,6 +12,7 @@ from mqgateway.gateway.broker.access import requests as access_requests
 from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import requests as consume_requests
+from mqgateway.gateway.broker.controlled import requests as controlled_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
 from mqgateway.gateway.broker.needs import Request
 from mqgateway.gateway.broker.pop import requests as pop_requests
@@ -38,6 +39,7 @@ OF_ROOMS: dict[int, Request] = {
     **access_requests.REQUESTS,
     # Replication
     **ha_requests.REQUESTS,
+    **controlled_requests.REQUESTS,
 }
 
 REQUESTS = of_all_roles(OF_ROOMS)
@@ -57,11 +59,9 @@ NOT_ON_FAST_PORT = frozenset(
 
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
-_NO_CONTROLLER = "there is no controller"
 _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
 _OF_RAFT = "an entry of the controllers' own log, no request"
-_NO_ROCKSDB = "nothing is kept in RocksDB"
 _RESERVED = "a number that nobody sends: lite topics are acknowledged with ACK_MESSAGE"
 _OF_THE_PAST = "no broker of version 5 answers this"
 
@@ -106,7 +106,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
     ),
-    _NO_CONTROLLER: (RequestCode.GET_BROKER_EPOCH_CACHE, RequestCode.NOTIFY_BROKER_ROLE_CHANGED),
     _OF_CONTROLLERS: (
         *_called("CONTROLLER_"),
         RequestCode.UPDATE_CONTROLLER_CONFIG,
@@ -120,10 +119,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.GET_BROKER_LIVE_INFO_REQUEST,
         RequestCode.GET_SYNC_STATE_DATA_REQUEST,
         RequestCode.RAFT_BROKER_HEART_BEAT_EVENT_REQUEST,
-    ),
-    _NO_ROCKSDB: (
-        RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS,
-        RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON,
     ),
     _OF_THE_PAST: (
         RequestCode.QUERY_BROKER_OFFSET,

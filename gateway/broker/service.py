@@ -25,18 +25,23 @@ from mqgateway.engine.options import (
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.changes import audited
+from mqgateway.gateway.access.control import AccessControl, Pause
 from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
+from mqgateway.gateway.broker.stats_log import StatsLog
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
@@ -64,7 +69,8 @@ class BrokerService:
     Names and addresses in the options must have been filled in. `settings` are all options of the process as
     properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
     another is given. `before_registering` is called when the ports listen and name servers have yet to be
-    told. After `start`, `port` and `fast_port` are the ports in use.
+    told. `neighbours` is what the broker signs with where settings name nobody: servers of this
+    process, which share its users, believe that. After `start`, `port` and `fast_port` are the ports in use.
     """
 
     def __init__(
@@ -81,6 +87,7 @@ class BrokerService:
         worker: Worker | None = None,
         hooks: Sequence[Hook] = (),
         before_registering: Callable[[], None] = lambda: None,
+        neighbours: Credentials | None = None,
     ) -> None:
         self._before_registering = before_registering
         self._remoting = remoting
@@ -92,10 +99,9 @@ class BrokerService:
         self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
-        access = AccessSettings.of(options, disk)
+        access = AccessSettings.of(options, disk, options.broker_cluster_name, neighbours)
         client_tls = ClientTls(tls, disk) if remoting.use_tls else None
-        sign = None if access.credentials is None else access.credentials.sign
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=sign)
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
         environment = Environment(
             options,
             store_options,
@@ -111,8 +117,10 @@ class BrokerService:
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon
-        self._access = _control(self.broker, access)
+        self._access = _control(self.broker, access, self._schedule.pause)
         guard = self._access if access.is_on else None
+        if self.group.controlled is not None:
+            hooks = [AuthorityGuard(self.group.controlled), *hooks]
         self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
         self._server = RemotingServer(
             reactor,
@@ -128,6 +136,11 @@ class BrokerService:
         tables = self.broker.tables
         return len(tables.topics) + len(tables.groups) + self.broker.store.admin.queue_count
 
+    @property
+    def users(self) -> AccessTables | None:
+        """Users and policies, if there are any, for other servers of the same process."""
+        return None if self._access is None else self._access.tables
+
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
 
@@ -140,6 +153,8 @@ class BrokerService:
         if self._stopped is None:
             self.beat.nobody_waits = True
             self.group.membership.stop()
+            if self.group.controlled is not None:
+                self.group.controlled.stop()
             self._stopped = self.broker.cluster.registration.stop()
             self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
             self._stopped.addCallback(lambda _: self._put_no_more())
@@ -162,6 +177,7 @@ class BrokerService:
         self.beat.start()
         for seconds, work in self._repeated():
             self._schedule.every(seconds, seconds, work)
+        StatsLog(self.broker.stats, self.broker.clock, self._schedule).start()
         log.info("broker %s listens on %s:%d", environment.options.broker_name, bind, self.port)
         registered = self.group.membership.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
@@ -283,13 +299,14 @@ class BrokerService:
             client.outgoing.members_changed(group)
 
 
-def _control(broker: Broker, settings: AccessSettings) -> AccessControl | None:
+def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessControl | None:
     """Users and policies, once anybody asks for them."""
     if not settings.has_tables:
         return None
     on = broker.environment
     tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
-    control = AccessControl(settings, tables, on.options, on.clock)
+    tables.users.own = settings.own_user
+    control = AccessControl(settings, tables, on.options, on.clock, pause)
     broker.access = control.administration
     return control
 
@@ -302,7 +319,8 @@ def _dispatchers(
     guard: AccessControl | None,
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    table = REQUESTS if guard is None else guard.guarded(REQUESTS)
+    told = audited(REQUESTS, Audit(broker.options.audit_log_format), refusal)
+    table = told if guard is None else guard.guarded(told, broker.options)
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:

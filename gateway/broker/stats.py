@@ -219,6 +219,11 @@ class BrokerStats:
         """Count a request that was refused because there was too much to do."""
         self._count(FLOW_CONTROL_NUMS, cause).add(1)
 
+    @property
+    def names(self) -> list[str]:
+        """Everything that is counted."""
+        return list(self._tables)
+
     def table(self, name: str) -> Mapping[str, Count]:
         """All counts of a name by their keys."""
         return self._tables.get(name, {})

@@ -23,13 +23,15 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.cli.boot import container_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
-from mqgateway.gateway.cli.logs import start_logging
 from mqgateway.gateway.cli.service_flags import (
     FILE,
+    begin_logging,
     common_options,
     fail,
     important_flag,
+    log_folder,
     process_start,
     report,
 )
@@ -133,7 +135,7 @@ def run_container(**given: Any) -> None:
 def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output, level = given["output"], given["log_level"]
-    start_logging(output, level)
+    levels = begin_logging(given, {"broker": settings.container})
     from mqgateway.gateway.cli.observed_container import RunningContainer
     from mqgateway.gateway.cli.observing import Observation
     from mqgateway.gateway.cli.run import run
@@ -153,7 +155,7 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
             launch=launcher(reactor, child_command(), child_environment(os.environ)),
             default_name=socket.gethostname() or "DEFAULT_BROKER",
             configuration_path=os.path.abspath(given["config"]) if given["config"] else "",
-            logs={"form": output, "level": level},
+            logs={"form": output, "level": level, "folder": log_folder(given)},
         )
         bound_to = settings.remoting.bind_address
         observation = Observation(
@@ -166,6 +168,8 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
         address = f"{settings.container.broker_container_ip}:{service.port}"
         brokers = service.brokers()
         seconds = SystemClock().monotonic() - began
+        boot = container_boot_line(settings.container.namesrv_addr)
+        log_boot([boot])
         if output == "json":
             said = {"container": address, "brokers": brokers, "startedInSeconds": round(seconds, 3)}
             click.echo(json.dumps(said | {"ready": True}))
@@ -173,10 +177,11 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
             click.echo(f"container    {address}")
             for name, at in brokers.items():
                 click.echo(f"broker       {at}   ({name})")
+            click.echo(boot.text)
             click.echo(f"ready in {seconds:.2f} s")
         sys.stdout.flush()
 
-    sys.exit(run(make, started))
+    sys.exit(run(make, started, levels))
 
 
 def child_command() -> list[str]:

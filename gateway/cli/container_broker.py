@@ -25,7 +25,9 @@ from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import Problem, Setting
 from mqgateway.gateway.broker.service import BrokerService
-from mqgateway.gateway.cli.logs import start_logging
+from mqgateway.gateway.cli.boot import contained_broker_boot_line, log_boot
+from mqgateway.gateway.cli.log_levels import LogLevels
+from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.run import run
 from mqgateway.gateway.cli.settings import BrokerSettings, from_file
@@ -113,6 +115,9 @@ class ContainedBroker:
 
     def _up(self, _: object) -> None:
         self._observation.started()
+        log_boot(
+            [contained_broker_boot_line(self._settings.broker.broker_name, self._settings.broker.broker_id)]
+        )
         self._say(line_of({"up": f"{self._settings.broker.broker_ip1}:{self.broker.port}"}))
 
     def _failed(self, failure: Failure) -> Failure:
@@ -165,9 +170,17 @@ def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Probl
 
 
 def log_as(first: Message) -> None:
-    """Log as the container does, each line with the broker's name."""
+    """Log as the container does, each line with the broker's name; to files in a folder of that name.
+
+    Raises `ConfigError` when nothing can be written there.
+    """
     logs: Mapping[str, str] = first.get(LOGGING, {})
-    start_logging("json" if logs.get("form") == "json" else "text", logs.get("level", "info"), first["name"])
+    form: LogFormat = "json" if logs.get("form") == "json" else "text"
+    folder = os.path.join(logs["folder"], first["name"]) if logs.get("folder") else None
+    try:
+        start_logging(form, logs.get("level", "info"), first["name"], folder=folder, servers=["broker"])
+    except OSError as error:
+        raise ConfigError(f"--log-dir: {error}") from None
 
 
 def main() -> None:
@@ -194,7 +207,9 @@ def main() -> None:
             end=lambda: os.kill(os.getpid(), signal.SIGTERM),
         )
 
-    sys.exit(run(make, lambda _: None))
+    levels = LogLevels([settings.broker])
+    levels.follow()
+    sys.exit(run(make, lambda _: None, levels))
 
 
 if __name__ == "__main__":

@@ -18,10 +18,11 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem, format_value
+from mqgateway.gateway.cli.boot import controller_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
-from mqgateway.gateway.cli.logs import start_logging
 from mqgateway.gateway.cli.service_flags import (
     FILE,
+    begin_logging,
     common_options,
     fail,
     important_flag,
@@ -89,7 +90,8 @@ def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[Probl
 def run_controller(**given: Any) -> None:
     """Run a controller: it elects the masters of broker sets.
 
-    controllerDLegerPeers says where it listens, as in n0-10.0.0.1:9878.
+    controllerDLegerPeers says where it listens, as in n0-10.0.0.1:9878. Several controllers need
+    controllerEtcdEndpoints too.
     """
     output = given["output"]
     try:
@@ -112,7 +114,7 @@ def run_controller(**given: Any) -> None:
 def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output = given["output"]
-    start_logging(output, given["log_level"])
+    levels = begin_logging(given, {"controller": settings.controller})
     from mqgateway.gateway.cli.preconditions import check_controller_start
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.controller.service import ControllerService
@@ -137,15 +139,20 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
 
     def started(service: Any) -> None:
         seconds = SystemClock().monotonic() - began
-        folder = settings.controller.controller_store_path
+        boot = controller_boot_line(is_alone=True)
+        log_boot([boot])
+        endpoints = settings.controller.controller_etcd_endpoints
+        where = "etcd" if endpoints else "data"
+        found = endpoints or settings.controller.controller_store_path
         if output == "json":
-            said = {"controller": service.peer.address, "data": folder}
+            said = {"controller": service.peer.address, where: found}
             click.echo(json.dumps(said | {"startedInSeconds": round(seconds, 3), "ready": True}))
         else:
             address = service.peer.address
             click.echo(f"controller   {address}   (brokers: controllerAddr={address})")
-            click.echo(f"data         {folder}")
+            click.echo(f"{where:<13}{found}")
+            click.echo(boot.text)
             click.echo(f"ready in {seconds:.2f} s")
         sys.stdout.flush()
 
-    sys.exit(run(make, started))
+    sys.exit(run(make, started, levels))

@@ -1,4 +1,4 @@
-"""Where log lines go: one event a line on standard error, as text or as JSON.
+"""Where log lines go: one event a line on standard error or in files, as text or as JSON.
 
 Everything logs through the standard `logging`; Twisted's own events are routed into it. A line carries time
 (with its zone in JSON), level, logger and message; JSON adds whatever fields the event was given. Messages
@@ -8,14 +8,19 @@ quote what peers say, so they are cut to a length and can begin no line of their
 import logging
 import re
 import sys
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, cast
 
 from pythonjsonlogger.json import JsonFormatter
 
+from mqgateway.gateway.cli.log_files import SECONDS, LogFolder, files_of
+
 LogFormat = Literal["text", "json"]
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
+STATS = "mqgateway.stats"
+"""The logger of what was counted in the last minute, hour and day."""
 MESSAGE_MAX = 4000
 """Characters of a message; what a peer made longer is cut."""
 
@@ -30,25 +35,41 @@ class ZonedJsonFormatter(JsonFormatter):
         return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
 
 
-def start_logging(form: LogFormat, level: str, who: str = "") -> None:
-    """Send everything at `level` and above to standard error in the given form, with the name `who`."""
-    console = logging.StreamHandler(sys.stderr)
-    if form == "json":
-        console.setFormatter(
-            ZonedJsonFormatter(
-                "%(asctime)s %(levelname)s %(name)s %(message)s",
-                rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
-                static_fields={"broker": who} if who else None,
-            )
-        )
-    else:
-        text = TEXT.replace("%(name)s", f"{who.replace('%', '%%')} %(name)s") if who else TEXT
-        console.setFormatter(logging.Formatter(text))
-    console.addFilter(keep_to_one_line)
+def start_logging(
+    form: LogFormat, level: str, who: str = "", *, folder: str | None = None, servers: Iterable[str] = ()
+) -> None:
+    """Send everything at `level` and above to standard error in the given form, with the name `who`.
+
+    With a `folder` it goes to the files there that these servers have (`log_files.FILES`), and to standard
+    error what is a warning or worse. Raises `OSError` when nothing can be written there.
+    """
     root = logging.getLogger()
-    root.handlers[:] = [console]
+    console = logging.StreamHandler(sys.stderr)
+    console.setFormatter(_formatter(form, TEXT, None, who))
+    handlers: list[logging.Handler] = [console]
+    # Lines of each minute are for files, not for who looks on.
+    logging.getLogger(STATS).setLevel(logging.WARNING if folder is None else logging.NOTSET)
+    if folder is not None:
+        console.setLevel(logging.WARNING)
+        handlers.append(
+            LogFolder(folder, files_of(servers), lambda text: _formatter(form, text, SECONDS, who))
+        )
+    for handler in handlers:
+        handler.addFilter(keep_to_one_line)
+    root.handlers[:] = handlers
     root.setLevel(level.upper())
     route_twisted()
+
+
+def _formatter(form: LogFormat, text: str, times: str | None, who: str) -> logging.Formatter:
+    if form == "json":
+        return ZonedJsonFormatter(
+            "%(asctime)s %(levelname)s %(name)s %(message)s",
+            rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
+            static_fields={"broker": who} if who else None,
+        )
+    named = text.replace("%(name)s", f"{who.replace('%', '%%')} %(name)s") if who else text
+    return logging.Formatter(named, times)
 
 
 def keep_to_one_line(record: logging.LogRecord) -> bool:

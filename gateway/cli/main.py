@@ -18,13 +18,15 @@ import click
 
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
+from mqgateway.engine.options.logs import LogOptions
 from mqgateway.gateway.cli.access import access
 from mqgateway.gateway.cli.admin import admin
+from mqgateway.gateway.cli.boot import log_boot
+from mqgateway.gateway.cli.cluster import cluster
 from mqgateway.gateway.cli.consume import consume
 from mqgateway.gateway.cli.container import container_options, run_container
 from mqgateway.gateway.cli.controller import controller_options, run_controller
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
-from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.perf import perf
 from mqgateway.gateway.cli.pipeline import pipeline
 from mqgateway.gateway.cli.send import send
@@ -32,6 +34,7 @@ from mqgateway.gateway.cli.service_flags import (
     FILE,
     HELP,
     StandardCommand,
+    begin_logging,
     common_options,
     fail,
     important_flag,
@@ -68,11 +71,18 @@ CONSOLE_PORT = 8088
 
 
 def run_services(
-    namesrv: NamesrvSettings | None, broker: BrokerSettings | None, output: LogFormat, log_level: str
+    namesrv: NamesrvSettings | None, broker: BrokerSettings | None, given: dict[str, Any]
 ) -> None:
     """Run what the settings describe until a signal ends it."""
-    began = process_start()
-    start_logging(output, log_level)
+    began, output = process_start(), given["output"]
+    logged: dict[str, LogOptions] = {}
+    if broker is not None:
+        logged["broker"] = broker.broker
+    if namesrv is not None:
+        logged["namesrv"] = namesrv.namesrv
+        if namesrv.namesrv.enable_controller_in_namesrv:
+            logged["controller"] = namesrv.controller
+    levels = begin_logging(given, logged)
     from mqgateway.gateway.cli.preconditions import check_start
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.cli.services import Both
@@ -83,6 +93,7 @@ def run_services(
         fail(str(error).splitlines(), output)
 
     def started(service: Any) -> None:
+        log_boot(service.boot_lines())
         summary = service.summary()
         if output == "json":
             click.echo(json.dumps(summary.as_json()))
@@ -90,7 +101,7 @@ def run_services(
             click.echo("\n".join(summary.lines()))
         sys.stdout.flush()
 
-    sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started))
+    sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started, levels))
 
 
 def read_settings(
@@ -151,6 +162,8 @@ def _find_out_all(
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
+        if broker is not None:
+            namesrv.ask_as(broker)
 
 
 def _is_brokers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
@@ -200,7 +213,7 @@ def serve(**given: Any) -> None:
     """Run name server and broker in one process."""
     namesrv, broker = NamesrvSettings(), BrokerSettings()
     read_settings(given, namesrv=namesrv, broker=broker)
-    run_services(namesrv, broker, given["output"], given["log_level"])
+    run_services(namesrv, broker, given)
 
 
 def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -259,17 +272,17 @@ def run_namesrv(**given: Any) -> None:
     """Run a name server."""
     settings = NamesrvSettings()
     read_settings(given, namesrv=settings, broker=None)
-    run_services(settings, None, given["output"], given["log_level"])
+    run_services(settings, None, given)
 
 
 def run_broker(**given: Any) -> None:
     """Run a broker."""
     settings = BrokerSettings()
     read_settings(given, namesrv=None, broker=settings)
-    run_services(None, settings, given["output"], given["log_level"])
+    run_services(None, settings, given)
 
 
-for command in (admin, store, send, consume, tail, perf, access, pipeline):
+for command in (admin, cluster, store, send, consume, tail, perf, access, pipeline):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))

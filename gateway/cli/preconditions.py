@@ -19,6 +19,7 @@ from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
 from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings
 from mqgateway.gateway.controller.peers import own_peer
+from mqgateway.gateway.controller.shared_place import check_place
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
 _NUMBERS = re.compile(r"[0-9.]+")
@@ -62,11 +63,14 @@ def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Ite
     """What is in the way of a controller, by itself or beside a name server."""
     try:
         peer = own_peer(options)
+        if options.controller_etcd_endpoints:
+            check_place(options)
     except ConfigError as error:
         yield str(error)
     else:
         yield from _of_port(remoting.bind_address, peer.port, "controllerDLegerPeers")
-    yield from _of_folder(options.controller_store_path, "controllerStorePath (--data-dir)")
+    if not options.controller_etcd_endpoints:
+        yield from _of_folder(options.controller_store_path, "controllerStorePath (--data-dir)")
 
 
 def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, int, str]]:

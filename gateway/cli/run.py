@@ -16,7 +16,9 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import EngineError
 from mqgateway.gateway.cli.collecting import Collecting
+from mqgateway.gateway.cli.log_levels import LOOK_SECONDS, LogLevels
 from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
+from mqgateway.gateway.runtime.schedule import Schedule
 
 
 class Service(Protocol):
@@ -37,8 +39,12 @@ def the_reactor() -> Reactor:
     return cast(Reactor, global_reactor)
 
 
-def run(make: Callable[[Reactor], Service], started: Callable[[Service], None]) -> int:
+def run(
+    make: Callable[[Reactor], Service], started: Callable[[Service], None], levels: LogLevels | None = None
+) -> int:
     """Make, start and run a service until a signal ends it; `started` is called when it is up.
+
+    Levels of loggers are followed from then on.
 
     Gives the process's exit code: 0 after a stop in good order, 1 when the start or the stop failed.
     """
@@ -70,6 +76,8 @@ def run(make: Callable[[Reactor], Service], started: Callable[[Service], None]) 
 
     def settle(service: Service) -> None:
         outcome["collecting"] = Collecting(service, loop.callFromThread)
+        if levels is not None:
+            Schedule(loop).every(LOOK_SECONDS, LOOK_SECONDS, levels.follow)
         started(service)
 
     loop.callWhenRunning(begin)

@@ -2,13 +2,16 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.options import Problem
+from mqgateway.engine.options.logs import LogOptions
+from mqgateway.gateway.cli.log_levels import LogLevels
+from mqgateway.gateway.cli.logs import start_logging
 
 STARTED_AT = "SERVE_STARTED_AT"
 """The variable by which `scripts/serve` says when it was done with what comes before."""
@@ -60,7 +63,12 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--log-level",
             type=click.Choice(("debug", "info", "warning", "error")),
             default="info",
-            help="Least level that is logged to standard error.",
+            help="Least level that is logged; logLevels sets those of single loggers.",
+        ),
+        click.option(
+            "--log-dir",
+            type=click.Path(file_okay=False),
+            help="Log to files in this folder, named as the standard's; to standard error warnings only.",
         ),
     ):
         command = option(command)
@@ -82,6 +90,25 @@ def report(problems: Sequence[Problem | str], output: str) -> None:
         else:
             severity = "error" if isinstance(problem, str) else problem.severity
             click.echo(f"{severity}: {problem}", err=True)
+
+
+def begin_logging(given: Mapping[str, Any], servers: Mapping[str, LogOptions]) -> LogLevels:
+    """Log as the flags say, and the options of the servers of this process, by their names in `FILES`.
+
+    Gives what follows the options' levels from now on.
+    """
+    try:
+        start_logging(given["output"], given["log_level"], folder=log_folder(given), servers=list(servers))
+    except OSError as error:
+        fail([f"--log-dir: {error}; choose another folder"], given["output"])
+    levels = LogLevels(list(servers.values()))
+    levels.follow()
+    return levels
+
+
+def log_folder(given: Mapping[str, Any]) -> str | None:
+    """The folder of `--log-dir`, if it was given."""
+    return os.path.abspath(given["log_dir"]) if given["log_dir"] else None
 
 
 def process_start() -> float:

@@ -14,7 +14,14 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.cli.boot import (
+    BootLine,
+    broker_boot_line,
+    controller_boot_line,
+    name_server_boot_line,
+)
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
@@ -95,6 +102,7 @@ class Both:
             disk=self.disk,
             tls=ServerTls(settings.tls, self.disk),
             hooks=self._observation.hooks(meters),
+            users=None if self.broker is None else self.broker.users,
         )
         self._observation.name_server(namesrv, settings.namesrv, meters)
         self._namesrv_port = namesrv.start(until=registered).getHost().port
@@ -108,6 +116,7 @@ class Both:
                 clock=self.clock,
                 disk=self.disk,
                 tls=ServerTls(settings.tls, self.disk),
+                users=namesrv.users,
             )
             self.controller.start()
 
@@ -133,6 +142,7 @@ class Both:
             settings=settings.options,
             hooks=self._observation.hooks(meters),
             before_registering=before_registering,
+            neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )
         self._observation.broker(self.broker, settings.broker, meters)
         return maybeDeferred(self.broker.start)
@@ -189,8 +199,23 @@ class Both:
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,
             controller=self.controller.peer.address if self.controller else None,
+            boot=[line.text for line in self.boot_lines()],
             console=self.console.url or None if self.console else None,
         )
+
+    def boot_lines(self) -> list[BootLine]:
+        """What the standard's servers say once they are up."""
+        said = []
+        if self.namesrv is not None and self._namesrv_settings is not None:
+            bind = self._namesrv_settings.remoting.bind_address
+            said.append(name_server_boot_line(bind, self._namesrv_port))
+        if self.controller is not None:
+            said.append(controller_boot_line(is_alone=False))
+        if self.broker is not None and self._broker_settings is not None:
+            options = self._broker_settings.broker
+            address = f"{options.broker_ip1}:{self.broker.port}"
+            said.append(broker_boot_line(options.broker_name, address, options.namesrv_addr))
+        return said
 
     def _namesrv_folder(self) -> str:
         assert self._namesrv_settings is not None

@@ -108,6 +108,8 @@ class Summary:
     open_to: str
     warnings: Sequence[str] = ()
     controller: str | None = None
+    boot: Sequence[str] = ()
+    """What the standard's servers say."""
     console: str | None = None
 
     def lines(self) -> list[str]:
@@ -126,6 +128,7 @@ class Summary:
         lines.append(f"data         {self.data}")
         lines.append(f"open to      {self.open_to}")
         lines += [f"warning      {text}" for text in self.warnings]
+        lines += self.boot
         lines.append(f"ready in {self.started_in:.2f} s")
         return lines
 

@@ -43,17 +43,22 @@ def peers_of(text: str) -> list[Peer]:
 
 
 def own_peer(options: ControllerOptions) -> Peer:
-    """Which controller this one is; one that is alone need not say so. Raises `ConfigError`."""
+    """Which controller this one is; one that is alone need not say so. Raises `ConfigError`.
+
+    Several have a place in common, by which they agree.
+    """
     peers, own = peers_of(options.controller_d_leger_peers), options.controller_d_leger_self_id
     if not peers:
         raise ConfigError(f"controllerDLegerPeers: say where this controller is, as in {EXAMPLE}")
-    if len(peers) > 1:
+    if len(peers) > 1 and not options.controller_etcd_endpoints:
         raise ConfigError(
-            "controllerDLegerPeers: several controllers that agree are not supported yet; name this one alone"
+            "controllerDLegerPeers: several controllers keep what they know in etcd: say where it is with "
+            "controllerEtcdEndpoints, or name this controller alone"
         )
-    if own not in ("", peers[0].peer_id):
+    found = [peer for peer in peers if peer.peer_id == own or (len(peers) == 1 and not own)]
+    if not found:
         raise ConfigError(f"controllerDLegerSelfId={own}: controllerDLegerPeers has no such id")
-    return peers[0]
+    return found[0]
 
 
 def shown(peers: list[Peer]) -> str:

@@ -7,6 +7,8 @@
     connection    one request at a time over a blocking socket
     servers       whom a command asks: name servers, masters of a cluster, brokers of a topic
     configuration who we are and where the name servers are: flags, environment, files
+    completion    what may come next on a command line; `shells` brings it to bash, zsh and fish
+    manual        the manual page
     main          the way of one call, and of many (`--batch`)
 
 Nothing here may load Twisted, the store or the settings of a server: a call is to be over in a tenth of a

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +35,25 @@ class UsageError(Exception):
     """What was typed is not what the command takes."""
 
 
+class Known(Enum):
+    """What a value is the name of, so that a shell can ask which there are."""
+
+    TOPIC = "topic"
+    GROUP = "group"
+    CLUSTER = "cluster"
+    BROKER = "broker"
+    ADDRESS = "address"
+    """A broker's, as host:port."""
+    FILE = "file"
+
+
+TRUTH = ("true", "false")
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: `-t`, `--topic`. Of those that share a `group` exactly one is to be given."""
+    """An option: `-t`, `--topic`. Of those that share a `group` exactly one is to be given. `values` is what
+    a shell may complete: the words there are, or of what the value is a name."""
 
     letters: str
     long: str
@@ -44,6 +61,7 @@ class Option:
     takes_value: bool = True
     required: bool = False
     group: str = ""
+    values: Known | tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

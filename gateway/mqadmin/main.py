@@ -17,8 +17,8 @@ from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.configuration import Configuration, configured, seconds
-from mqgateway.gateway.mqadmin.connection import Connect, Connections, encrypted, plain
-from mqgateway.gateway.mqadmin.declaration import Call, Command, Given, Row, UsageError, find
+from mqgateway.gateway.mqadmin.connection import Connect, Connections, Stream, encrypted, plain
+from mqgateway.gateway.mqadmin.declaration import Call, Command, Given, Known, Row, UsageError, find
 from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.servers import Servers
 
@@ -94,9 +94,10 @@ class Tool:
 
     def run(self, arguments: Sequence[str]) -> int:
         """One call, or a batch; how it ended."""
+        apart = {"--batch": self._batch, "--complete": self._complete, "--completion": self._completion}
         try:
-            if arguments and arguments[0] == "--batch":
-                return self._batch(arguments[1:])
+            if arguments and arguments[0] in apart:
+                return apart[arguments[0]](arguments[1:])
             return self._one(arguments)
         finally:
             for connections in self._connections.values():
@@ -117,6 +118,47 @@ class Tool:
             if words:
                 worst = max(worst, self._one([*words, *common]))
         return worst
+
+    def _completion(self, arguments: Sequence[str]) -> int:
+        """What a shell evaluates to complete our commands."""
+        from mqgateway.gateway.mqadmin.shells import SCRIPTS
+
+        shell = arguments[0] if arguments else ""
+        if shell not in SCRIPTS:
+            self._complain(f"error: --completion takes one of {', '.join(SCRIPTS)}, not {shell!r}")
+            return USAGE
+        self._around.write(SCRIPTS[shell])
+        return DONE
+
+    def _complete(self, arguments: Sequence[str]) -> int:
+        """What may come next, as a shell asks with each press of its key."""
+        from mqgateway.gateway.mqadmin import shells
+        from mqgateway.gateway.mqadmin.completion import offered
+
+        shell = arguments[0] if arguments else ""
+        words, current = shells.typed(shell, arguments[1:])
+        self._around.write(shells.laid_out(shell, offered(words, current, self.names), current))
+        return DONE
+
+    def names(self, kind: Known, given: Given) -> list[str]:
+        """The names of a kind for a shell; none when nobody tells them soon."""
+        from mqgateway.gateway.mqadmin import completion
+
+        try:
+            chosen = configured(given, self._around.environment, self._around.read_file)
+            connect = self._connect(chosen)
+
+            def soon(host: str, port: int, seconds: float) -> Stream:
+                return connect(host, port, min(seconds, completion.SECONDS))
+
+            asked = chosen.name_servers[: completion.NAME_SERVERS_MAX]
+            connections = Connections(soon, self._around.clock, chosen.credentials)
+            try:
+                return completion.known(kind, Servers(asked, connections, completion.SECONDS))
+            finally:
+                connections.close()
+        except (ClientError, UsageError):
+            return []
 
     def _one(self, arguments: Sequence[str]) -> int:
         asks_for_help = not arguments or arguments[0] in ("help", "-h", "--help")
@@ -205,9 +247,12 @@ class Tool:
 
     def _connected(self, chosen: Configuration) -> Connections:
         if chosen not in self._connections:
-            connect = encrypted(chosen.certificates) if chosen.tls else self._around.connect
+            connect = self._connect(chosen)
             self._connections[chosen] = Connections(connect, self._around.clock, chosen.credentials)
         return self._connections[chosen]
+
+    def _connect(self, chosen: Configuration) -> Connect:
+        return encrypted(chosen.certificates) if chosen.tls else self._around.connect
 
     def _show_overview(self) -> int:
         from mqgateway.gateway.mqadmin.usage import overview

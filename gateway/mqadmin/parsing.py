@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mqgateway.gateway.mqadmin.declaration import Given, Option, UsageError
+from mqgateway.gateway.mqadmin.declaration import Given, Known, Option, UsageError
 
 HELP = Option("h", "help", "show this", takes_value=False)
 NAME_SERVERS = Option("n", "namesrvAddr", "name servers, host:port separated by ';' (else NAMESRV_ADDR)")
@@ -20,7 +20,12 @@ OURS = (
     Option("", "watch", "do it again every so many seconds, until it is interrupted"),
     Option("", "dry-run", "change nothing, show what would be asked", takes_value=False),
     Option("", "tls", "open connections with TLS", takes_value=False),
-    Option("", "tls-ca", "with TLS, and only to servers that this file of certificates vouches for"),
+    Option(
+        "",
+        "tls-ca",
+        "with TLS, and only to servers that this file of certificates vouches for",
+        values=Known.FILE,
+    ),
     Option("", "access-key", "name under which requests are signed (else ROCKETMQ_ACCESS_KEY)"),
     Option("", "secret-key", "key that they are signed with (else ROCKETMQ_SECRET_KEY)"),
 )
@@ -40,7 +45,7 @@ def parse(arguments: Sequence[str], declared: Iterable[Option]) -> Given:
     values: dict[str, str] = {}
     waiting = iter(arguments)
     for word in waiting:
-        option, value = _option(word, options)
+        option, value = option_of(word, options)
         if option.takes_value:
             if value is None:
                 value = next(waiting, None)
@@ -70,8 +75,8 @@ def _check(values: dict[str, str], options: Sequence[Option]) -> None:
         raise UsageError(f"Missing required option{'s' * (len(missing) > 1)}: {', '.join(missing)}")
 
 
-def _option(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
-    """The option that a word is, and its value if that is in the word too."""
+def option_of(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
+    """The option that a word is, and its value if that is in the word too. Raises `UsageError`."""
     if not word.startswith("-") or word == "-":
         raise UsageError(f"Unexpected argument: {word}")
     name, is_assigned, value = word.lstrip("-").partition("=")
@@ -94,7 +99,7 @@ def _option(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
 
 def _is_option(word: str, options: Sequence[Option]) -> bool:
     try:
-        _option(word, options)
+        option_of(word, options)
     except UsageError:
         return False
     return not word.lstrip("-")[:1].isdigit()

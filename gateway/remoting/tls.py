@@ -59,7 +59,7 @@ _VERIFY_CLIENT = {
 
 # What building a context from somebody's files can raise: unreadable, no PEM, wrong password, key that does
 # not belong to the certificate, unknown cipher.
-_UNUSABLE = (OSError, ValueError, TypeError, SSL.Error, crypto.Error)
+UNUSABLE = (OSError, ValueError, TypeError, SSL.Error, crypto.Error)
 
 
 class Files(typing.Protocol):
@@ -90,7 +90,7 @@ class _Credentials:
         return changed
 
     def use(self, context: SSL.Context) -> None:
-        """Put key and certificates into a context; raises one of `_UNUSABLE`."""
+        """Put key and certificates into a context; raises one of `UNUSABLE`."""
         key, chain, trusted = self._contents or (b"", b"", b"")
         if chain:
             first, *others = x509.load_pem_x509_certificates(chain)
@@ -203,11 +203,16 @@ class ClientTls:
 
     def wrap_factory(self, factory: Factory, host: str = "") -> Factory:
         """A factory whose protocols speak TLS with `host` outside and are those of `factory` inside."""
-        creator = _ForHost(self._context, host) if self._check_host else self
+        creator = self.for_host(host) if self._check_host else self
         wrapper = _TlsFactory(creator, True, factory, clock=object())  # the clock is for others' protocols
         wrapper.protocol = _TlsProtocol
         made: Factory = wrapper
         return made
+
+    def for_host(self, host: str) -> IOpenSSLClientConnectionCreator:
+        """What makes connections to one host, whose certificate must be for it."""
+        creator: Any = _ForHost(self._context, host)
+        return creator  # type: ignore[no-any-return]
 
     def clientConnectionForTLS(self, protocol: object) -> SSL.Connection:
         """What the TLS layer asks for each connection."""
@@ -297,7 +302,7 @@ def _reloaded(
         if not credentials.changed():
             return current
         context = build(credentials)
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         complaint = f"{type(error).__name__}: {error}"
         if complaint != credentials.complaint:
             log.error("the TLS files of the %s cannot be used: %s", side, complaint)

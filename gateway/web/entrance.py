@@ -18,7 +18,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.resources import Need
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.users import User
 from mqgateway.gateway.web.call import Caller
 from mqgateway.gateway.web.guard import is_loopback

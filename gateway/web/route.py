@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from mqgateway.gateway.access.resources import Need
+from mqgateway.gateway.access.needs import Need
 
 PREFIX = "/api/v1"
 KINDS = {str: "string", int: "integer", bool: "boolean", dict: "object", list: "array"}

@@ -59,10 +59,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.steps",
         *NOUNS,
     ),
-    "gateway.namesrv": ("gateway.namesrv", *SERVERS),
+    "gateway.namesrv": ("gateway.namesrv", "gateway.access", *SERVERS),
     "gateway.broker": ("gateway.broker", "gateway.access", *SERVERS),
-    "gateway.controller": ("gateway.controller", *SERVERS),
-    "gateway.container": ("gateway.container", *SERVERS),
+    "gateway.controller": ("gateway.controller", "gateway.access", *SERVERS),
+    "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
     "gateway.metrics": (
         "gateway.metrics",
         "gateway.broker",
@@ -99,6 +99,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables.topics",
         *NOUNS,
     ),
+    "gateway.doctor": ("gateway.doctor",),
     "gateway.mqadmin": (
         "gateway.mqadmin",
         "gateway.access.signature",

@@ -5,6 +5,7 @@ from mqgateway.gateway.broker.admin import (
     cold_data_requests,
     consumer_requests,
     group_requests,
+    inapplicable_requests,
     lite_requests,
     progress_requests,
     table_requests,
@@ -21,4 +22,5 @@ REQUESTS: dict[int, Request] = {
     **lite_requests.REQUESTS,
     **broker_requests.REQUESTS,
     **cold_data_requests.REQUESTS,
+    **inapplicable_requests.REQUESTS,
 }

@@ -10,17 +10,21 @@ from collections.abc import Iterable, Iterator
 from mqgateway.gateway.client import admin_access as access
 from mqgateway.gateway.codec.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, headed, shown
 
 _USER = Option("u", "username", "the user", required=True)
 _SUBJECT = Option("s", "subject", "whom it is about, as User:alice", required=True)
-_FROM = Option("f", "fromBroker", "the broker at host:port that is copied from", required=True)
-_TO = Option("t", "toBroker", "the broker at host:port that is copied to", required=True)
+_FROM = Option(
+    "f", "fromBroker", "the broker at host:port that is copied from", required=True, values=Known.ADDRESS
+)
+_TO = Option(
+    "t", "toBroker", "the broker at host:port that is copied to", required=True, values=Known.ADDRESS
+)
 _POLICY = (
     Option("a", "actions", "what may be done: Pub, Sub, Create and so on, separated by ','", required=True),
     *targets.one_of(),
-    Option("d", "decision", "Allow or Deny", required=True),
+    Option("d", "decision", "Allow or Deny", required=True, values=("Allow", "Deny")),
     Option("i", "sourceIp", "from which addresses, separated by ','"),
     Option("r", "resources", "with what, as Topic:orders*, separated by ','", required=True),
     _SUBJECT,
@@ -39,7 +43,7 @@ def _parts(text: str | None) -> list[str] | None:
     "create a user",
     *targets.one_of(),
     Option("p", "password", "its password", required=True),
-    Option("t", "userType", "Super or Normal"),
+    Option("t", "userType", "Super or Normal", values=("Super", "Normal")),
     _USER,
     text=each("create user to {broker} success.\n"),
 )
@@ -56,8 +60,8 @@ def create_user(call: Call) -> Iterator[Row]:
     "change the password, type or status of a user",
     *targets.one_of(),
     Option("p", "password", "its password", group="what"),
-    Option("s", "userStatus", "enable or disable", group="what"),
-    Option("t", "userType", "Super or Normal", group="what"),
+    Option("s", "userStatus", "enable or disable", group="what", values=("enable", "disable")),
+    Option("t", "userType", "Super or Normal", group="what", values=("Super", "Normal")),
     _USER,
     text=each("update user to {broker} success.\n"),
 )

@@ -11,14 +11,14 @@ from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 
 @command(
     "updateBrokerConfig",
     "change a setting of brokers",
-    Option("a", "updateAllBroker", "with -c: true for slaves too"),
+    Option("a", "updateAllBroker", "with -c: true for slaves too", values=TRUTH),
     *targets.either(),
     Option("k", "key", "the setting", required=True),
     Option("v", "value", "its new value", required=True),
@@ -118,7 +118,7 @@ def clean_topics(call: Call) -> Iterator[Row]:
 @command(
     "resetMasterFlushOffset",
     "tell a slave how far its master is safe on the disk",
-    Option("b", "brokerAddr", "the slave at host:port"),
+    Option("b", "brokerAddr", "the slave at host:port", values=Known.ADDRESS),
     Option("o", "offset", "the offset in the log"),
     text=each("reset master flush offset to {offset} success\n"),
 )
@@ -137,7 +137,7 @@ _ENGINES = {"F": "FILE_TIME_WHEEL", "R": "ROCKSDB_TIMELINE"}
     "switchTimerEngine",
     "let brokers keep timers in files or in a database",
     *targets.one_of(),
-    Option("e", "engineType", "F for files, R for a database", required=True),
+    Option("e", "engineType", "F for files, R for a database", required=True, values=("F", "R")),
     text=each("switchTimerEngine to {engine} success, {broker}\n"),
 )
 def switch_timers(call: Call) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import Connection, ConsumerConnection
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -49,7 +49,7 @@ def _producers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "producerConnection",
     "the connections of a producer group",
     Option("g", "producerGroup", "the producer group", required=True),
-    Option("t", "topic", "a topic that it sends to", required=True),
+    Option("t", "topic", "a topic that it sends to", required=True, values=Known.TOPIC),
     text=_producers_text,
 )
 def producer_connections(call: Call) -> Iterator[Row]:
@@ -88,8 +88,8 @@ def _consumers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "consumerConnection",
     "the connections of a consumer group, and what it subscribes to",
-    Option("b", "brokerAddr", "the broker at host:port that is asked"),
-    Option("g", "consumerGroup", "the consumer group", required=True),
+    Option("b", "brokerAddr", "the broker at host:port that is asked", values=Known.ADDRESS),
+    Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP),
     text=_consumers_text,
 )
 def consumer_connections(call: Call) -> Iterator[Row]:
@@ -108,7 +108,7 @@ def consumer_connections(call: Call) -> Iterator[Row]:
 @command(
     "producer",
     "all producers that a broker knows",
-    Option("b", "broker", "the broker at host:port", required=True),
+    Option("b", "broker", "the broker at host:port", required=True, values=Known.ADDRESS),
     text=each(
         "producer group ({group}) instance : clientId={clientId},remoteIP={clientAddr}, "
         "language={language}, version={versionNumber}, lastUpdateTimestamp={lastUpdateTimestamp}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mqgateway.gateway.client import admin_broker as broker
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import headed, shown
 
 _TITLES = (
@@ -58,7 +58,7 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "clusterList",
     "the brokers of clusters, and how busy they are",
-    Option("c", "clusterName", "the brokers of this cluster"),
+    Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),
     flag("m", "moreStats", "how many messages came and went yesterday and today"),
     text=_text,

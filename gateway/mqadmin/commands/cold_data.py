@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, pretty, second, shown
 
-_GROUP = Option("g", "consumerGroup", "the consumer group", required=True)
+_GROUP = Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP)
 _MOMENTS = (("lastColdReadTimeMills", "lastColdReadTimeFormat"), ("createTimeMills", "createTimeFormat"))
 
 
@@ -71,7 +71,7 @@ def unlimit(call: Call) -> Iterator[Row]:
     "setCommitLogReadAheadMode",
     "let the log be read ahead, or not",
     *targets.either(),
-    Option("m", "commitLogReadAheadMode", "0 to read ahead, 1 not to", required=True),
+    Option("m", "commitLogReadAheadMode", "0 to read ahead, 1 not to", required=True, values=("0", "1")),
     text=each(" {title}\ncommitLog set readAhead mode rstStr{answer}\n"),
 )
 def set_read_mode(call: Call) -> Iterator[Row]:

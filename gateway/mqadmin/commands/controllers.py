@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.codec.bodies import ReplicaIdentity
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 _CONTROLLER = Option("a", "controllerAddress", "the controller at host:port", required=True)
 _CONTROLLERS = Option("a", "controllerAddress", "controllers, host:port separated by ';'", required=True)
-_BROKER_NAME = Option("bn", "brokerName", "the broker group", required=True)
+_BROKER_NAME = Option("bn", "brokerName", "the broker group", required=True, values=Known.BROKER)
 
 
 def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     _CONTROLLER,
     Option("b", "brokerId", "the id of the replica", required=True),
     _BROKER_NAME,
-    Option("c", "clusterName", "the cluster of the group", required=True),
+    Option("c", "clusterName", "the cluster of the group", required=True, values=Known.CLUSTER),
     text=_elect_text,
 )
 def elect(call: Call) -> Iterator[Row]:
@@ -130,7 +130,7 @@ def elect(call: Call) -> Iterator[Row]:
     _CONTROLLER,
     Option("b", "brokerControllerIdsToClean", "their ids, separated by ';'; all unless given"),
     _BROKER_NAME,
-    Option("c", "clusterName", "the cluster of the group; may be left out with -l"),
+    Option("c", "clusterName", "the cluster of the group; may be left out with -l", values=Known.CLUSTER),
     flag("l", "cleanLivingBroker", "replicas that are alive too"),
     text=each("clear broker {brokerName} metadata from controller success! \n"),
 )
@@ -182,8 +182,8 @@ def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option(
         "a", "controllerAddress", "controllers, host:port separated by ';'; the first is asked", required=True
     ),
-    Option("b", "brokerName", "this broker group"),
-    Option("c", "clusterName", "the groups of this cluster"),
+    Option("b", "brokerName", "this broker group", values=Known.BROKER),
+    Option("c", "clusterName", "the groups of this cluster", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),
     text=_in_sync_text,
 )
@@ -223,8 +223,8 @@ def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "getBrokerEpoch",
     "which part of a broker's log was written under which master",
-    Option("b", "brokerName", "this broker group", group="where"),
-    Option("c", "clusterName", "the groups of this cluster", group="where"),
+    Option("b", "brokerName", "this broker group", group="where", values=Known.BROKER),
+    Option("c", "clusterName", "the groups of this cluster", group="where", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),
     text=_epoch_text,
 )

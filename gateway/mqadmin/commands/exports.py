@@ -19,11 +19,11 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, version_name
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command, flag
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 FOLDER = "/tmp/rocketmq/export"
-_CLUSTER = Option("c", "clusterName", "the brokers of this cluster", required=True)
+_CLUSTER = Option("c", "clusterName", "the brokers of this cluster", required=True, values=Known.CLUSTER)
 _SECONDS = 10.0
 _SYSTEM_TOPICS = frozenset(
     (
@@ -134,9 +134,9 @@ def _merge(
 @command(
     "exportMetadata",
     "write the topics and consumer groups of a broker or cluster into a file",
-    Option("b", "brokerAddr", "the broker at host:port; one of -t and -g then"),
-    Option("c", "clusterName", "the brokers of this cluster"),
-    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given"),
+    Option("b", "brokerAddr", "the broker at host:port; one of -t and -g then", values=Known.ADDRESS),
+    Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
+    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
     flag("g", "subscriptionGroup", "groups only"),
     flag("s", "specialTopic", "retry and dead letter topics too"),
     flag("t", "topic", "topics only"),
@@ -172,7 +172,7 @@ def metadata(call: Call) -> Iterator[Row]:
     "exportConfigs",
     "write the most important settings of a cluster's brokers into a file",
     _CLUSTER,
-    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given"),
+    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
     text=_written,
 )
 def configs(call: Call) -> Iterator[Row]:
@@ -197,7 +197,7 @@ def configs(call: Call) -> Iterator[Row]:
     "exportMetrics",
     "write how busy the brokers of a cluster are into a file",
     _CLUSTER,
-    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given"),
+    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
     text=_written,
 )
 def metrics(call: Call) -> Iterator[Row]:
@@ -299,9 +299,9 @@ def _pops_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "exportPopRecord",
     "let brokers bring check points of pops from a database back into the log",
-    Option("b", "brokerAddr", "the broker at host:port"),
-    Option("c", "clusterName", "the brokers of this cluster"),
-    Option("d", "dryRun", "true to change nothing"),
+    Option("b", "brokerAddr", "the broker at host:port", values=Known.ADDRESS),
+    Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
+    Option("d", "dryRun", "true to change nothing", values=TRUTH),
     text=_pops_text,
 )
 def pops(call: Call) -> Iterator[Row]:

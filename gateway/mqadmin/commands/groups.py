@@ -17,11 +17,11 @@ from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.commands.topics import attributes_of, delete_everywhere, read_list
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, java, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-GROUP = Option("g", "groupName", "the consumer group", required=True)
+GROUP = Option("g", "groupName", "the consumer group", required=True, values=Known.GROUP)
 
 _RETRY_POLICIES = {
     "exponentialRetryPolicy": "ExponentialRetryPolicy",
@@ -52,17 +52,27 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateSubGroup",
     "create a consumer group, or change it",
-    Option("a", "notifyConsumerIdsChanged", "whether members are told of one another: true or false"),
+    Option(
+        "a",
+        "notifyConsumerIdsChanged",
+        "whether members are told of one another: true or false",
+        values=TRUTH,
+    ),
     *targets.either(),
-    Option("d", "consumeBroadcastEnable", "whether it may consume by broadcast: true or false"),
+    Option("d", "consumeBroadcastEnable", "whether it may consume by broadcast: true or false", values=TRUTH),
     GROUP,
     Option("i", "brokerId", "the id of the broker that it reads from"),
-    Option("m", "consumeFromMinEnable", "whether it may begin with the oldest message: true or false"),
-    Option("o", "consumeMessageOrderly", "whether it consumes in order: true or false"),
+    Option(
+        "m",
+        "consumeFromMinEnable",
+        "whether it may begin with the oldest message: true or false",
+        values=TRUTH,
+    ),
+    Option("o", "consumeMessageOrderly", "whether it consumes in order: true or false", values=TRUTH),
     Option("p", "groupRetryPolicy", "when messages come again, as JSON"),
     Option("q", "retryQueueNums", "queues of its retry topic"),
     Option("r", "retryMaxTimes", "how often a message comes again"),
-    Option("s", "consumeEnable", "whether it may consume: true or false"),
+    Option("s", "consumeEnable", "whether it may consume: true or false", values=TRUTH),
     Option("w", "whichBrokerWhenConsumeSlowly", "the id of the broker that it reads from when it is behind"),
     Option("", "attributes", "attributes: +name=value and -name, separated by ','"),
     text=_update_text,
@@ -107,7 +117,13 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "updateSubGroupList",
     "create or change the consumer groups of a file",
     *targets.one_of(),
-    Option("f", "filename", "a file: a JSON array of groups as subscriptionGroup.json has", required=True),
+    Option(
+        "f",
+        "filename",
+        "a file: a JSON array of groups as subscriptionGroup.json has",
+        required=True,
+        values=Known.FILE,
+    ),
     text=_list_text,
 )
 def update_list(call: Call) -> Iterator[Row]:
@@ -134,7 +150,7 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "delete a consumer group; with -c its retry and dead letter topics too",
     *targets.either(),
     GROUP,
-    Option("r", "removeOffset", "whether its offsets go too: true or false"),
+    Option("r", "removeOffset", "whether its offsets go too: true or false", values=TRUTH),
     text=_delete_text,
 )
 def delete(call: Call) -> Iterator[Row]:
@@ -162,9 +178,9 @@ def _mode_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "let a consumer group pull or pop a topic",
     *targets.either(),
     GROUP,
-    Option("m", "mode", "PULL or POP", required=True),
+    Option("m", "mode", "PULL or POP", required=True, values=("PULL", "POP")),
     Option("q", "popShareQueueNum", "how many others' queues a member pops too"),
-    Option("t", "topicName", "the topic", required=True),
+    Option("t", "topicName", "the topic", required=True, values=Known.TOPIC),
     text=_mode_text,
 )
 def set_mode(call: Call) -> Iterator[Row]:

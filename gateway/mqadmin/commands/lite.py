@@ -9,14 +9,14 @@ from mqgateway.engine.lenient_json import dumps
 from mqgateway.gateway.client import admin_lite as lite
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import moment, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
 T = TypeVar("T")
 
-_PARENT = Option("p", "parentTopic", "the parent topic", required=True)
-_GROUP = Option("g", "group", "the consumer group", required=True)
+_PARENT = Option("p", "parentTopic", "the parent topic", required=True, values=Known.TOPIC)
+_GROUP = Option("g", "group", "the consumer group", required=True, values=Known.GROUP)
 
 
 def _time(millis: int | None, otherwise: str) -> str:
@@ -281,7 +281,7 @@ def _dispatch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "triggerLiteDispatch",
     "tell clients of all messages that wait for them",
-    Option("b", "brokerName", "at this broker only"),
+    Option("b", "brokerName", "at this broker only", values=Known.BROKER),
     Option("c", "clientId", "this client only"),
     _GROUP,
     _PARENT,

@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue, Pr
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.mqadmin.commands.clients import online
 from mqgateway.gateway.mqadmin.commands.reading import queue_text
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import java, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -151,8 +151,8 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "consumerStatus",
     "what the members of a consumer group are doing; a file each, below the current folder",
-    Option("b", "brokerAddr", "the broker at host:port that is asked"),
-    Option("g", "consumerGroup", "the consumer group", required=True),
+    Option("b", "brokerAddr", "the broker at host:port that is asked", values=Known.ADDRESS),
+    Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP),
     Option("i", "clientId", "this member only, and no file"),
     flag("s", "jstack", "with the stacks of its threads"),
     text=_text,

@@ -19,7 +19,7 @@ from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.clients import online
 from mqgateway.gateway.mqadmin.commands.progress import progress_of
 from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command, flag
 from mqgateway.gateway.mqadmin.rendering import headed, moment, pretty, shown
 
 _ID = Option("i", "msgId", "the id of the message", required=True)
@@ -158,9 +158,9 @@ def _pushed(call: Call, group: str, client_id: str, message: ReceivedMessage) ->
     CLUSTER_ROUTE,
     Option("d", "clientId", "with -g: the consumer that is to consume it now"),
     _FORMAT,
-    Option("g", "consumerGroup", "with -d: the group of the consumer"),
+    Option("g", "consumerGroup", "with -d: the group of the consumer", values=Known.GROUP),
     Option("i", "msgId", "ids of messages, separated by ','", required=True),
-    Option("s", "sendMessage", "true to send it again"),
+    Option("s", "sendMessage", "true to send it again", values=TRUTH),
     TOPIC,
     Option("u", "unitName", "with -s: taken, and of no effect for one send"),
     text=_with_id_text,
@@ -199,7 +199,7 @@ def _with_unique_key_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     CLUSTER_ROUTE,
     Option("d", "clientId", "with -g: the consumer that is to consume it now"),
     Option("e", "endTime", "stored at or before this time, in ms since the epoch"),
-    Option("g", "consumerGroup", "with -d: the group of the consumer"),
+    Option("g", "consumerGroup", "with -d: the group of the consumer", values=Known.GROUP),
     _ID,
     Option("s", "startTime", "stored at or after this time, in ms since the epoch"),
     TOPIC,
@@ -227,7 +227,7 @@ def with_unique_key(call: Call) -> Iterator[Row]:
     Option("k", "msgKey", "the key", required=True),
     Option("l", "lastKey", "where to go on, of brokers with an index in a database"),
     Option("m", "maxNum", "how many at most of each broker, 64 unless given"),
-    Option("p", "keyType", "K to look for a key, T for a tag"),
+    Option("p", "keyType", "K to look for a key, T for a tag", values=("K", "T")),
     TOPIC,
     text=headed(
         ("#Message ID", "#QID", "#Offset", "#IndexKey"),
@@ -255,11 +255,11 @@ def with_key(call: Call) -> Iterator[Row]:
 @command(
     "queryMsgByOffset",
     "the message at an offset of a queue",
-    Option("b", "brokerName", "the broker of the queue", required=True),
+    Option("b", "brokerName", "the broker of the queue", required=True, values=Known.BROKER),
     _FORMAT,
     Option("i", "queueId", "the number of the queue", required=True),
     Option("o", "offset", "the offset", required=True),
-    Option("r", "routeTopic", "a topic whose route is used instead of the topic's"),
+    Option("r", "routeTopic", "a topic whose route is used instead of the topic's", values=Known.TOPIC),
     TOPIC,
     text=_with_id_text,
 )
@@ -299,9 +299,11 @@ def _entries_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "queryCq",
     "entries of a queue, and what a group's subscription makes of them",
-    Option("b", "broker", "the broker at host:port; the first of the topic unless given"),
+    Option(
+        "b", "broker", "the broker at host:port; the first of the topic unless given", values=Known.ADDRESS
+    ),
     Option("c", "count", "how many, 10 unless given"),
-    Option("g", "consumer", "the consumer group"),
+    Option("g", "consumer", "the consumer group", values=Known.GROUP),
     Option("i", "index", "the offset of the first", required=True),
     Option("q", "queue", "the number of the queue", required=True),
     TOPIC,

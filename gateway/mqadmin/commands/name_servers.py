@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client.admin_question import Question
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, Text, command
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, Text, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 _NAMESPACE = Option("s", "namespace", "the namespace of the key", required=True)
@@ -58,7 +58,7 @@ def _permission(call: Call, question: Callable[[str], Question[int]]) -> Iterato
             yield {"nameServer": address, "brokerName": name, "topics": count}
 
 
-_BROKER_NAME = Option("b", "brokerName", "the name of the broker", required=True)
+_BROKER_NAME = Option("b", "brokerName", "the name of the broker", required=True, values=Known.BROKER)
 
 
 @command(

@@ -16,12 +16,12 @@ from mqgateway.gateway.codec.bodies import MessageQueue, OffsetWrapper
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands.progress import progress_of
 from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-_GROUP = Option("g", "group", "the consumer group", required=True)
-_FORCE = Option("f", "force", "false to move no queue forward; true unless given")
+_GROUP = Option("g", "group", "the consumer group", required=True, values=Known.GROUP)
+_FORCE = Option("f", "force", "false to move no queue forward; true unless given", values=TRUTH)
 _RESET_SECONDS = 15.0
 _NOT_ONLINE = (ResponseCode.CONSUMER_NOT_ONLINE,)
 
@@ -88,7 +88,7 @@ def _reset_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "resetOffsetByTime",
     "let a consumer group go on from a time, or in one queue from an offset",
-    Option("b", "broker", "with -q: the broker at host:port"),
+    Option("b", "broker", "with -q: the broker at host:port", values=Known.ADDRESS),
     CLUSTER_ROUTE,
     _FORCE,
     _GROUP,
@@ -196,9 +196,9 @@ def skip(call: Call) -> Iterator[Row]:
 @command(
     "cloneGroupOffset",
     "let a consumer group go on where another one is",
-    Option("d", "destGroup", "the group that is moved", required=True),
+    Option("d", "destGroup", "the group that is moved", required=True, values=Known.GROUP),
     Option("o", "offline", "taken, and of no effect, as in the standard's tool"),
-    Option("s", "srcGroup", "the group whose offsets it gets", required=True),
+    Option("s", "srcGroup", "the group whose offsets it gets", required=True, values=Known.GROUP),
     TOPIC,
     text=each("clone group offset success. srcGroup[{from}], destGroup=[{to}], topic[{topic}]\n"),
 )

@@ -16,7 +16,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import java
 
 _TIME = "ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"
@@ -64,9 +64,9 @@ def _all_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "the messages of a topic",
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "false to leave bodies out"),
+    Option("d", "printBody ", "false to leave bodies out", values=TRUTH),
     _END,
-    Option("l", "lmqParentTopic", "the parent topic of a lite topic"),
+    Option("l", "lmqParentTopic", "the parent topic of a lite topic", values=Known.TOPIC),
     _TAGS,
     TOPIC,
     text=_all_text,
@@ -105,14 +105,14 @@ def _queue_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "printMsgByQueue",
     "the messages of a queue, or how many there are of each tag",
-    Option("a", "brokerName ", "the broker of the queue", required=True),
+    Option("a", "brokerName ", "the broker of the queue", required=True, values=Known.BROKER),
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "true to show bodies"),
+    Option("d", "printBody ", "true to show bodies", values=TRUTH),
     _END,
-    Option("f", "calculate", "true to count the messages of each tag"),
+    Option("f", "calculate", "true to count the messages of each tag", values=TRUTH),
     Option("i", "queueId ", "the number of the queue", required=True),
-    Option("p", "print msg", "true to show messages"),
+    Option("p", "print msg", "true to show messages", values=TRUTH),
     _TAGS,
     TOPIC,
     text=_queue_text,
@@ -152,10 +152,15 @@ def _consumed_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "consumeMessage",
     "read messages of a topic, or of one of its queues",
-    Option("b", "brokerName", "the broker of the queue"),
+    Option("b", "brokerName", "the broker of the queue", values=Known.BROKER),
     Option("c", "MessageNumber", "how many, 128 unless given"),
     _END,
-    Option("g", "consumerGroup", "in the name of this consumer group; its offsets stay as they are"),
+    Option(
+        "g",
+        "consumerGroup",
+        "in the name of this consumer group; its offsets stay as they are",
+        values=Known.GROUP,
+    ),
     Option("i", "queueId", "with -b: the number of the queue"),
     Option("o", "offset", "with -i: the offset of the first"),
     Option("s", "beginTimestamp ", f"stored at or after this time: {_TIME}"),

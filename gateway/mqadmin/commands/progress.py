@@ -17,7 +17,7 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import BrokerStatsData, ConsumeStats, MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
 from mqgateway.gateway.mqadmin.commands.clients import online
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import second, shown
 from mqgateway.gateway.mqadmin.servers import MASTER, reachable
 
@@ -97,10 +97,10 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "consumerProgress",
     "how far a consumer group is in each queue; without -g, how far behind all groups are",
-    Option("c", "cluster", "a cluster or parent topic by which the route is found"),
-    Option("g", "groupName", "the consumer group"),
-    Option("s", "showClientIP", "true to show who consumes each queue"),
-    Option("t", "topicName", "in this topic only"),
+    Option("c", "cluster", "a cluster or parent topic by which the route is found", values=Known.CLUSTER),
+    Option("g", "groupName", "the consumer group", values=Known.GROUP),
+    Option("s", "showClientIP", "true to show who consumes each queue", values=TRUTH),
+    Option("t", "topicName", "in this topic only", values=Known.TOPIC),
     text=_progress_text,
 )
 def progress(call: Call) -> Iterator[Row]:
@@ -180,9 +180,9 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "brokerConsumeStats",
     "how far all groups are at a broker",
-    Option("b", "brokerAddr", "the broker at host:port", required=True),
+    Option("b", "brokerAddr", "the broker at host:port", required=True, values=Known.ADDRESS),
     Option("l", "level", "only queues with at least so many messages to consume"),
-    Option("o", "order", "true for ordered topics only"),
+    Option("o", "order", "true for ordered topics only", values=TRUTH),
     Option("t", "timeoutMillis", "ms that the answer may take, 50000 unless given"),
     text=_broker_text,
 )
@@ -232,7 +232,7 @@ def _stats_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "statsAll",
     "rates of all topics and of the groups that consume them",
     flag("a", "activeTopic", "only where something came or went"),
-    Option("t", "topic", "this topic only"),
+    Option("t", "topic", "this topic only", values=Known.TOPIC),
     text=_stats_text,
 )
 def statistics(call: Call) -> Iterator[Row]:

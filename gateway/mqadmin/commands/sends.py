@@ -20,7 +20,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import headed, shown
 
 _GROUP = "mqadmin"
@@ -99,7 +99,7 @@ def _result_text(result: SendResult | None) -> str:
 @command(
     "sendMessage",
     "send a message",
-    Option("b", "broker", "with -i: to a queue of this broker"),
+    Option("b", "broker", "with -i: to a queue of this broker", values=Known.BROKER),
     Option("c", "tags", "its tag"),
     Option("i", "qid", "with -b: to this queue"),
     Option("k", "key", "its keys"),
@@ -148,7 +148,7 @@ def _timed(
 @command(
     "sendMsgStatus",
     "send messages to the topic of a broker's name, and show how long each takes",
-    Option("b", "brokerName", "the broker", required=True),
+    Option("b", "brokerName", "the broker", required=True, values=Known.BROKER),
     Option("c", "count", "how many, 50 unless given"),
     Option("s", "messageSize", "bytes of each, 128 unless given"),
     text=lambda call, rows: (f"rt={row['millis']}ms, SendResult={row['result']}\n" for row in rows),
@@ -226,10 +226,10 @@ def _cluster_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "clusterRT",
     "send messages to every broker of clusters, and show how long they take",
     Option("a", "amount", "how many to each, 100 unless given"),
-    Option("c", "cluster", "this cluster"),
+    Option("c", "cluster", "this cluster", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),
     Option("m", "machine room", "with -p: a name that goes along"),
-    Option("p", "print log", "true to print lines for a log"),
+    Option("p", "print log", "true to print lines for a log", values=TRUTH),
     Option("s", "size", "bytes of each, 128 unless given"),
     text=_cluster_text,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.mqadmin.declaration import Call, Option, UsageError
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, UsageError
 
 _BROKER = "the broker at host:port"
 _CLUSTER = "the brokers of this cluster"
@@ -10,12 +10,16 @@ _CLUSTER = "the brokers of this cluster"
 
 def one_of(long: str = "clusterName") -> tuple[Option, Option]:
     """Exactly one of the two is to be given."""
-    return Option("b", "brokerAddr", _BROKER, group="where"), Option("c", long, _CLUSTER, group="where")
+    return Option("b", "brokerAddr", _BROKER, group="where", values=Known.ADDRESS), Option(
+        "c", long, _CLUSTER, group="where", values=Known.CLUSTER
+    )
 
 
 def either(long: str = "clusterName") -> tuple[Option, Option]:
     """One of the two is to be given; `-b` counts if both are."""
-    return Option("b", "brokerAddr", _BROKER), Option("c", long, _CLUSTER)
+    return Option("b", "brokerAddr", _BROKER, values=Known.ADDRESS), Option(
+        "c", long, _CLUSTER, values=Known.CLUSTER
+    )
 
 
 def masters(call: Call) -> list[str]:

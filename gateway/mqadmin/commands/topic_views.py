@@ -13,12 +13,17 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError, NoBroker
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import each, headed, moment, pretty, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-TOPIC = Option("t", "topic", "the topic", required=True)
-CLUSTER_ROUTE = Option("c", "cluster", "a cluster or parent topic whose route is used instead of the topic's")
+TOPIC = Option("t", "topic", "the topic", required=True, values=Known.TOPIC)
+CLUSTER_ROUTE = Option(
+    "c",
+    "cluster",
+    "a cluster or parent topic whose route is used instead of the topic's",
+    values=Known.CLUSTER,
+)
 
 _ROUTE = "{:<45} {:<32} {:<50} {:<10} {:<11} {:<5}\n"
 _ROUTE_ROW = (

@@ -17,10 +17,10 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BadArgument, NoBroker
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
-TOPIC = Option("t", "topic", "the topic", required=True)
+TOPIC = Option("t", "topic", "the topic", required=True, values=Known.TOPIC)
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 """Where name servers keep on which brokers' queues an ordered topic lies."""
 
@@ -63,12 +63,12 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "create a topic, or change it",
     Option("a", "attributes", "attributes: +name=value and -name, separated by ','"),
     *targets.one_of(),
-    Option("o", "order", "whether it is an ordered topic: true or false"),
-    Option("p", "perm", "permission: 2 write, 4 read, 6 both"),
+    Option("o", "order", "whether it is an ordered topic: true or false", values=TRUTH),
+    Option("p", "perm", "permission: 2 write, 4 read, 6 both", values=("2", "4", "6")),
     Option("r", "readQueueNums", "queues that are read, 8 unless given"),
-    Option("s", "hasUnitSub", "whether units subscribe to it: true or false"),
+    Option("s", "hasUnitSub", "whether units subscribe to it: true or false", values=TRUTH),
     TOPIC,
-    Option("u", "unit", "whether it is a topic of a unit: true or false"),
+    Option("u", "unit", "whether it is a topic of a unit: true or false", values=TRUTH),
     Option("w", "writeQueueNums", "queues that are written, 8 unless given"),
     text=_update_text,
 )
@@ -135,7 +135,13 @@ def read_list(path: str) -> list[dict[str, Any]]:
     "updateTopicList",
     "create or change the topics of a file",
     *targets.one_of(),
-    Option("f", "filename", "a file: a JSON array of topics as topics.json has them", required=True),
+    Option(
+        "f",
+        "filename",
+        "a file: a JSON array of topics as topics.json has them",
+        required=True,
+        values=Known.FILE,
+    ),
     text=each("submit batch of topic config to {broker} success, please check the result later.\n"),
 )
 def update_list(call: Call) -> Iterator[Row]:
@@ -159,7 +165,7 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "deleteTopic",
     "delete a topic from brokers and name servers",
-    Option("c", "clusterName", "the brokers of this cluster", required=True),
+    Option("c", "clusterName", "the brokers of this cluster", required=True, values=Known.CLUSTER),
     TOPIC,
     text=_delete_text,
 )
@@ -191,7 +197,7 @@ def _perm_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "updateTopicPerm",
     "change who may read and write a topic",
     *targets.either(),
-    Option("p", "perm", "permission: 2 write, 4 read, 6 both", required=True),
+    Option("p", "perm", "permission: 2 write, 4 read, 6 both", required=True, values=("2", "4", "6")),
     TOPIC,
     text=_perm_text,
 )
@@ -230,7 +236,7 @@ def _order_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateOrderConf",
     "show, set or delete on which brokers' queues an ordered topic lies",
-    Option("m", "method", "get, put or delete", required=True),
+    Option("m", "method", "get, put or delete", required=True, values=("get", "put", "delete")),
     TOPIC,
     Option("v", "orderConf", "with put: broker name and number of queues, as broker-a:4;broker-b:4"),
     text=_order_text,

@@ -10,7 +10,7 @@ from mqgateway.engine.message import TRACE_TOPIC
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
 from mqgateway.gateway.mqadmin.rendering import second, shown
 
 _RECORD_END, _FIELD_END = "\x02", "\x01"
@@ -71,7 +71,7 @@ def _table(rows: list[Row]) -> Iterator[str]:
     Option("c", "maxNum", "how many trace messages at most of each broker, 64 unless given"),
     Option("e", "endTimestamp", "stored at or before this time, in ms since the epoch"),
     Option("i", "msgId", "the id of the message", required=True),
-    Option("t", "traceTopic", f"the topic of traces, {TRACE_TOPIC} unless given"),
+    Option("t", "traceTopic", f"the topic of traces, {TRACE_TOPIC} unless given", values=Known.TOPIC),
     text=_text,
 )
 def trace(call: Call) -> Iterator[Row]:

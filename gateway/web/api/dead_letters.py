@@ -13,9 +13,9 @@ from mqgateway.engine.message import (
     SysFlag,
     format_properties,
 )
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
-from mqgateway.gateway.access.resources import Need
 from mqgateway.gateway.broker.errors import OperationError
 from mqgateway.gateway.web.api.messages import find
 from mqgateway.gateway.web.api.needs import of_cluster, of_group

@@ -6,9 +6,9 @@ from typing import Any
 
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, StoredMessage, parse_offset_message_id
 from mqgateway.engine.store.record import decode
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
-from mqgateway.gateway.access.resources import Need
 from mqgateway.gateway.broker.consume import query as queries
 from mqgateway.gateway.web import messages as shown
 from mqgateway.gateway.web.api.needs import of_topic

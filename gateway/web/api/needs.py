@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import cluster as cluster_resource
 from mqgateway.gateway.access.policies import group as group_resource
 from mqgateway.gateway.access.policies import topic as topic_resource
-from mqgateway.gateway.access.resources import Need
 from mqgateway.gateway.web.call import Call
 
 Needs = Callable[[Call], Sequence[Need]]

@@ -203,6 +203,48 @@ def test_who_has_just_started_deposes_no_master_it_could_not_hear_of(clock: Manu
     assert masters(bench) == [2]
 
 
+def test_a_new_leader_waits_for_masters_that_the_old_one_may_have_heard_of(clock: ManualClock) -> None:
+    bench = Bench(clock, a_set(sync_state_set=BOTH))
+    bench.state.is_leader = False
+    bench.controller.start()
+    clock.advance(60_000)
+    bench.hear(2)
+    bench.state.is_leader = True
+    bench.state.leads()
+    bench.controller.elect_where_needed()
+    assert not bench.state.events
+    clock.advance(10_000)
+    bench.hear(2)
+    clock.advance(1)
+    bench.controller.drop_silent()
+    assert masters(bench) == [2]
+
+
+def test_a_new_leader_elects_at_once_where_a_masters_connection_has_ended(clock: ManualClock) -> None:
+    bench = Bench(clock, a_set(sync_state_set=BOTH))
+    bench.state.is_leader = False
+    bench.controller.start()
+    bench.hear(2)
+    bench.controller.connection_lost(bench.hear(1))
+    bench.state.is_leader = True
+    bench.state.leads()
+    assert masters(bench) == [2]
+
+
+def test_who_was_stopped_itself_deposes_nobody_for_it(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(clock, a_set(sync_state_set=BOTH))
+    bench.hear(1)
+    bench.hear(2)
+    clock.advance(60_000)
+    bench.controller.was_stopped(59_000)
+    assert bench.controller.drop_silent() == [] and not bench.state.events
+    assert "did nothing for 59000 ms" in caplog.text
+    clock.advance(9_001)
+    assert len(bench.controller.drop_silent()) == 2
+
+
 def test_a_master_that_is_heard_after_a_start_stays(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.controller.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mqgateway.engine.controller import liveness
 from mqgateway.engine.controller.liveness import Beat, Liveness, TooManyBrokers
 from tests.support.engine.controller.sets import key
 
@@ -82,6 +83,31 @@ def test_an_expected_one_is_bound_to_the_connection_it_comes_on() -> None:
     made.expect([key(2)], 0)
     made.hear(key(2), Beat(), NEW, 1, 10)
     assert made.lost(NEW) == [key(2)]
+
+
+def test_who_is_known_to_have_gone_is_not_expected() -> None:
+    made = heard((1, OLD, 0), (2, NEW, 0))
+    made.lost(OLD)
+    made.lost(NEW)
+    made.hear(key(2), Beat(), NEW, 1, 10)
+    made.expire(20_000)
+    made.expect([key(1), key(2)], 20_000)
+    assert not made.is_alive(key(1), 20_000) and made.is_alive(key(2), 20_000)
+
+
+def test_of_so_many_is_kept_that_they_have_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "ENDED_MAX", 1)
+    made = heard((1, OLD, 0), (2, OLD, 0))
+    made.lost(OLD)
+    made.expect([key(1), key(2)], 1)
+    assert list(made) == [key(1)]
+
+
+def test_time_in_which_nobody_could_be_heard_does_not_count() -> None:
+    made = heard((1, OLD, 0), (2, NEW, 15_000))
+    made.move_on(15_000, 16_000)
+    assert made.is_alive(key(1), 25_000) and not made.is_alive(key(1), 25_001)
+    assert made.is_alive(key(2), 26_000) and not made.is_alive(key(2), 26_001)
 
 
 def test_there_are_no_more_than_are_allowed() -> None:

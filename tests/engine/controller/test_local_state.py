@@ -48,7 +48,7 @@ def test_a_stop_leaves_the_table_alone() -> None:
     disk = CrashDisk()
     state = opened(disk)
     propose(state, applied(1), ElectMaster("brk", 1))
-    state.close()
+    state.close(lambda: None)
     assert not [name for name in disk.listdir("/controller") if "journal" in name]
     assert opened(disk.crash(2)).sets == state.sets
 
@@ -110,7 +110,7 @@ def test_a_power_cut_at_any_operation_keeps_what_was_agreed(lazy: bool) -> None:
         if worker is not None:
             worker.perform_all()
         assert agreed[0] == len(states) - 1
-        state.close()
+        state.close(lambda: None)
         disk.watch = None
         assert dict(opened(disk.crash(seed)).sets) == states[-1]
     assert cuts > 100
@@ -190,7 +190,7 @@ def test_a_file_that_cannot_be_read_stops_the_start_and_stays(text: bytes) -> No
     disk = CrashDisk()
     state = opened(disk)
     propose(state, applied(1))
-    state.close()
+    state.close(lambda: None)
     file = disk.open(PATH)
     file.truncate(0)
     file.write(0, text)

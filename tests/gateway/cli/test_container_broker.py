@@ -124,9 +124,22 @@ def test_without_a_container_there_is_nothing_to_run() -> None:
         first_message(bytes_of(b'{"name"'))
 
 
-def test_it_logs_as_its_container_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_logs_as_its_container_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     started: list[tuple[object, ...]] = []
-    monkeypatch.setattr(container_broker, "start_logging", lambda *how: started.append(how))
+    monkeypatch.setattr(
+        container_broker,
+        "start_logging",
+        lambda *how, folder, servers: started.append((*how, folder, servers)),
+    )
     container_broker.log_as(FIRST)
-    container_broker.log_as({"name": "x"})
-    assert started == [("json", "warning", "DefaultCluster_a_0"), ("text", "info", "x")]
+    container_broker.log_as({"name": "x", "logging": {"folder": "/logs"}})
+    assert started == [
+        ("json", "warning", "DefaultCluster_a_0", None, ["broker"]),
+        ("text", "info", "x", "/logs/x", ["broker"]),
+    ]
+
+
+def test_a_folder_for_logs_that_cannot_be_made_is_told_to_the_container(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="--log-dir"):
+        container_broker.log_as({"name": "x", "logging": {"folder": str(tmp_path / "file")}})

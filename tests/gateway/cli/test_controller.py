@@ -54,7 +54,7 @@ def test_the_important_settings_alone() -> None:
 
 
 def test_what_is_wrong_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mqgateway.gateway.cli.controller.start_logging", lambda *_: None)
+    monkeypatch.setattr("mqgateway.gateway.cli.service_flags.start_logging", lambda *_, **__: None)
     file = tmp_path / "controller.conf"
     file.write_text("controllerType=jRaft\n")
     result = invoke("controller", "-c", str(file))

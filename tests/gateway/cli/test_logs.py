@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,24 @@ def test_a_process_among_others_says_its_name(capsys: pytest.CaptureFixture[str]
     logs.start_logging("json", "info", "cluster_b_0")
     logging.getLogger("gateway").info("shown")
     assert json.loads(capsys.readouterr().err)["broker"] == "cluster_b_0"
+
+
+def test_with_a_folder_lines_go_to_its_files_and_warnings_to_standard_error_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.start_logging("json", "info", folder=str(tmp_path), servers=["broker"])
+    log = logging.getLogger("mqgateway.gateway.broker")
+    log.info("began")
+    log.warning("mind\nthe gap")
+    logging.getLogger("mqgateway.stats").info("[A] [b]")
+    said = [json.loads(line) for line in (tmp_path / "broker.log").read_text().splitlines()]
+    assert [line["message"] for line in said] == ["began", "mind\\x0athe gap"]
+    assert [json.loads(line)["level"] for line in capsys.readouterr().err.splitlines()] == ["WARNING"]
+    assert "[A] [b]" in (tmp_path / "stats.log").read_text()
+    logging.getLogger().handlers[-1].close()
+
+
+def test_counts_of_every_minute_are_for_files_only(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start_logging("text", "info")
+    logging.getLogger("mqgateway.stats").info("[A] [b]")
+    assert capsys.readouterr().err == ""

@@ -26,6 +26,7 @@ def test_every_service_has_these_flags() -> None:
         "bind": "::1",
         "output": "json",
         "log_level": "error",
+        "log_dir": None,
     }
 
 

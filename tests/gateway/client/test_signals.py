@@ -23,7 +23,10 @@ from mqgateway.gateway.client import PushConsumer
 def listener(messages, context):
     print("got", messages[0].body.decode(), flush=True)
 
-consumer = PushConsumer("G", listener, NAMESRV, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
+consumer = PushConsumer(
+    "G", listener, NAMESRV,
+    consume_from_where="CONSUME_FROM_FIRST_OFFSET", await_termination_millis_when_shutdown=10_000,
+)
 consumer.subscribe(TOPIC)
 with consumer:
     consumer.wait()
@@ -38,7 +41,10 @@ async def listener(messages, context):
     print("got", messages[0].body.decode(), flush=True)
 
 async def main():
-    consumer = PushConsumer("G", listener, NAMESRV, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
+    consumer = PushConsumer(
+        "G", listener, NAMESRV,
+        consume_from_where="CONSUME_FROM_FIRST_OFFSET", await_termination_millis_when_shutdown=10_000,
+    )
     await consumer.subscribe(TOPIC)
     async with consumer:
         await consumer.wait()
@@ -97,7 +103,10 @@ def test_other_threads_have_no_signals() -> None:
 
 @pytest.mark.parametrize("program", [BLOCKING, ASYNC], ids=["blocking", "aio"])
 def test_a_service_ends_in_order_and_quietly(program: str) -> None:
-    """What was consumed is committed, the group is left, and not a word is said on standard error."""
+    """What was consumed is committed, the group is left, and not a word is said on standard error.
+
+    The signal may come before the listener has returned, so the program waits for its listeners.
+    """
     with Server() as server, Producer("P", server.namesrv) as producer:
         topic = server.create_topic()
         setting = f"NAMESRV, TOPIC = {server.namesrv!r}, {topic!r}\n"

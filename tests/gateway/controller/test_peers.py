@@ -33,9 +33,23 @@ def test_the_own_place_is_found() -> None:
     assert own("n0-a:1").leader == ("n0", "a:1")
 
 
+def test_several_have_a_place_in_common_and_say_which_they_are() -> None:
+    options = ControllerOptions(
+        controller_d_leger_peers="n0-a:1;n1-b:2", controller_etcd_endpoints="http://e:2379"
+    )
+    with pytest.raises(ConfigError, match="no such id"):
+        own_peer(options)
+    options.controller_d_leger_self_id = "n1"
+    assert own_peer(options) == Peer("n1", "b", 2)
+
+
 @pytest.mark.parametrize(
     ("peers", "self_id", "why"),
-    [("", "n0", "say where"), ("n0-a:1", "n1", "no such id"), ("n0-a:1;n1-b:2", "n0", "not supported yet")],
+    [
+        ("", "n0", "say where"),
+        ("n0-a:1", "n1", "no such id"),
+        ("n0-a:1;n1-b:2", "n0", "controllerEtcdEndpoints"),
+    ],
 )
 def test_what_cannot_be_is_refused(peers: str, self_id: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):

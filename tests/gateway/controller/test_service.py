@@ -179,3 +179,15 @@ def test_a_folder_that_cannot_be_written_stops_the_start() -> None:
     disk.fail_next("any", times=100)
     with pytest.raises(ConfigError, match="controllerStorePath"):
         ControllerWorld(disk)
+
+
+def test_a_controller_that_was_stopped_deposes_nobody_for_it(caplog: pytest.LogCaptureFixture) -> None:
+    """As by SIGSTOP: what brokers sent meanwhile is read after the timers that are due."""
+    world = ControllerWorld()
+    first, second = world.pair()
+    beat_for(2, first, second)
+    world.net.advance(30)
+    assert "did nothing for" in caplog.text
+    beat_for(2, first, second)
+    assert (the_set(world).master, the_set(world).master_epoch) == (1, 1)
+    assert first.talker.lost is None

@@ -2,8 +2,8 @@ import pytest
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action, cluster, topic
-from mqgateway.gateway.access.resources import Need
 from mqgateway.gateway.access.users import UserStatus
 from mqgateway.gateway.web.call import Caller
 from mqgateway.gateway.web.entrance import WRONG, check, read_roles

@@ -61,6 +61,20 @@ class HeldState:
         self.failures: list[Exception] = []
         self.events: list[Event] = []
         self.held: list[Callable[[], None]] = []
+        self.leads: Callable[[], None] = lambda: None
+
+    def start(self, leads: Callable[[], None]) -> None:
+        self.leads = leads
+        if self.is_leader:
+            leads()
+
+    def beat(self) -> None: ...
+
+    def close(self, told: Callable[[], None]) -> None:
+        told()
+
+    def confirm(self, told: OnAgreed) -> None:
+        told(None if self.is_leader else NotLeading("not"))
 
     def propose(self, event: Event, told: OnAgreed) -> None:
         if not self.is_leader:

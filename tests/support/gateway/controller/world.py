@@ -44,7 +44,7 @@ class Asker:
     def __init__(self, world: ControllerWorld) -> None:
         self.world = world
         self.talker = Talker()
-        self.pair: Pair = world.net.meet(PORT, self.talker)
+        self.pair: Pair = world.net.meet(world.port, self.talker)
         self.opaque = 0
 
     def tell(
@@ -150,8 +150,14 @@ class Broker(Asker):
 class ControllerWorld:
     """A controller that listens on port 9878 of a net in memory, and brokers' ports beside it."""
 
-    def __init__(self, disk: CrashDisk | None = None, worker: Worker | None = None, **options: Any) -> None:
-        self.net = Net()
+    def __init__(
+        self,
+        disk: CrashDisk | None = None,
+        worker: Worker | None = None,
+        net: Net | None = None,
+        **options: Any,
+    ) -> None:
+        self.net = net or Net()
         self.clock = NetClock(self.net)
         self.disk = disk or CrashDisk()
         self._listeners: dict[int, BrokerPort] = {}
@@ -172,6 +178,7 @@ class ControllerWorld:
             worker=worker or InlineWorker(),
         )
         self.service.start()
+        self.port = self.service.peer.port
 
     def listener(self, port: int) -> BrokerPort:
         if port not in self._listeners:

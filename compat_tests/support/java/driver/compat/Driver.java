@@ -64,7 +64,7 @@ public final class Driver {
             if (op == null) {
                 throw new IllegalArgumentException("no such op: " + request.getString("op"));
             }
-            answer.put("result", op.run(request));
+            answer.put("result", ShortEnds.in(() -> op.run(request)));
         } catch (Throwable failure) {
             answer.put("error", describe(failure));
         }

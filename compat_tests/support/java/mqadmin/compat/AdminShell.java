@@ -50,7 +50,8 @@ public final class AdminShell {
         System.setSecurityManager(new NoExit());
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            String answer = JSON.toJSONString(run(JSON.parseObject(line, JSONArray.class).toArray(new String[0])));
+            String[] command = JSON.parseObject(line, JSONArray.class).toArray(new String[0]);
+            String answer = JSON.toJSONString(ShortEnds.in(() -> run(command)));
             System.setOut(answers);
             System.setErr(errors);
             answers.println(answer);

@@ -1,5 +1,6 @@
 package compat.official;
 
+import compat.ShortEnds;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -43,7 +44,7 @@ public final class Runner extends RunListener {
             Filter filter = filter(names(parts[1]), names(parts[2]));
             JUnitCore core = new JUnitCore();
             core.addListener(new Runner(out));
-            core.run(request.filterWith(filter));
+            ShortEnds.in(() -> core.run(request.filterWith(filter)));
             Settings.putBack();
             out.println("done");
             out.flush();

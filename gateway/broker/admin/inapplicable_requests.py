@@ -1,0 +1,44 @@
+"""Requests about what this broker does not have: RocksDB (354, 355), a controller (1007).
+
+They are answered as the standard answers them where it has none either. Standard: `AdminBrokerProcessor`.
+"""
+
+from mqgateway.engine import lenient_json
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import ExportRocksDBConfigToJsonRequestHeader
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+
+CHECK_IN_PROGRESS = 2
+"""Standard: `CheckRocksdbCqWriteResult.CheckStatus`."""
+EXPORTED = frozenset({"topics", "subscriptiongroups", "consumeroffsets"})
+"""Tables that may be kept in RocksDB. Standard: `ExportRocksDBConfigToJsonRequestHeader.ConfigType`."""
+
+
+def check_queues(broker: Broker, call: Call) -> Reply:
+    """354 CHECK_ROCKSDB_CQ_WRITE_PROGRESS: queues in RocksDB are to be compared; the standard answers that it
+    began to, and writes to its log that there are none."""
+    return Reply(body=lenient_json.dumps({"checkStatus": CHECK_IN_PROGRESS}))
+
+
+def export_tables(broker: Broker, call: Call) -> Reply:
+    """355 EXPORT_ROCKSDB_CONFIG_TO_JSON: what lies in RocksDB is to be written as JSON; nothing does."""
+    header = call.header
+    assert isinstance(header, ExportRocksDBConfigToJsonRequestHeader)
+    for name in filter(None, header.config_type.split(";")):
+        if name.strip().lower() not in EXPORTED:
+            raise RequestError(ResponseCode.SYSTEM_ERROR, f"Unknown config type: {name}")
+    return Reply(remark="export done.")
+
+
+def epochs(broker: Broker, call: Call) -> Reply:
+    """1007 GET_BROKER_EPOCH_CACHE: which master wrote what of the log, known where a controller says so."""
+    raise RequestError(ResponseCode.SYSTEM_ERROR, "this request only for controllerMode ")
+
+
+REQUESTS: dict[int, Request] = {
+    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: Request(check_queues, Needs.NOTHING),
+    RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON: Request(export_tables, Needs.NOTHING),
+    RequestCode.GET_BROKER_EPOCH_CACHE: Request(epochs, Needs.NOTHING),
+}

@@ -1,0 +1,468 @@
+"""Why a consumer group is stuck: `examine` gives the findings, what explains most first; pure.
+
+Each check is a function of what is known of the group (`evidence`) and finds one thing. A finding names its
+check and the values that belong to it, so that it can be told in any language; `TOLD` has the English.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from mqgateway.gateway.doctor.evidence import Group, Held, Member, Queue
+
+Weight = Literal["cause", "warning"]
+"""A cause keeps messages from being consumed; a warning is worth knowing."""
+
+IDLE_MILLIS = 60_000
+"""So long a member may hold messages without having consumed one. Standard: `analyzeProcessQueue`."""
+CACHED_MAX, CACHED_MIB_MAX = 1000, 100
+"""What a member holds of a queue at most before it asks for no more, unless it is configured otherwise.
+Standard: `pullThresholdForQueue`, `pullThresholdSizeForQueue`."""
+TRANSACTION_MILLIS = 60_000
+"""So old a transaction may be before it is told of."""
+
+
+class Sentence(NamedTuple):
+    """What a finding says and what helps, with its values in braces."""
+
+    what: str
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found, with the values that its sentences name."""
+
+    check: str
+    weight: Weight
+    values: Mapping[str, Any]
+
+    @property
+    def what(self) -> str:
+        """What is the matter, in English."""
+        return TOLD[self.check].what.format_map(self.values)
+
+    @property
+    def cure(self) -> str:
+        """What helps, in English."""
+        return TOLD[self.check].cure.format_map(self.values)
+
+
+TOLD = {
+    "unknown-group": Sentence(
+        "no broker knows the group {group}: it has no settings, no offsets and no members",
+        "check its name and namespace, and that the name servers are the right ones",
+    ),
+    "group-disabled": Sentence(
+        "the group {group} may not consume: consumeEnable is false",
+        "allow it: mqadmin updateSubGroup -g {group} -c CLUSTER -s true",
+    ),
+    "no-member": Sentence(
+        "nobody consumes: no member of the group {group} is connected, and {behind} messages wait",
+        "start a consumer; if one runs, check its name servers, namespace and credentials",
+    ),
+    "no-route": Sentence(
+        "the topic {topic} has no route: no name server knows a broker that has it",
+        "create it (mqgateway topic create {topic} -c CLUSTER), or bring its broker back",
+    ),
+    "topic-unreadable": Sentence(
+        "nobody may read the topic {topic}: its permission lacks reading",
+        "allow it: mqadmin updateTopicPerm -t {topic} -p 6 -c CLUSTER",
+    ),
+    "reading-forbidden": Sentence(
+        "the group {group} is forbidden to read the topic {topic}",
+        "allow it again where it was forbidden (request 353, readable=true)",
+    ),
+    "not-subscribed": Sentence(
+        "no member subscribes to the topic {topic}, of which {behind} messages wait",
+        "subscribe to it, or let the group forget it: mqgateway offset reset {group} {topic} --to last",
+    ),
+    "subscription-conflict": Sentence(
+        "members of the group want different things of the topic {topic}: {wanted}; "
+        "brokers go by whichever said so last",
+        "let all members of the group subscribe to the same with the same filter, or use two groups",
+    ),
+    "filter-matches-nothing": Sentence(
+        "of the next {looked_at} messages of {topic} the filter {expression} lets none through",
+        "check tags and filter: mqgateway message tail {topic}",
+    ),
+    "offset-lost": Sentence(
+        "{queues} of {topic} were to go on at messages that are gone: {lost} were removed unconsumed",
+        "they are skipped with the next pull; keep messages longer (fileReservedTime), or consume faster",
+    ),
+    "offset-ahead": Sentence(
+        "{queues} of {topic} were to go on after messages that do not exist yet, by {ahead} at most",
+        "set them back: mqgateway offset reset {group} {topic} --to last",
+    ),
+    "queue-without-owner": Sentence(
+        "{queues} of {topic} belong to no member, and {behind} messages wait there",
+        "see whether all members know the same brokers and have client ids of their own; "
+        "restart the one that lags behind",
+    ),
+    "lock-held": Sentence(
+        "{client} may not consume {queues} of {topic} in order: another client has the lock",
+        "wait for a minute, until the lock of a client that died ends; "
+        "then look for a second client with the same group",
+    ),
+    "queue-suspended": Sentence(
+        "{client} consumes {queues} of {topic} in order and has consumed nothing for {idle} s, "
+        "with {cached} messages in its hands: a message fails again and again, or its listener hangs",
+        "look at the message at the head, and at the client's stacks: mqadmin consumerStatus -g {group} -i "
+        "{client} -s",
+    ),
+    "listener-hangs": Sentence(
+        "{client} has consumed nothing of {queues} of {topic} for {idle} s, "
+        "with {cached} messages in its hands: its listener hangs",
+        "look at its stacks: mqadmin consumerStatus -g {group} -i {client} -s",
+    ),
+    "not-pulling": Sentence(
+        "{client} has asked for no message of {queues} of {topic} for {idle} s",
+        "see whether it can reach the broker, and whether it was suspended; restart it",
+    ),
+    "flow-control": Sentence(
+        "{client} holds all it may of {queues} of {topic} ({cached} messages, {mib} MiB) "
+        "and asks for no more",
+        "its listener is slower than messages come: make it faster, or start more members",
+    ),
+    "slow-listener": Sentence(
+        "messages of {topic} come faster than they are consumed: {incoming:.1f} a second come, "
+        "{consumed:.1f} are consumed; a message takes a listener {millis:.0f} ms",
+        "make the listener faster, give it more threads, or start more members (up to one a queue)",
+    ),
+    "retry-storm": Sentence(
+        "{failed:.1f} of {tried:.1f} messages a second fail in the listeners; "
+        "{retries} wait to be tried again",
+        "read the clients' logs; the messages: mqgateway message tail %RETRY%{group}",
+    ),
+    "pop-invisible": Sentence(
+        "{held} of {behind} messages that wait in {topic} were popped and not acknowledged yet: "
+        "nobody sees them until they are due again",
+        "acknowledge messages, or pop with a shorter invisible time",
+    ),
+    "transaction-pending": Sentence(
+        "{count} transactions of {topic} are open, the oldest for {age} s: "
+        "their messages are not there before they are committed",
+        "see whether the producers answer: mqgateway transaction list",
+    ),
+    "dead-letters": Sentence(
+        "{count} messages were given up and lie among the dead letters",
+        "look at them: mqgateway dlq list {group}; send them again: mqgateway dlq replay {group} --dry-run",
+    ),
+    "idle-members": Sentence(
+        "{idle} of {members} members have nothing to do: the topics of the group have {queues} queues",
+        "give the topic more queues, or stop them",
+    ),
+}
+
+
+def examine(group: Group) -> list[Finding]:
+    """All findings: causes before warnings, each in the order of the checks."""
+    found: list[Finding] = []
+    for check in CHECKS:
+        found += check(group)
+        if found and found[0].check == "unknown-group":
+            break
+    return sorted(found, key=lambda one: one.weight != "cause")
+
+
+def _found(check: str, weight: Weight = "cause", **values: Any) -> Finding:
+    return Finding(check, weight, values)
+
+
+# Nobody consumes
+
+
+def unknown_group(group: Group) -> Iterator[Finding]:
+    """Nobody knows the group."""
+    if not group.is_known:
+        yield _found("unknown-group", group=group.name)
+
+
+def group_disabled(group: Group) -> Iterator[Finding]:
+    """The group may not consume."""
+    if not group.may_consume:
+        yield _found("group-disabled", group=group.name)
+
+
+def no_member(group: Group) -> Iterator[Finding]:
+    """No member is connected. With nothing to consume nothing is wrong with that."""
+    if not group.members:
+        weight: Weight = "cause" if group.behind else "warning"
+        yield _found("no-member", weight, group=group.name, behind=group.behind)
+
+
+# Nobody may, or can
+
+
+def no_route(group: Group) -> Iterator[Finding]:
+    """Nobody finds the topic."""
+    for topic in group.topics.values():
+        if not topic.has_route:
+            yield _found("no-route", topic=topic.name)
+
+
+def no_permission(group: Group) -> Iterator[Finding]:
+    """The topic is not to be read, by anybody or by this group."""
+    for topic in group.topics.values():
+        if topic.has_route and not topic.is_readable:
+            yield _found("topic-unreadable", topic=topic.name)
+        if not topic.is_allowed:
+            yield _found("reading-forbidden", group=group.name, topic=topic.name)
+
+
+# What is wanted
+
+
+def not_subscribed(group: Group) -> Iterator[Finding]:
+    """Messages wait in a topic that all members have said they do not want."""
+    wanted = [one.wants for one in group.members]
+    if not wanted or None in wanted:
+        return
+    for topic in group.topics:
+        behind = sum(one.behind for one in _queues(group, topic))
+        if behind and not any(topic in (one or ()) for one in wanted):
+            yield _found("not-subscribed", "warning", group=group.name, topic=topic, behind=behind)
+
+
+def subscription_conflict(group: Group) -> Iterator[Finding]:
+    """Members disagree, and the broker goes by one of them."""
+    known = [one for one in group.members if one.wants is not None]
+    for topic in group.topics:
+        wanted: dict[str, list[str]] = {}
+        for one in known:
+            wanted.setdefault((one.wants or {}).get(topic, "nothing"), []).append(one.client_id)
+        if len(wanted) > 1:
+            told = "; ".join(f"{what} by {', '.join(sorted(who))}" for what, who in sorted(wanted.items()))
+            yield _found("subscription-conflict", topic=topic, wanted=told)
+
+
+def filter_matches_nothing(group: Group) -> Iterator[Finding]:
+    """What waits is not what is wanted; such messages are skipped, and only look as if they waited."""
+    for topic in group.topics:
+        samples = [one.sample for one in _queues(group, topic) if one.sample is not None]
+        looked_at = sum(one.looked_at for one in samples)
+        if looked_at and not any(one.matched for one in samples):
+            wanted = {(one.wants or {}).get(topic, "*") for one in group.members}
+            shown = " or ".join(sorted(wanted)) or "*"
+            yield _found("filter-matches-nothing", topic=topic, looked_at=looked_at, expression=shown)
+
+
+# Where the group is
+
+
+def offset_outside(group: Group) -> Iterator[Finding]:
+    """The group is where no message is."""
+    for topic in group.topics:
+        lost = [one for one in _queues(group, topic) if 0 <= one.consumed < one.least]
+        if lost:
+            count = sum(one.least - one.consumed for one in lost)
+            yield _found("offset-lost", "warning", queues=_names(lost), topic=topic, lost=count)
+        ahead = [one for one in _queues(group, topic) if one.consumed > one.end]
+        if ahead:
+            most = max(one.consumed - one.end for one in ahead)
+            yield _found("offset-ahead", queues=_names(ahead), topic=topic, ahead=most, group=group.name)
+
+
+def queue_without_owner(group: Group) -> Iterator[Finding]:
+    """Members share queues among themselves, and one with messages belongs to nobody. Only where all members
+    said what they hold, and one of them holds anything."""
+    if group.is_popping or group.is_broadcasting or any(one.holds is None for one in group.members):
+        return
+    held = {place for one in group.members for place in one.holds or ()}
+    if not held:
+        return
+    for topic in group.topics:
+        left = [one for one in _queues(group, topic) if one.behind and one.place not in held]
+        if left and any(topic in (one.wants or ()) for one in group.members):
+            behind = sum(one.behind for one in left)
+            yield _found("queue-without-owner", queues=_names(left), topic=topic, behind=behind)
+
+
+# What members do
+
+
+def lock_held(group: Group) -> Iterator[Finding]:
+    """A member that consumes in order has not got the lock of its queue."""
+    for member, topic, queues in _held(group, lambda _, held: held.lacks_lock):
+        told = _names([queue for queue, _ in queues])
+        yield _found("lock-held", client=member.client_id, queues=told, topic=topic)
+
+
+def stopped_listening(group: Group) -> Iterator[Finding]:
+    """A member holds messages, and has consumed none of them for long."""
+
+    def hangs(member: Member, held: Held) -> bool:
+        is_old = 0 < held.last_consume < group.at - IDLE_MILLIS
+        return held.cached > 0 and not held.lacks_lock and is_old
+
+    for member, topic, queues in _held(group, hangs):
+        idle = group.at - max(held.last_consume for _, held in queues)
+        yield _found(
+            "queue-suspended" if member.is_ordered else "listener-hangs",
+            group=group.name,
+            client=member.client_id,
+            queues=_names([queue for queue, _ in queues]),
+            topic=topic,
+            idle=idle // 1000,
+            cached=sum(held.cached for _, held in queues),
+        )
+
+
+def not_pulling(group: Group) -> Iterator[Finding]:
+    """A member has room, messages wait, and it does not ask for them."""
+
+    def rests(member: Member, held: Held) -> bool:
+        return not held.cached and not held.lacks_lock and 0 < held.last_pull < group.at - IDLE_MILLIS
+
+    for member, topic, queues in _held(group, rests):
+        idle = group.at - max(held.last_pull for _, held in queues)
+        told = _names([queue for queue, _ in queues])
+        yield _found("not-pulling", client=member.client_id, queues=told, topic=topic, idle=idle // 1000)
+
+
+def flow_control(group: Group) -> Iterator[Finding]:
+    """A member holds as much as it may."""
+
+    def is_full(member: Member, held: Held) -> bool:
+        return held.cached >= CACHED_MAX or held.cached_mib >= CACHED_MIB_MAX
+
+    for member, topic, queues in _held(group, is_full):
+        yield _found(
+            "flow-control",
+            client=member.client_id,
+            queues=_names([queue for queue, _ in queues]),
+            topic=topic,
+            cached=sum(held.cached for _, held in queues),
+            mib=sum(held.cached_mib for _, held in queues),
+        )
+
+
+def slow_listener(group: Group) -> Iterator[Finding]:
+    """More comes than the listeners take, and messages wait."""
+    for topic in group.topics.values():
+        rates = [(one.rates or {}).get(topic.name) for one in group.members]
+        known = [one for one in rates if one is not None]
+        consumed = sum(one.consumed for one in known)
+        behind = sum(one.behind for one in _queues(group, topic.name))
+        if known and behind and topic.incoming is not None and topic.incoming > consumed:
+            millis = max(one.listener_millis for one in known)
+            if millis > 0:
+                yield _found(
+                    "slow-listener",
+                    topic=topic.name,
+                    incoming=topic.incoming,
+                    consumed=consumed,
+                    millis=millis,
+                )
+
+
+def retry_storm(group: Group) -> Iterator[Finding]:
+    """At least half of what listeners are given fails."""
+    rates = [rate for one in group.members for rate in (one.rates or {}).values()]
+    failed = sum(one.failed for one in rates)
+    tried = failed + sum(one.consumed for one in rates)
+    if failed and failed * 2 >= tried:
+        yield _found(
+            "retry-storm", group=group.name, failed=failed, tried=tried, retries=group.retries_behind
+        )
+
+
+def pop_invisible(group: Group) -> Iterator[Finding]:
+    """Most of what waits was popped already."""
+    if not group.is_popping:
+        return
+    for topic in group.topics:
+        queues = _queues(group, topic)
+        behind = sum(one.behind for one in queues)
+        held = sum(max(0, one.pulled - one.consumed) for one in queues if one.pulled is not None)
+        if behind and held * 2 >= behind:
+            yield _found("pop-invisible", topic=topic, held=held, behind=behind)
+
+
+# Beside the group
+
+
+def transaction_pending(group: Group) -> Iterator[Finding]:
+    """Messages that are missed may not have been committed yet."""
+    for topic in group.topics.values():
+        if topic.open_transactions and topic.oldest_transaction is not None:
+            age = group.at - topic.oldest_transaction
+            if age > TRANSACTION_MILLIS:
+                count = topic.open_transactions
+                yield _found("transaction-pending", "warning", topic=topic.name, count=count, age=age // 1000)
+
+
+def dead_letters(group: Group) -> Iterator[Finding]:
+    """Messages were given up."""
+    if group.dead_letters:
+        yield _found("dead-letters", "warning", group=group.name, count=group.dead_letters)
+
+
+def idle_members(group: Group) -> Iterator[Finding]:
+    """There are more members than queues to share."""
+    if group.is_popping or group.is_broadcasting or any(one.holds is None for one in group.members):
+        return
+    idle = [one for one in group.members if not one.holds]
+    if idle and len(idle) < len(group.members):
+        yield _found(
+            "idle-members",
+            "warning",
+            idle=len(idle),
+            members=len(group.members),
+            queues=len(group.queues),
+        )
+
+
+Check = Callable[[Group], Iterator[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    unknown_group,
+    group_disabled,
+    no_member,
+    no_route,
+    no_permission,
+    not_subscribed,
+    subscription_conflict,
+    filter_matches_nothing,
+    offset_outside,
+    queue_without_owner,
+    lock_held,
+    stopped_listening,
+    not_pulling,
+    flow_control,
+    slow_listener,
+    retry_storm,
+    pop_invisible,
+    transaction_pending,
+    dead_letters,
+    idle_members,
+)
+"""In the order in which they are told."""
+
+
+def _queues(group: Group, topic: str) -> list[Queue]:
+    return [one for one in group.queues if one.place.topic == topic]
+
+
+def _held(
+    group: Group, is_so: Callable[[Member, Held], bool]
+) -> Iterator[tuple[Member, str, list[tuple[Queue, Held]]]]:
+    """Who holds queues of which it is so, by topic; only queues in which messages wait."""
+    for member in group.members:
+        for topic in group.topics:
+            queues = [
+                (one, held)
+                for one in _queues(group, topic)
+                if one.behind and (held := (member.holds or {}).get(one.place)) and is_so(member, held)
+            ]
+            if queues:
+                yield member, topic, queues
+
+
+def _names(queues: list[Queue]) -> str:
+    """Queues as they are told: `queue 3 of broker-a`, or how many they are."""
+    if len(queues) > 3:
+        return f"{len(queues)} queues"
+    return ", ".join(f"queue {one.place.queue_id} at {one.place.broker}" for one in queues)

@@ -1,0 +1,135 @@
+"""What may come next on a command line; pure but for the names, which somebody is asked for.
+
+Commands, their options and the words that an option takes are those of the declarations. Topics, groups,
+clusters and brokers are what a name server knows, in bounded time: whoever presses a key does not wait.
+`shells` brings it to a shell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.mqadmin.declaration import Given, Known, Option, UsageError, every, find
+from mqgateway.gateway.mqadmin.parsing import option_of, options_of
+from mqgateway.gateway.mqadmin.servers import Servers
+
+SECONDS = 0.5
+"""How long a connection may take, and an answer."""
+NAME_SERVERS_MAX = 2
+"""How many name servers are tried."""
+_RETRY = "%RETRY%"
+
+
+class Candidate(NamedTuple):
+    """A word that may come next, and what it is; nothing where the word says all."""
+
+    word: str
+    about: str = ""
+
+
+class Offer(NamedTuple):
+    """What may come next; `has_files` when it is the name of a file, which the shell knows best."""
+
+    candidates: Sequence[Candidate] = ()
+    has_files: bool = False
+
+
+Ask = Callable[[Known, Given], Iterable[str]]
+"""Which names there are of a kind; the options given so far say whom to ask."""
+
+
+def offered(words: Sequence[str], current: str, ask: Ask) -> Offer:
+    """What may stand in place of the word that is being typed, after these."""
+    if not words or list(words) == ["help"]:
+        return _starting(current, _commands())
+    command = find(words[0])
+    if command is None and words[0] != "--batch":
+        return Offer()
+    options = options_of(command.options if command is not None else ())
+    values, waiting = _read(words[1:], options)
+    if waiting is not None:
+        return _values(waiting, current, "", Given(values), ask)
+    name, is_assigned, start = current.partition("=")
+    if is_assigned and name.startswith("--"):
+        try:
+            option, _ = option_of(name, options)
+        except UsageError:
+            return Offer()
+        return _values(option, start, f"{name}=", Given(values), ask)
+    return _starting(current, _unused(options, values, current))
+
+
+def known(kind: Known, servers: Servers) -> list[str]:
+    """The names of a kind that a name server knows. Groups are those that have a topic for what comes again.
+    Raises `ClientError`."""
+    if kind is Known.TOPIC:
+        topics = servers.ask_names(names.all_topics())
+        return sorted(topics)
+    if kind is Known.GROUP:
+        topics = servers.ask_names(names.all_topics())
+        return sorted(one.removeprefix(_RETRY) for one in topics if one.startswith(_RETRY))
+    clusters = servers.clusters()
+    if kind is Known.CLUSTER:
+        return sorted(clusters.cluster_addr_table)
+    if kind is Known.BROKER:
+        return sorted(clusters.broker_addr_table)
+    groups = clusters.broker_addr_table.values()
+    return sorted(address for one in groups for address in one.broker_addrs.values())
+
+
+def _commands() -> Iterator[Candidate]:
+    yield from (Candidate(one.name, one.about) for one in every())
+    yield Candidate("help", "the options of a command")
+    yield Candidate("--batch", "a call a line from standard input")
+
+
+def _starting(current: str, candidates: Iterable[Candidate]) -> Offer:
+    return Offer([one for one in candidates if one.word.startswith(current)])
+
+
+def _read(words: Iterable[str], options: Sequence[Option]) -> tuple[dict[str, str], Option | None]:
+    """The options given, and the one whose value is due next; what nobody knows is passed over."""
+    values: dict[str, str] = {}
+    waiting: Option | None = None
+    for word in words:
+        if waiting is not None:
+            values[waiting.key] = word
+            waiting = None
+            continue
+        try:
+            option, value = option_of(word, options)
+        except UsageError:
+            continue
+        values[option.key] = value or ""
+        if option.takes_value and value is None:
+            waiting = option
+    return values, waiting
+
+
+def _values(option: Option, current: str, before: str, given: Given, ask: Ask) -> Offer:
+    """The values of an option, each with what stands before it in the same word."""
+    if isinstance(option.values, tuple):
+        found: Iterable[str] = option.values
+    elif option.values is Known.FILE:
+        return Offer(has_files=True)
+    else:
+        found = ask(option.values, given)
+    shown = [one for one in found if one.startswith(current) and (current or not one.startswith("%"))]
+    return Offer([Candidate(f"{before}{one}") for one in shown])
+
+
+def _unused(options: Sequence[Option], given: dict[str, str], current: str) -> Iterator[Candidate]:
+    """Options that can still be given, what has to be first, each by its short name unless two dashes stand
+    there already."""
+    excluded = {one.group for one in options if one.key in given and one.group}
+    for option in sorted(options, key=lambda one: not (one.required or one.group)):
+        if option.key in given or option.group in excluded:
+            continue
+        is_long = current.startswith("--") or not option.letters
+        name = option.long.strip()
+        if not is_long:
+            yield Candidate(f"-{option.letters}", option.about)
+        elif " " not in name:
+            yield Candidate(f"--{name}", option.about)

@@ -1,0 +1,119 @@
+"""The manual page of mqadmin, made of the declarations of its commands; pure.
+
+    python -m mqgateway.gateway.mqadmin.manual > docs/mqadmin.1
+
+Its language is that of `man(7)`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from mqgateway.gateway.mqadmin.declaration import Command, Known, Option, every
+from mqgateway.gateway.mqadmin.parsing import HELP, NAME_SERVERS, OURS
+
+_HEAD = """\
+.TH MQADMIN 1 "" mqgateway "User Commands"
+.SH NAME
+mqadmin \\- administer RocketMQ name servers, brokers and controllers
+.SH SYNOPSIS
+.nf
+\\fBmqadmin\\fR \\fIcommand\\fR [\\fIoptions\\fR]
+\\fBmqadmin help\\fR [\\fIcommand\\fR]
+\\fBmqadmin \\-\\-batch\\fR [\\fIcommon options\\fR] < \\fIcalls\\fR
+\\fBmqadmin \\-\\-completion bash\\fR|\\fBzsh\\fR|\\fBfish\\fR
+.fi
+.SH DESCRIPTION
+The commands of Apache RocketMQ's tool of this name, with their options and their text, for servers of either
+kind.
+.PP
+An option is \\fB\\-t\\fR \\fIvalue\\fR, \\fB\\-\\-topic\\fR \\fIvalue\\fR or
+\\fB\\-\\-topic=\\fR\\fIvalue\\fR. A long name may be cut short where only one begins so.
+.PP
+With \\fB\\-\\-batch\\fR each line of standard input is a call, with the options that all have after it.
+Words are quoted as in a shell, and all calls share their connections.
+"""
+
+_TAIL = """\
+.SH EXIT STATUS
+.TP
+.B 0
+done
+.TP
+.B 1
+it failed; the reason is on standard error
+.TP
+.B 2
+wrong usage
+.TP
+.B 3
+there is no such topic, group, message, broker or cluster
+.TP
+.B 4
+some of the servers asked did it, others did not
+.TP
+.B 130
+interrupted
+.SH ENVIRONMENT
+.TP
+.B NAMESRV_ADDR
+name servers, for want of \\fB\\-n\\fR
+.TP
+.BR ROCKETMQ_ACCESS_KEY ", " ROCKETMQ_SECRET_KEY
+how requests are signed, for want of \\fB\\-\\-access\\-key\\fR and \\fB\\-\\-secret\\-key\\fR
+.TP
+.B ROCKETMQ_HOME
+where \\fIconf/tools.yml\\fR is looked for, which has \\fIaccessKey\\fR and \\fIsecretKey\\fR
+.TP
+.B MQADMIN_EXIT_ZERO
+with 1 the exit status is 0 whatever happened, as that of Apache's tool
+.SH EXAMPLES
+.nf
+mqadmin updateTopic \\-n 127.0.0.1:9876 \\-c DefaultCluster \\-t Orders \\-r 8 \\-w 8
+mqadmin consumerProgress \\-g billing \\-\\-json
+mqadmin resetOffsetByTime \\-g billing \\-t Orders \\-s now \\-\\-dry\\-run
+eval "$(mqadmin \\-\\-completion bash)"
+.fi
+"""
+
+_VALUES = {Known.FILE: "file", Known.ADDRESS: "host:port"}
+
+
+def page() -> str:
+    """The page."""
+    lines = [_HEAD, ".SH COMMON OPTIONS\n", *_options((NAME_SERVERS, HELP, *OURS)), ".SH COMMANDS\n"]
+    for command in every():
+        lines += _command(command)
+    return "".join(lines) + _TAIL
+
+
+def _command(command: Command) -> Iterator[str]:
+    yield f".SS {escaped(command.name)}\n{escaped(command.about)}\n"
+    yield from _options(command.options)
+
+
+def _options(options: Iterable[Option]) -> Iterator[str]:
+    for one in options:
+        names = [f"\\fB\\-{escaped(one.letters)}\\fR"] * bool(one.letters)
+        if " " not in one.long.strip():
+            names.append(f"\\fB\\-\\-{escaped(one.long.strip())}\\fR")
+        value = f" \\fI{escaped(_value(one))}\\fR" if one.takes_value else ""
+        needed = " (needed)" if one.required else " (one of these is needed)" if one.group else ""
+        yield f".TP\n{', '.join(names)}{value}\n{escaped(one.about + needed)}\n"
+
+
+def _value(option: Option) -> str:
+    if isinstance(option.values, tuple):
+        return "|".join(option.values) or "value"
+    return _VALUES.get(option.values, option.values.value)
+
+
+def escaped(text: str) -> str:
+    """A text whose dashes and backslashes are shown as they are, and which begins no request."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{text}" if text.startswith((".", "'")) else text
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

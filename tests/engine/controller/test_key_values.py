@@ -1,0 +1,59 @@
+"""What a place in common keeps to: that of tests, and the same behind the bytes of HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.controller.key_values import Kept, KeyValues, Lease, Outcome, Transaction
+from mqgateway.gateway.controller.etcd import endpoints_of
+from mqgateway.gateway.controller.etcd_client import EtcdClient
+from tests.support.engine.controller.etcd_model import EtcdModel, Line
+from tests.support.engine.controller.place_contract import check_place
+from tests.support.gateway.controller.etcd_server import EtcdServer
+from tests.support.gateway.remoting.pair import Net
+
+
+class Blocking:
+    """A place whose answers are waited for."""
+
+    def __init__(self, place: KeyValues, net: Net) -> None:
+        self._place, self._net = place, net
+
+    def _wait(self, told: list[Any]) -> Any:
+        self._net.settle()
+        (outcome,) = told
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def transact(self, wanted: Transaction) -> Outcome:
+        told: list[Any] = []
+        self._place.transact(wanted, told.append)
+        return self._wait(told)  # type: ignore[no-any-return]
+
+    def grant(self, seconds: int) -> Lease:
+        told: list[Any] = []
+        self._place.grant(seconds, told.append)
+        return self._wait(told)  # type: ignore[no-any-return]
+
+    def keep(self, number: int) -> Kept:
+        told: list[Any] = []
+        self._place.keep(number, told.append)
+        return self._wait(told)  # type: ignore[no-any-return]
+
+    def revoke(self, number: int) -> None:
+        told: list[Any] = []
+        self._place.revoke(number, told.append)
+        self._wait(told)
+
+
+def test_the_model_keeps_to_it() -> None:
+    check_place(EtcdModel(), "/test/")
+    check_place(Blocking(Line(EtcdModel()), Net()), "/test/")
+
+
+def test_the_client_keeps_to_it() -> None:
+    net = Net()
+    EtcdServer(net, 2379, EtcdModel())
+    client = EtcdClient(endpoints_of("http://h:2379"), reactor=net, seconds=1)
+    check_place(Blocking(client, net), "/test/")

@@ -1,0 +1,136 @@
+"""Administrative requests are told of: who, from where, what, how it ended; others are as they were."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options.access import AuditFormat
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.changes import CHANGES, audited
+from mqgateway.gateway.access.signature import ACCESS_KEY
+from mqgateway.gateway.broker.requests import REQUESTS as OF_BROKER
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.container.requests import REQUESTS as OF_CONTAINER
+from mqgateway.gateway.controller.requests import REQUESTS as OF_CONTROLLER
+from mqgateway.gateway.namesrv.service import REQUESTS as OF_NAME_SERVER
+from mqgateway.gateway.remoting.call import Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from tests.support.gateway.broker.helpers import FakePeer
+
+DELETE = RequestCode.DELETE_TOPIC_IN_BROKER
+
+
+def refusal(error: BaseException) -> Reply | None:
+    return Reply(26, remark=str(error)) if isinstance(error, LookupError) else None
+
+
+def told(
+    caplog: pytest.LogCaptureFixture, function: Any, code: int = DELETE, body: bytes = b"", **fields: str
+) -> list[dict[str, str]]:
+    caplog.set_level(logging.INFO, "mqgateway.audit")
+    table = audited({code: function}, Audit(AuditFormat.JSON), refusal)
+    command = RemotingCommand(code, ext_fields=fields, body=body)
+    answer: Any = Dispatcher(None, table, {}, clock=ManualClock()).dispatch(command, FakePeer("10.0.0.7:5"))
+    assert answer is not None
+    own = [record for record in caplog.records if record.name == "mqgateway.audit.administration"]
+    return [json.loads(record.getMessage()) for record in own]
+
+
+def test_who_did_what_from_where(caplog: pytest.LogCaptureFixture) -> None:
+    fields = {"topic": "T\n=", ACCESS_KEY: "alice", "Signature": "secret", "password": "secret"}
+    assert told(caplog, lambda *_: Reply(), **fields) == [
+        {
+            "event": "administration",
+            "user": "alice",
+            "address": "10.0.0.7:5",
+            "request": str(int(DELETE)),
+            "what": "topic:T\n=",
+            "result": "0",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "result"),
+    [
+        (RequestError(17, "no such topic"), "17"),
+        (LookupError("no such topic"), "26"),
+        (ValueError("no such topic"), "failed"),
+    ],
+)
+def test_a_failure_is_told_with_its_reason(
+    error: Exception, result: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def at_once(*_: object) -> Reply:
+        raise error
+
+    def in_steps(*_: object) -> Steps[Reply]:
+        yield
+        raise error
+
+    def later(*_: object) -> Deferred[Reply]:
+        failed: Deferred[Reply] = Deferred()
+        failed.errback(error)
+        return failed
+
+    for function in (at_once, in_steps, later):
+        (line,) = told(caplog, function, topic="T")
+        assert (line["result"], line["reason"]) == (result, "no such topic")
+        caplog.clear()
+
+
+def test_what_takes_time_is_told_when_it_is_done(caplog: pytest.LogCaptureFixture) -> None:
+    answer: Deferred[Reply] = Deferred()
+
+    def in_steps(*_: object) -> Steps[Deferred[Reply]]:
+        yield
+        return answer
+
+    assert told(caplog, in_steps, topic="T") == []
+    answer.callback(Reply(1, remark="too late"))
+    assert [json.loads(message)["reason"] for message in caplog.messages] == ["too late"]
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "what"),
+    [
+        (
+            RequestCode.UPDATE_BROKER_CONFIG,
+            b"# why\nflushDiskType=SYNC_FLUSH\nauthKey=secret",
+            "flushDiskType,authKey",
+        ),
+        (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, b'{"groupName":"g"}', "g"),
+        (
+            RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
+            b'{"topicConfigList":[{"topicName":"a"},{"topicName":"b"}]}',
+            "a,b",
+        ),
+        (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, b"{", "(unreadable)"),
+        (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, b'{"groupName":"' + b"x" * 70_000 + b'"}', None),
+        (RequestCode.UPDATE_BROKER_CONFIG, b"\xff=", "(unreadable)"),
+    ],
+)
+def test_what_a_body_names(
+    code: int, body: bytes, what: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    (line,) = told(caplog, lambda *_: Reply(), code, body)
+    assert line.get("what") == what
+
+
+def test_other_requests_are_served_by_the_same_functions() -> None:
+    table = audited(OF_BROKER, Audit(AuditFormat.TEXT))
+    same = {code for code, function in table.items() if function is OF_BROKER[code]}
+    assert same == set(OF_BROKER) - set(CHANGES)
+    assert RequestCode.SEND_MESSAGE_V2 in same
+
+
+def test_each_of_them_is_served_by_somebody() -> None:
+    assert set(CHANGES) <= set(OF_BROKER) | set(OF_NAME_SERVER) | set(OF_CONTROLLER) | set(OF_CONTAINER)

@@ -1,0 +1,196 @@
+"""One server after another, times that are over, old versions, users; with the bytes of HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
+
+from mqgateway.engine.controller.key_values import Kept, Lease, Outcome, Put, Range, Transaction, Unanswered
+from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.controller.etcd import endpoints_of
+from mqgateway.gateway.controller.etcd_client import EtcdClient
+from mqgateway.gateway.remoting.tls import ClientTls
+from tests.support.engine.controller.etcd_model import EtcdModel
+from tests.support.gateway.controller.etcd_server import EtcdServer
+from tests.support.gateway.remoting.pair import Net
+
+LOOK = Transaction({}, [Range("a")])
+
+
+class World:
+    """Servers on ports 2379, 2380 and so on, one place behind them, and a client."""
+
+    def __init__(self, count: int = 1, user: str = "", **server: Any) -> None:
+        self.net, self.model = Net(), EtcdModel()
+        ports = range(2379, 2379 + count)
+        self.servers = [EtcdServer(self.net, port, self.model, user=user, **server) for port in ports]
+        self.client = EtcdClient(
+            endpoints_of(";".join(f"http://127.0.0.1:{port}" for port in ports)),
+            reactor=self.net,
+            seconds=1.25,
+            user=user,
+            password="secret",
+        )
+        self.told: list[Any] = []
+
+    def look(self, seconds: float = 0.0) -> Any:
+        """What comes of reading a key, if anything does by then."""
+        self.client.transact(LOOK, self.told.append)
+        self.net.settle(seconds)
+        return self.told.pop() if self.told else None
+
+
+def test_calls_are_answered_on_one_connection() -> None:
+    world = World()
+    client, told = world.client, world.told
+    client.grant(5, told.append)
+    world.net.settle()
+    lease = told.pop()
+    assert lease == Lease(101, 5)
+    client.transact(Transaction({"a": 0}, [Put("a", b"1", lease.number)], [Range("a")]), told.append)
+    world.net.settle()
+    assert told.pop() == Outcome(True, 2, [], "s0")
+    found = world.look()
+    assert found.found[0][0][:2] == ("a", b"1")
+    client.keep(lease.number, told.append)
+    world.net.settle()
+    assert told.pop() == Kept(5, "s0")
+    client.revoke(lease.number, told.append)
+    world.net.settle()
+    assert told.pop() is None
+    assert world.look().found == [[]]
+    assert len(world.servers[0].connections) == 1
+    world.client.close()
+    world.net.settle()
+    assert not [call for call in world.net.getDelayedCalls() if call.active()]
+
+
+def test_where_nobody_listens_the_next_one_is_asked_at_once() -> None:
+    world = World(3)
+    world.servers[0].end()
+    world.servers[1].end()
+    assert isinstance(world.look(), Outcome)
+    assert isinstance(world.look(), Outcome)
+    assert len(world.servers[2].asked) == 2
+    world.servers[2].end()
+    assert isinstance(world.look(), Unanswered)
+    refused = world.look()
+    assert isinstance(refused, Unanswered) and "127.0.0.1:23" in str(refused)
+
+
+def test_who_does_not_answer_is_given_up_in_time_and_the_next_one_is_asked_later() -> None:
+    """Nothing is asked twice that may have been carried out."""
+    world = World(2)
+    world.servers[0].silent = True
+    assert world.look(1.0) is None
+    world.net.settle(0.5)
+    assert str(world.told.pop()) == "http://127.0.0.1:2379: no answer within 1.25 s"
+    assert len(world.servers[0].asked) == 1 and not world.servers[1].asked
+    assert isinstance(world.look(), Outcome)
+    assert len(world.servers[1].asked) == 1
+
+
+def test_a_connection_that_breaks_is_no_answer() -> None:
+    world = World(2)
+    world.servers[0].closes = True
+    assert isinstance(world.look(), Unanswered)
+    assert not world.servers[1].asked
+    assert isinstance(world.look(), Outcome)
+
+
+def test_half_an_answer_is_none() -> None:
+    world = World(2)
+    world.servers[0].breaks_off = True
+    assert world.look(1) is None
+    world.net.settle(0.5)
+    assert isinstance(world.told.pop(), Unanswered)
+    assert world.servers[0].connections[0].transport.gone  # type: ignore[union-attr]
+    world.client._at = 0
+    world.client.transact(LOOK, world.told.append)
+    world.net.settle()
+    world.servers[0].end()
+    world.net.settle()
+    assert isinstance(world.told.pop(), Unanswered)
+
+
+def test_a_place_without_a_leader_says_so() -> None:
+    world = World(2)
+    world.model.lose_leader()
+    refused = world.look()
+    assert isinstance(refused, Unanswered)
+    assert str(refused) == "http://127.0.0.1:2379: 503 etcdserver: there is no leader"
+    world.look()
+    assert [len(server.asked) for server in world.servers] == [1, 1]
+
+
+@pytest.mark.parametrize("text", [b"", b"nonsense", b"[]", b"{}", b'{"error":{"code":14}}'])
+def test_what_is_no_answer_is_told_as_such(text: bytes) -> None:
+    world = World()
+    world.servers[0].says = text
+    assert isinstance(world.look(), Unanswered)
+
+
+def test_old_versions_have_other_paths() -> None:
+    world = World(version="v3beta")
+    assert isinstance(world.look(), Outcome)
+    assert isinstance(world.look(), Outcome)
+    assert [path for path, _ in world.servers[0].asked] == ["/v3/kv/txn", "/v3beta/kv/txn", "/v3beta/kv/txn"]
+
+
+def test_a_server_without_a_gateway_says_that_there_is_none() -> None:
+    world = World(version="v4")
+    assert "404" in str(world.look())
+
+
+def test_a_user_is_let_in_and_again_when_the_token_is_over() -> None:
+    world = World(user="root")
+    (server,) = world.servers
+    assert isinstance(world.look(), Outcome)
+    assert isinstance(world.look(), Outcome)
+    assert server.tokens == ["token0"]
+    server.tokens.append("another")
+    assert isinstance(world.look(), Outcome)
+    assert len(server.tokens) == 3
+
+
+def test_who_is_not_let_in_is_told() -> None:
+    world = World(user="root")
+    world.servers[0].user = "somebody"
+    assert "invalid user ID or password" in str(world.look())
+
+
+def test_an_encrypted_server_is_spoken_to_with_tls() -> None:
+    net = Net()
+    hosts: list[str] = []
+    tls = ClientTls(TlsOptions(), None, check_host=False)  # type: ignore[arg-type]
+
+    def for_host(host: str) -> IOpenSSLClientConnectionCreator:
+        hosts.append(host)
+        return tls.for_host(host)
+
+    said: list[bytes] = []
+
+    class Hello:
+        noisy = False
+
+        def doStart(self) -> None: ...
+
+        def buildProtocol(self, _: object) -> Any:
+            class Inside:
+                def makeConnection(self, transport: Any) -> None: ...
+                def dataReceived(self, data: bytes) -> None:
+                    said.append(data)
+
+                def connectionLost(self, reason: Any) -> None: ...
+
+            return Inside()
+
+    net.listenTCP(2379, Hello())
+    client = EtcdClient(endpoints_of("https://etcd-a:2379"), reactor=net, seconds=1.25, tls=for_host)
+    told: list[Any] = []
+    client.transact(LOOK, told.append)
+    net.settle(2)
+    assert hosts == ["etcd-a"] and isinstance(told[0], Unanswered)
+    assert said and said[0][:2] == b"\x16\x03", "no hello of TLS"

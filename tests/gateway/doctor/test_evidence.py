@@ -1,0 +1,25 @@
+"""What waits in a queue."""
+
+import pytest
+
+from mqgateway.gateway.doctor.evidence import Group, Place, Queue
+
+PLACE = Place("Orders", "broker-a", 0)
+
+
+@pytest.mark.parametrize(
+    ("least", "end", "consumed", "behind"),
+    [
+        (0, 10, 4, 6),
+        (0, 10, 10, 0),
+        pytest.param(0, 10, 12, 0, id="ahead of the end"),
+        pytest.param(0, 10, -1, 10, id="never read"),
+        pytest.param(5, 10, 2, 5, id="what was removed does not wait"),
+    ],
+)
+def test_what_waits_is_what_can_still_be_read(least: int, end: int, consumed: int, behind: int) -> None:
+    assert Queue(PLACE, least, end, consumed).behind == behind
+
+
+def test_a_group_is_behind_by_all_its_queues() -> None:
+    assert Group("g", 0, queues=[Queue(PLACE, 0, 10, 4), Queue(PLACE, 0, 3, 0)]).behind == 9
