@@ -28,6 +28,7 @@ from mqgateway.gateway.cli.controller import controller_options, run_controller
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.perf import perf
 from mqgateway.gateway.cli.pipeline import pipeline
+from mqgateway.gateway.cli.profile import profile
 from mqgateway.gateway.cli.send import send
 from mqgateway.gateway.cli.service_flags import (
     FILE,
@@ -271,7 +272,7 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in (admin, store, send, consume, tail, perf, access, pipeline):
+for command in (admin, store, send, consume, tail, perf, access, pipeline, profile):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))

@@ -45,6 +45,7 @@ class Known(Enum):
     ADDRESS = "address"
     """A broker's, as host:port."""
     FILE = "file"
+    PROFILE = "profile"
 
 
 TRUTH = ("true", "false")
@@ -137,16 +138,20 @@ class Command:
     options: tuple[Option, ...]
     run: Run
     text: Text
+    every: float | None = None
+    """After how many seconds it begins anew, if it does not end by itself."""
 
 
 _DECLARED: dict[str, Command] = {}
 
 
-def command(name: str, about: str, *options: Option, text: Text) -> Callable[[Run], Run]:
+def command(
+    name: str, about: str, *options: Option, text: Text, every: float | None = None
+) -> Callable[[Run], Run]:
     """This function is what a command does."""
 
     def declare(run: Run) -> Run:
-        _DECLARED[name] = Command(name, about, options, run, text)
+        _DECLARED[name] = Command(name, about, options, run, text, every)
         return run
 
     return declare

@@ -98,6 +98,12 @@ class _Tool:
         self.environment: dict[str, str] = {"NAMESRV_ADDR": NAMESRV}
         self.files: dict[str, str] = {}
         self.clock: Any = None
+        self.waited: list[float] = []
+
+    def wait(self, seconds: float) -> None:
+        """Whoever watches has seen enough when he should wait."""
+        self.waited.append(seconds)
+        raise KeyboardInterrupt
 
     def connect(self, host: str, port: int, seconds: float) -> Any:
         """A connection."""
@@ -114,11 +120,13 @@ class _Tool:
             self.environment,
             self.connect,
             self.clock,
-            read_file=self.files.get,
+            self.wait,
+            self.files.get,
         )
-        ended = Tool(around).run([*line.split(), *more])
-        self.out, self.err = "".join(out), "".join(err)
-        return ended
+        try:
+            return Tool(around).run([*line.split(), *more])
+        finally:
+            self.out, self.err = "".join(out), "".join(err)
 
     def json(self, line: str, *more: str) -> dict[str, Any]:
         """What a call prints with `--json`."""
