@@ -51,6 +51,11 @@ LEFT_OUT = {
         "refused whatever they say, as long as nobody is asked who they are",
     ),
     **dict.fromkeys(
+        (RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON),
+        "there is no RocksDB, whatever they say",
+    ),
+    RequestCode.NOTIFY_BROKER_ROLE_CHANGED: "no controller decides over this broker",
+    **dict.fromkeys(
         (
             RequestCode.HEART_BEAT,
             RequestCode.LOCK_BATCH_MQ,

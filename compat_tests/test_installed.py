@@ -109,7 +109,10 @@ def test_what_a_wheel_holds(installed: Installed) -> None:
         names = wheel.namelist()
         (description,) = (wheel.read(name) for name in names if name.endswith("/METADATA"))
         (commands,) = (wheel.read(name).decode() for name in names if name.endswith("/entry_points.txt"))
-    tops = {name.partition("/")[0] for name in names if not name.partition("/")[0].endswith(".dist-info")}
+    parts = [name.split("/") for name in names if ".dist-info/" not in name]
+    pages = {tuple(part[1:-1]) for part in parts if part[0].endswith(".data")}
+    assert pages == {("data", "share", "man", "man1")}
+    tops = {part[0] for part in parts if not part[0].endswith(".data")}
     assert tops == {"mqgateway", "pyspark_rocketmq", "pyspark_rocketmq_store"}
     assert "mqgateway/py.typed" in names and "mqgateway/engine/store/commit_log.py" in names
     assert all(" = mqgateway." in line for line in commands.splitlines() if "=" in line)

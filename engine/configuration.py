@@ -15,6 +15,8 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import (
+    Effective,
+    Option,
     OptionSet,
     Setting,
     Value,
@@ -36,6 +38,11 @@ _READ_AT_START = frozenset(
         "brokerId",
         "brokerName",
         "brokerRole",
+        "consoleHost",
+        "consoleHosts",
+        "consolePort",
+        "consoleReadOnly",
+        "consoleRoles",
         "haListenPort",
         "listenPort",
         "mappedFileSizeCommitLog",
@@ -124,6 +131,20 @@ class Configuration:
     def get(self, name: str) -> str:
         """The text of a property's value. Raises `KeyError`."""
         return format_value(self._settings.get(name))
+
+    def effective(self) -> list[Effective]:
+        """Every property as it stands; secrets are hidden."""
+        return self._settings.effective()
+
+    def option(self, name: str) -> Option:
+        """The declaration of a property. Raises `KeyError`."""
+        return self._settings.option(name)
+
+    def why_fixed(self, name: str) -> str:
+        """Why requests may not change a property; empty when they may."""
+        if name in self.black_list:
+            return "on the black list"
+        return "read at start only" if name in self._rules.read_at_start else ""
 
     def as_properties(self, now: Mapping[str, Value] | None = None) -> str:
         """All properties as text, what is `now` something else than was set so; secrets are hidden."""

@@ -291,6 +291,15 @@ class DelaySchedule:
         self._is_dirty |= version != self.data_version
         self.data_version = version
 
+    def forget_end(self) -> None:
+        """The log was cut: no level is farther than its messages."""
+        for queue in self._queues:
+            held = self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id)
+            if queue.offset > held:
+                queue.offset = held
+                queue.due = None
+                self._is_dirty = True
+
     def stand_by(self) -> None:
         """Another broker delivers from now on: what the log gets is not counted here."""
         self._counted_to = self._log_offset()

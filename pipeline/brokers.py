@@ -62,6 +62,7 @@ def client_settings(options: ServerOptions) -> dict[str, Any]:
         "access_key": options.access_key,
         "secret_key": options.secret_key,
         "security_token": options.security_token,
+        "credentials_file": options.credentials_file,
         "use_tls": options.use_tls,
         "namespace": options.namespace,
     }

@@ -37,6 +37,9 @@ class ServerOptions(Options):
     access_key: str = option("", "Name under which requests are signed; empty: they are not.", ours=True)
     secret_key: str = option("", "Key that requests are signed with.", secret=True, ours=True)
     security_token: str = option("", "Token that is sent along.", secret=True, ours=True)
+    credentials_file: str = option(
+        "", "File on each node with accessKey and secretKey, as tools.yml, that may change.", ours=True
+    )
     use_tls: bool = option(False, "Open connections with TLS.", name="useTLS", ours=True)
     namespace: str = option("", "Namespace of the topics.", ours=True)
     num_retries: int = option(
@@ -238,6 +241,8 @@ def check_servers(options: ServerOptions, given: Mapping[str, str]) -> TlsOption
         raise BadOption("secretKey", "", "is needed", "accessKey and secretKey belong together")
     if not options.access_key and (options.secret_key or options.security_token):
         raise BadOption("accessKey", "", "is needed", "accessKey and secretKey belong together")
+    if options.access_key and options.credentials_file:
+        raise BadOption("credentialsFile", options.credentials_file, "accessKey is given as well", "drop one")
     tls = parse_tls(given)
     set_up = [name for name in given if name.lower().startswith("tls.")]
     if set_up and not options.use_tls:

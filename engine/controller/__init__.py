@@ -7,5 +7,8 @@ election     who becomes master
 decisions    each request as a function of the sets: an answer, a refusal, an event
 state        where sets are kept: what a place must be able to do
 local_state  the place for one controller alone: a table with a journal on disk
+key_values   what a place in common must be able to do: keys, revisions, leases
+shared_state the place for several controllers: one leads, and proves it with every write
+counts       elections and changes, for metrics
 controller   requests one after another, elections when a master is lost: start here
 """

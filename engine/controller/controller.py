@@ -1,7 +1,8 @@
 """The controller: requests one after another, elections when a master is lost; all of it without a socket.
 
-A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too. What
-is decided is answered then, and brokers are told of a new master. Who leads is the state's to say.
+A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too, or it
+is confirmed that nobody else has changed them. What is decided is answered then, and brokers are told of a
+new master. Who leads is the state's to say.
 
 A master is gone when its connection ends, or when it was not heard of for as long as it said itself. Who
 begins to lead may not have heard of a master that the leader before did hear of: until it could have been
@@ -20,10 +21,17 @@ from typing import Any, NamedTuple, TypeVar
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.controller.broker_set import BrokerSet
-from mqgateway.engine.controller.decisions import Decision, World, elect_master, sets_without_master
-from mqgateway.engine.controller.events import text
+from mqgateway.engine.controller.counts import NEW_MASTER, NO_MASTER, SAME_MASTER, ControllerCounts
+from mqgateway.engine.controller.decisions import (
+    Decision,
+    Reason,
+    World,
+    elect_master,
+    sets_without_master,
+)
+from mqgateway.engine.controller.events import Event, text
 from mqgateway.engine.controller.liveness import Beat, BrokerKey, Liveness
-from mqgateway.engine.controller.state import NotLeading, State
+from mqgateway.engine.controller.state import NotLeading, OnAgreed, State
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options.controller import ControllerOptions
 
@@ -58,6 +66,7 @@ class Controller:
         self.state = state
         self._clock = clock
         self._notify = notify
+        self.counts = ControllerCounts()
         self._liveness = Liveness()
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_busy = self._is_going_on = self._is_stopping = False
@@ -83,6 +92,7 @@ class Controller:
         """Elect a master if there is need, as `decide`; brokers are told of a new one."""
 
         def elected(outcome: Decision[BrokerSet | None] | Exception) -> None:
+            self.counts.elections.add((_result(outcome),))
             if isinstance(outcome, Decision) and outcome.refusal is None and outcome.answer is not None:
                 self._tell_brokers(outcome.answer)
             told(outcome)
@@ -92,6 +102,11 @@ class Controller:
     def is_alive(self, key: BrokerKey) -> bool:
         """Whether a broker is there, as far as this controller has heard."""
         return self._liveness.is_alive(key, elapsed_millis(self._clock))
+
+    def alive_brokers(self) -> list[BrokerKey]:
+        """All brokers that are there."""
+        now = elapsed_millis(self._clock)
+        return [key for key in self._liveness if self._liveness.is_alive(key, now)]
 
     # Who is there.
 
@@ -205,17 +220,39 @@ class Controller:
             return
         if decision.refusal is not None:
             log.warning("%s", decision.refusal.remark)
-        if decision.event is None:
-            self._finish(told, decision)
-            return
-        log.info("term %d: %s", self.state.term, text(decision.event))
 
         def agreed(error: Exception | None) -> None:
             self._finish(told, decision if error is None else error)
             self._go_on()
 
-        self.state.propose(decision.event, agreed)
+        if decision.event is None:
+            self.state.confirm(agreed)
+        else:
+            self._propose(decision.event, agreed)
+
+    def _propose(self, event: Event, agreed: OnAgreed) -> None:
+        log.info("term %d: %s", self.state.term, text(event))
+        began = self._clock.monotonic()
+
+        def counted(error: Exception | None) -> None:
+            self.counts.changed(self._clock.monotonic() - began, error is None)
+            agreed(error)
+
+        self.state.propose(event, counted)
 
     def _finish(self, told: Callable[[Any], None], outcome: Any) -> None:
         self._is_busy = False
         told(outcome)
+
+
+def _result(outcome: Decision[BrokerSet | None] | Exception) -> str:
+    """What came of an election, in the standard's words."""
+    if isinstance(outcome, Decision) and outcome.refusal is None:
+        return NEW_MASTER
+    if (
+        isinstance(outcome, Decision)
+        and outcome.refusal
+        and outcome.refusal.reason is Reason.MASTER_STILL_EXIST
+    ):
+        return SAME_MASTER
+    return NO_MASTER

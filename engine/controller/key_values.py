@@ -81,7 +81,8 @@ class Kept(NamedTuple):
 
 
 class KeyValues(Protocol):
-    """The place, as one controller reaches it. Every transaction is linear, also if it only reads."""
+    """The place, as one controller reaches it. A transaction that changes or reads something is linear; one
+    that only compares need not be."""
 
     def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
         """Carry out a transaction."""

@@ -77,7 +77,7 @@ class LocalState:
     def propose(self, event: Event, told: OnAgreed) -> None:
         """See `State.propose`; fails with `NotLeading` or `OSError`."""
         if not self._is_durable:
-            told(NotLeading(f"{self._path} lacks changes that could not be written"))
+            told(self._not_leading())
             return
         name = event.broker_name
         after = changed(self._sets.get(name), event)
@@ -93,6 +93,10 @@ class LocalState:
         else:
             self._sets[name] = after
         self._proceed(told)
+
+    def confirm(self, told: OnAgreed) -> None:
+        """See `State.confirm`."""
+        told(None if self._is_durable else self._not_leading())
 
     def start(self, leads: Callable[[], None]) -> None:
         """See `State.start`: who is alone leads at once."""
@@ -125,6 +129,9 @@ class LocalState:
         if self._is_durable:
             log.error("%s cannot be written: this controller does not lead until it is", self._path)
         self._is_durable = False
+
+    def _not_leading(self) -> NotLeading:
+        return NotLeading(f"{self._path} lacks changes that could not be written")
 
     def _mended(self, error: OSError | None) -> None:
         if error is None and not self._is_durable:

@@ -7,7 +7,8 @@
 that compares it, and the revision of the set. When an answer is missing the write may come yet; so the key
 is put once more, which no write of before outlives, and the sets are read again before anything is answered.
 
-**Nobody answers but who leads.** A leader counts on its lease by its own monotonic clock, from before it
+**Nobody answers but who leads.** What is answered without a change is confirmed by a read that compares the
+term. Besides, a leader counts on its lease by its own monotonic clock, from before it
 asked, for four fifths of the time; so clocks may differ by a fifth in speed. It reads its key first, which
 takes a majority, and then has the lease begun anew, which counts only if the same server says so: one that
 was cut off, and does not know that it leads the place no more, renews leases that are over. But after the
@@ -148,6 +149,25 @@ class SharedState:
                 told(NotLeading(f"{key} or {self._leader_key} was changed by another"))
 
         self._place.transact(Transaction(compare, [change], [Range(self._leader_key)]), done)
+
+    def confirm(self, told: OnAgreed) -> None:
+        """See `State.confirm`. Servers of etcd have ended leases too early (its issue 15247), so that a lease
+        alone would not do."""
+        if not self.is_leader:
+            told(NotLeading("the lease of this controller is over"))
+            return
+        term, look = self._term, [Range(self._leader_key)]
+
+        def done(outcome: Outcome | Exception) -> None:
+            if isinstance(outcome, Exception):
+                told(NotLeading(f"not known: {outcome}"))
+                return
+            if term == self._term and not outcome.succeeded:
+                self._lose()
+            is_so = term == self._term and self.is_leader
+            told(None if is_so else NotLeading(f"the term {term} is over"))
+
+        self._place.transact(Transaction({self._leader_key: term}, look, look), done)
 
     def close(self, told: Callable[[], None]) -> None:
         """See `State.close`: another one may lead at once."""

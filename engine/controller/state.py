@@ -52,6 +52,11 @@ class State(Protocol):
         open whether it will be. One at a time.
         """
 
+    def confirm(self, told: OnAgreed) -> None:
+        """Call back with None if this controller leads, and `sets` are what is agreed, at some moment from
+        now on; else with why that is not known. Not while something is proposed.
+        """
+
     def start(self, leads: Callable[[], None]) -> None:
         """Take part; `leads` is called each time that this controller begins to lead."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import os
 import zlib
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 FILE_NAME = "epochFileCheckpoint"
 CRC_MASK = 0x7FFFFFFF
+ENDLESS = 2**63 - 1
+"""Where the newest epoch of a log ends, as long as there is no newer one."""
 
 
 class Epoch(NamedTuple):
@@ -72,6 +75,22 @@ class Epochs:
     def cut(self, end: int) -> None:
         """The log ends at `end` now: what began behind that has never been. Raises `OSError`."""
         self._keep([entry for entry in self.entries if entry.start <= end])
+
+    def cut_from(self, offset: int) -> None:
+        """A slave goes on at `offset` behind its master: an epoch of ours that begins there has nothing, and
+        the master says which one does. Raises `OSError`."""
+        self._keep([entry for entry in self.entries if entry.start < offset])
+
+    def at(self, offset: int) -> tuple[Epoch, int]:
+        """The epoch in which a byte of the log lies, and where that ends; what is older than all epochs lies
+        in epoch 0."""
+        begin, end = Epoch(0, 0), ENDLESS
+        for entry in self.entries:
+            if entry.start > offset:
+                end = entry.start
+                break
+            begin = entry
+        return begin, end
 
     def _keep(self, entries: list[Epoch]) -> None:
         if entries == self.entries:
@@ -126,3 +145,18 @@ def parse_epochs(text: bytes) -> list[Epoch]:
     if any(a.number >= b.number or a.start >= b.start for a, b in pairwise(entries)):
         raise ConfigError("its epochs are not in order")
     return entries
+
+
+def consistent_point(own: Sequence[Epoch], own_end: int, masters: Sequence[Epoch], master_end: int) -> int:
+    """Up to where two logs are one: the end of the newest epoch that both have with the same beginning, in
+    the log where that ends first; -1 where they have none. Standard: `EpochFileCache.findConsistentPoint`.
+    """
+    ends = dict(zip(masters, _ends(masters, master_end), strict=True))
+    for epoch, end in reversed(list(zip(own, _ends(own, own_end), strict=True))):
+        if epoch in ends:
+            return min(end, ends[epoch])
+    return -1
+
+
+def _ends(epochs: Sequence[Epoch], end: int) -> list[int]:
+    return [*(epoch.start for epoch in epochs[1:]), end] if epochs else []

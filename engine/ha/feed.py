@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from mqgateway.engine.ha.epochs import ENDLESS
 from mqgateway.engine.ha.flow import Flow
-from mqgateway.engine.ha.frames import TRANSFER_HEADER_SIZE, ReportCutter, StreamBroken
+from mqgateway.engine.ha.frames import TRANSFER_HEADER_SIZE, ReportCutter, StreamBroken, encode_header
 from mqgateway.engine.options import StoreOptions
 
 
@@ -40,6 +41,9 @@ class Outgoing(NamedTuple):
 class Feed:
     """What one slave has, wants and gets. `address` is where it is connected from, as `ip:port`."""
 
+    replica_id = -1
+    """The slave's id at the controller; -1 without one."""
+
     def __init__(self, options: StoreOptions, log: LogEnds, address: str, now: int) -> None:
         self.address = address
         self.ack_offset = -1
@@ -65,8 +69,10 @@ class Feed:
         """Take what the slave sent; whether it acknowledged more. Raises `StreamBroken`."""
         self.heard = now
         offset = self._cutter.feed(data)
-        if offset is None:
-            return False
+        return offset is not None and self._reported(offset, now)
+
+    def _reported(self, offset: int, now: int) -> bool:
+        """The slave's log ends at `offset`; whether that is more than before. Raises `StreamBroken`."""
         if self.next_offset < 0:
             self.next_offset = self._start(offset)
         elif offset > self.next_offset:
@@ -108,8 +114,8 @@ class Feed:
         if self.next_offset < 0:
             return None
         log, offset = self._log, self.next_offset
-        file_end = offset - offset % log.file_size + log.file_size
-        size = min(log.position - offset, file_end - offset, self._options.ha_transfer_batch_size)
+        piece_end = min(log.position, offset - offset % log.file_size + log.file_size, self._border())
+        size = min(piece_end - offset, self._options.ha_transfer_batch_size)
         self.flow.limit = self._limit()
         room = self.flow.room(now)
         if room is not None:
@@ -122,6 +128,14 @@ class Feed:
         self._last_write = now
         self.flow.add(size + TRANSFER_HEADER_SIZE, now)
         return Outgoing(offset, size)
+
+    def _border(self) -> int:
+        """What no piece goes beyond, besides the log's end and its files'."""
+        return ENDLESS
+
+    def header(self, outgoing: Outgoing) -> bytes:
+        """What goes before the bytes of the log."""
+        return encode_header(*outgoing)
 
     def give_back(self, outgoing: Outgoing) -> None:
         """What was taken last could not be read yet, and is not sent."""

@@ -25,6 +25,10 @@ from mqgateway.engine.options import BrokerRole
 log = logging.getLogger(__name__)
 
 
+UNKNOWN_ID = -1
+"""The id of a broker that the controller has told none yet."""
+
+
 class RoleKind(Enum):
     """What a broker may do."""
 
@@ -59,8 +63,11 @@ class Role:
         self._set(RoleState(kind, broker_id, epoch))
 
     @staticmethod
-    def initial(configured: BrokerRole, broker_id: int) -> Role:
-        """The role a broker starts in, as `brokerRole` and `brokerId` say."""
+    def initial(configured: BrokerRole, broker_id: int, *, is_controlled: bool = False) -> Role:
+        """The role a broker starts in, as `brokerRole` and `brokerId` say; under a controller it has neither
+        role nor id yet."""
+        if is_controlled:
+            return Role(RoleKind.FENCED, UNKNOWN_ID)
         kind = RoleKind.SLAVE if configured is BrokerRole.SLAVE else RoleKind.MASTER
         return Role(kind, broker_id)
 

@@ -11,7 +11,6 @@ from mqgateway.engine.options.reasons import (
     NO_BILLING,
     NO_BIT_MAPS,
     NO_COLD,
-    NO_CONTROLLER,
     NO_DLEDGER,
     NO_JRAFT,
     NO_JVM,
@@ -77,14 +76,6 @@ BROKER_ACCEPTED = (
         """
         commercialBaseCount=1 commercialSizePerMsg=4096 accountStatsPrintZeroValues=true
         maxStatsIdleTimeInMinutes=-1
-        """,
-    ),
-    *accepted(
-        NO_CONTROLLER,
-        """
-        fetchControllerAddrByDnsLookup=false syncBrokerMetadataPeriod=5000 checkSyncStateSetPeriod=5000
-        syncControllerMetadataPeriod=10000 controllerHeartBeatTimeoutMills=10000
-        brokerElectionPriority=2147483647
         """,
     ),
     *accepted(
@@ -192,9 +183,9 @@ STORE_ACCEPTED = (
     *accepted(
         NO_REPLICAS,
         """
-        storePathEpochFile= storePathBrokerIdentity= putMessageTimeout=8000 duplicationEnable=false
+        putMessageTimeout=8000 duplicationEnable=false
         syncMasterFlushOffsetWhenStartup=false maxChecksumRange=1073741824
-        maxSlaveResendLength=268435456 syncFromLastFile=false asyncLearner=false
+        maxSlaveResendLength=268435456
         """,
     ),
     *accepted(
@@ -265,15 +256,6 @@ CONTROLLER_ACCEPTED = (
     *accepted(ONE_LOOP, "controllerThreadPoolNums=16 controllerRequestThreadPoolQueueCapacity=50000"),
     *accepted("the table of broker sets is written anew now and then", "mappedFileSize=1073741824"),
     *accepted("who does not lead any more answers nothing, reads included", "isProcessReadEvent=false"),
-    *accepted(
-        "controllers export no metrics",
-        """
-        metricsExporterType=DISABLE metricsGrpcExporterTarget= metricsGrpcExporterHeader=
-        metricGrpcExporterTimeOutInMills=3000 metricGrpcExporterIntervalInMills=60000
-        metricLoggingExporterIntervalInMills=10000 metricsPromExporterPort=5557 metricsPromExporterHost=
-        metricsLabel= metricsInDelta=false
-        """,
-    ),
     *accepted(
         NO_JRAFT,
         """

@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
-from mqgateway.engine.options.reasons import NO_ACL_1, OPEN_BROKER
 
 
 class AuthorizationProfile(StrEnum):
@@ -26,15 +25,24 @@ class AuditFormat(StrEnum):
 
 
 @dataclass(kw_only=True)
-class AccessOptions(Options):
-    """Who may do what."""
+class AclOptions(Options):
+    """Access control of version 4, which only brokers have."""
 
-    acl_enable: bool = option(
-        False, "Access control of version 4.", no_effect=NO_ACL_1, unavailable={"true": OPEN_BROKER}
+    acl_enable: bool = option(False, "Access control of version 4: accounts in files below rocketmqHome.")
+    acl_plain_file: str = option(
+        "conf/plain_acl.yml",
+        "File of those accounts, beside all below conf/acl; from rocketmqHome.",
+        ours=True,
     )
     migrate_auth_from_v1_enabled: bool = option(
-        False, "Take over version 4's rules.", name="migrateAuthFromV1Enabled", no_effect=NO_ACL_1
+        False, "Make users of those accounts at the start.", name="migrateAuthFromV1Enabled"
     )
+
+
+@dataclass(kw_only=True)
+class AccessOptions(Options):
+    """Who may do what, with any server."""
+
     authentication_enabled: bool = option(False, "Take requests only of users who sign them.")
     authentication_provider: str = option("", "Class that checks signatures; empty: the default one.")
     authentication_metadata_provider: str = option(

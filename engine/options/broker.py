@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
-from mqgateway.engine.options.access import AccessOptions
+from mqgateway.engine.options.access import AccessOptions, AclOptions
+from mqgateway.engine.options.console import ConsoleOptions
+from mqgateway.engine.options.controlled import ControlledOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import MetricsOptions
@@ -18,7 +20,6 @@ from mqgateway.engine.options.pop import PopOptions
 from mqgateway.engine.options.reasons import (
     IN_TURN,
     NO_BIT_MAPS,
-    NO_CONTROLLER,
     NO_HEARTBEATS,
     NO_LOOKUP,
     NO_REPLICAS,
@@ -47,7 +48,7 @@ class IdentityOptions(Options):
     )
     listen_port: int = option(10911, "Port for clients.", high=65535)
     namesrv_addr: str = option("", "Name servers as host:port, separated by semicolons.")
-    rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
+    rocketmq_home: str = option("", "Installation folder: accounts of aclEnable are read from its conf.")
     broker_config_path: str = option("", "The file these settings came from.")
     region_id: str = option("DefaultRegion", "Region written into every message.")
     broker_permission: int = option(6, "What clients may do: 4 read, 2 write, 6 both.", high=7)
@@ -369,15 +370,8 @@ class TransactionOptions(Options):
 
 @dataclass(kw_only=True)
 class RoleOptions(Options):
-    """Replicas and their controller."""
+    """Replicas that act for one another."""
 
-    enable_controller_mode: bool = option(
-        False,
-        "Let a controller choose the master.",
-        no_effect=NO_CONTROLLER,
-        unavailable={"true": NO_CONTROLLER},
-    )
-    controller_addr: str = option("", "Controllers as host:port.", no_effect=NO_CONTROLLER)
     enable_slave_acting_master: bool = option(False, "Let a slave act for its master while that is gone.")
     enable_remote_escape: bool = option(
         False, "Let a slave that acts deliver what is delayed, through other brokers."
@@ -397,7 +391,10 @@ class RoleOptions(Options):
 class BrokerOptions(
     LogOptions,
     MetricsOptions,
+    ConsoleOptions,
     RoleOptions,
+    AclOptions,
+    ControlledOptions,
     AccessOptions,
     TransactionOptions,
     FilterOptions,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import HealthOptions
 from mqgateway.engine.options.option import option
@@ -9,7 +10,7 @@ from mqgateway.engine.options.reasons import NO_LOOKUP
 
 
 @dataclass(kw_only=True)
-class ContainerOptions(LogOptions, HealthOptions):
+class ContainerOptions(LogOptions, AccessOptions, HealthOptions):
     """All settings of a container but those of its connections, which its brokers have too."""
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 from mqgateway.engine.options.accepted import CONTROLLER_ACCEPTED
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
+from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.reasons import NO_JRAFT
 
 
 @dataclass(kw_only=True)
-class ControllerOptions(LogOptions):
+class ControllerOptions(LogOptions, AccessOptions, ExporterOptions):
     """All settings of a controller but those of its connections."""
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from mqgateway.engine.options.accepted import NAMESRV_ACCEPTED
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.options.option import option
 
 
 @dataclass(kw_only=True)
-class NamesrvOptions(LogOptions, ExporterOptions):
+class NamesrvOptions(LogOptions, AccessOptions, ExporterOptions):
     """All settings of a name server but those of its connections."""
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")

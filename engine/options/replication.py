@@ -67,6 +67,18 @@ class ReplicationOptions(AcknowledgementOptions):
     offset_check_in_slave: bool = option(
         False, "Let a slave correct offsets that its queues do not have, as a master does."
     )
+    sync_from_last_file: bool = option(
+        False, "In controller mode: let a new replica ask for the newest file of the log only."
+    )
+    async_learner: bool = option(
+        False, "In controller mode: never count as in sync, so never wait for this replica, nor elect it."
+    )
+    store_path_epoch_file: str = option(
+        "", "File of the log's epochs; empty: epochFileCheckpoint in storePathRootDir."
+    )
+    store_path_broker_identity: str = option(
+        "", "File of the id that the controller gave; empty: brokerIdentity in storePathRootDir."
+    )
     ha_copy_whole_log: bool = option(
         False, "Give a new slave the whole log, or ask for it, not only the newest file.", ours=True
     )
@@ -74,6 +86,12 @@ class ReplicationOptions(AcknowledgementOptions):
         4 << 20, "Bytes that a master may send a slave in one piece.", unit="bytes", low=4096, ours=True
     )
     ha_max_slaves: int = option(16, "Slaves that may be connected.", low=1, ours=True)
+    ha_allowed_slaves: str = option(
+        "",
+        "Addresses or networks that slaves may come from, separated by commas, beside those of the group's "
+        "members (authenticationEnabled=false), or of slaves that sign.",
+        ours=True,
+    )
     slave_sync_interval: int = option(
         10000, "Time between takings over of the master's tables.", unit="ms", low=1000, ours=True
     )

@@ -32,7 +32,6 @@ class CommitLog(Log):
     __slots__ = (
         "_end",
         "_file",
-        "_policy",
         "_start",
         "dirty_tail",
         "end_offset",
@@ -43,6 +42,7 @@ class CommitLog(Log):
         "newest",
         "on_dirty_tail",
         "opened_at",
+        "policy",
     )
 
     def __init__(
@@ -61,7 +61,7 @@ class CommitLog(Log):
         self.last_timestamp = 0
         self.dirty_tail: OSError | None = None
         self.on_dirty_tail: Callable[[], None] = _nothing
-        self._policy = policy
+        self.policy = policy
         self._file: File | None = None
         self._start = 0
         self._end = 0
@@ -93,7 +93,7 @@ class CommitLog(Log):
     @property
     def confirm_offset(self) -> int:
         """Up to where records are confirmed by the policy. Standard: `getConfirmOffset`."""
-        return self._policy(self)
+        return self.policy(self)
 
     @property
     def record_size_max(self) -> int:

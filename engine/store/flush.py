@@ -242,6 +242,18 @@ class Durability:
         if self.commit.waiting:
             self.flush()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being synced, made or mended elsewhere."""
+        is_syncing = self._round is not None or self.commit.target is not None
+        return not (is_syncing or self._is_making or self._is_repairing)
+
+    def retreat(self, end: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
+        """The log was cut, and ends at `end` now, its newest dispatched record being the one told."""
+        self.commit.retreat(end)
+        self.dispatched_offset, self.dispatched_timestamp = dispatched_offset, dispatched_timestamp
+        self._round_offset = min(self._round_offset, dispatched_offset)
+
     def _repair_tail(self) -> None:
         """Clear what a failed write left at the end of the log; until that is durable nothing is written."""
         if self._is_repairing:

@@ -496,6 +496,15 @@ class Index:
             file.close_window()
             self.disk.unlink(file.path)
 
+    def forget_from(self, offset: int) -> None:
+        """The log was cut at a physical offset: no entry of what came after it stays. Raises `OSError`."""
+        self.pending = [one for one in self.pending if one[1] < offset]
+        self.drop_after(offset - 1)
+        self.filled = [file for file in self.filled if file in self.files]
+        if self.end_offset >= offset:
+            self.files[-1].close_window()
+            self.files[-1].rebuild(offset)
+
     def headers(self) -> list[tuple[IndexFile, Header]]:
         """The files that were filled since this was last asked for, and the newest, with their headers, which
         are to be written once a checkpoint covers them."""

@@ -21,14 +21,18 @@ from mqgateway.engine.store.cold import Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, store_timestamp
 
+ConfirmPolicy = Callable[["Log"], int]
+"""Up to where a log is confirmed."""
+
 
 class Log(Protocol):
     """What any log can do; `tests/engine/store/test_log.py` says what each has to hold to.
 
     `end_offset` is the offset after the last record (the greatest physical offset), `last_timestamp` that
     record's store time in ms, kept by who writes it; `flushed_offset` is up to where who syncs has come,
-    `opened_at` up to where others have written. The `newest` bytes are taken to be in memory. `dirty_tail` is
-    what went wrong while a failed write has left something behind `end_offset`; `on_dirty_tail` is told.
+    `opened_at` up to where others have written, `policy` what confirms a record. The `newest` bytes are
+    taken to be in memory. `dirty_tail` is what went wrong while a failed write has left something behind
+    `end_offset`; `on_dirty_tail` is told.
     """
 
     files: FileQueue
@@ -38,6 +42,7 @@ class Log(Protocol):
     end_offset: int
     flushed_offset: int
     last_timestamp: int
+    policy: ConfirmPolicy
     dirty_tail: OSError | None
     on_dirty_tail: Callable[[], None]
 
@@ -90,10 +95,6 @@ class Log(Protocol):
         """Open the files anew: the disk gave others in their place. Raises `OSError`."""
 
 
-ConfirmPolicy = Callable[[Log], int]
-"""Up to where a log is confirmed."""
-
-
 def written(log: Log) -> int:
     """What is written is confirmed: it outlives this process."""
     return log.end_offset
@@ -102,6 +103,19 @@ def written(log: Log) -> int:
 def flushed(log: Log) -> int:
     """What is on stable storage is confirmed."""
     return log.flushed_offset
+
+
+class Agreement:
+    """What replicas agree on is confirmed: what is before `limit`, of what the policy `base` confirms;
+    None: all of that."""
+
+    def __init__(self, base: ConfirmPolicy) -> None:
+        self._base = base
+        self.limit: int | None = None
+
+    def __call__(self, log: Log) -> int:
+        confirmed, limit = self._base(log), self.limit
+        return confirmed if limit is None or limit > confirmed else limit
 
 
 def confirm_policy(options: StoreOptions) -> ConfirmPolicy:

@@ -38,7 +38,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
 from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.lmq import has_lmq
-from mqgateway.engine.store.log import Log, record_at, store_time
+from mqgateway.engine.store.log import Agreement, Log, record_at, store_time
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.raw_log import RawLog
@@ -59,6 +59,7 @@ from mqgateway.engine.store.results import (
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.scan import Progress, logged
 from mqgateway.engine.store.statistics import Statistics
+from mqgateway.engine.store.truncation import Truncation
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 from mqgateway.engine.worker import Worker
@@ -90,6 +91,8 @@ class MessageStore:
     """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
     gate: WriteGate | None = None
     """Stands before the log while it is not ours to write; None: what is put is written."""
+    was_clean = False
+    """Whether the run before this one has ended in good order, once this one has started."""
     on_rest: Callable[[], None] | None = None
     """Told when there is more to dispatch than fits in one go, which `dispatch` does when it is called again,
     soon; without it all is done at once."""
@@ -180,7 +183,7 @@ class MessageStore:
         except BlockingIOError:
             raise StoreUnavailable(f"{self.root} is in use by another broker") from None
         abort = f"{self.root}/abort"
-        clean = not self._disk.exists(abort)
+        self.was_clean = clean = not self._disk.exists(abort)
         recovery = self._recovery(progress or logged(self._clock))
         try:
             recovery.judge(clean, self._options.start_with_missing_log_files)
@@ -228,6 +231,23 @@ class MessageStore:
             self._options.check_crc_on_recover,
             progress,
         )
+
+    def agree(self) -> Agreement:
+        """From now on only that is confirmed on which replicas agree."""
+        self._log.policy = agreement = Agreement(self._log.policy)
+        return agreement
+
+    def cut(self, offset: int) -> bool:
+        """End the log at `offset`, which is where a record ends, and forget what came after it; once this
+        returns a power cut brings nothing of that back. Nothing happens, and the answer is False, while the
+        disk is at work: to be tried again with the next beat. Raises `StoreError` and `OSError`."""
+        truncation = Truncation(
+            self._log, self._queues, self._index, self._dispatch, self._durability, self._checkpoint
+        )
+        if not truncation.cut(offset):
+            return False
+        self.raw.forget_end()
+        return True
 
     def disk_settled(self, held: str) -> None:
         """The start is over, or what it held back is written: `held` says why the disk takes nothing, or is

@@ -102,6 +102,11 @@ class RawLog:
             self._rest = b""
             self._commit.retreat(end)
 
+    def forget_end(self) -> None:
+        """The log was cut where a record ends: what is known of its last ones is so no more."""
+        self._rest = b""
+        self._last = -1
+
     def append(self, offset: int, data: bytes) -> None:
         """Append what lies at `offset` of the master's log; `dispatch` of the store makes it readable.
 

@@ -139,6 +139,8 @@ class ConfigTable(ABC, Generic[C]):
         version = DataVersion.from_json(reported.get(VERSION))
         if version == self.data_version:
             return False
+        # A master that was elected this moment has yet to say so; what has been told never goes back.
+        version.state_version = max(version.state_version, self.data_version.state_version)
         values = json_members.read(reported, self.member, dict[str, Any]()).values()
         configs = [self._read(value) for value in values]
         self._sides = self._read_sides(reported)
@@ -147,6 +149,12 @@ class ConfigTable(ABC, Generic[C]):
         self.data_version = version
         self._file.save(self._pieces)
         return True
+
+    def enter_state(self, state_version: int) -> None:
+        """A controller's term has begun: the version says so, and never an older one again."""
+        if state_version > self.data_version.state_version:
+            self.data_version.state_version = state_version
+            self._changed()
 
     def to_json(self) -> dict[str, Any]:
         """The table and its version, as brokers tell name servers, slaves and tools."""

@@ -8,7 +8,7 @@ pull). With light queues the file is another, in which light groups are apart. S
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mqgateway.engine import json_members
@@ -138,6 +138,10 @@ class ConsumerOffsets:
         pulled = self._pulled.get(f"{topic}{SEPARATOR}{group}", {}).get(queue_id)
         return self.query(group, topic, queue_id) if pulled is None else pulled
 
+    def pulled_of(self, group: str, topic: str) -> Mapping[int, int]:
+        """How far the group has read, by queue, where that is known; to be looked at only."""
+        return self._pulled.get(f"{topic}{SEPARATOR}{group}", {})
+
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Send the group to an offset: at its next pull, and for who asks at once."""
         if not topic or not group or queue_id < 0 or offset < 0:
@@ -162,6 +166,17 @@ class ConsumerOffsets:
         if not queues:
             del self._resets[key]
         return offset
+
+    def forget_end(self, max_offset: Callable[[str, int], int]) -> None:
+        """The log was cut: no group is farther than the messages there are."""
+        for key, queues in list(self._table.items()):
+            topic, _, group = key.partition(SEPARATOR)
+            for queue_id, offset in list(queues.items()):
+                held = max_offset(topic, queue_id)
+                if offset > held:
+                    self.commit(group, topic, queue_id, held)
+        self._pulled.clear()
+        self._pulled_count = 0
 
     def clone(self, source_group: str, group: str, topic: str) -> None:
         """Let a group go on where another one is."""

@@ -298,6 +298,18 @@ class Timers:
             self.enqueue.settle()
             self._save()
 
+    def forget_end(self) -> None:
+        """The log was cut: what the timers' files say of records behind that is of no use. A broker that goes
+        on with them reads its timers anew from their topic. Raises `OSError`."""
+        if not self._disk.exists(f"{self._root}/config/timercheck"):
+            return
+        self._disk.rmtree(f"{self._root}/timerlog")
+        checkpoint = self.checkpoint
+        checkpoint.load(create=False)
+        checkpoint.queue_offset = min(checkpoint.queue_offset, self._store.max_offset(TIMER_TOPIC, 0))
+        if checkpoint.stable is not None:
+            checkpoint.save()
+
     def take_back(self, data: bytes) -> None:
         """Leave out what a slave delivered in our place, by its `checkpoint.encode()`.
 

@@ -66,6 +66,8 @@ RENEWAL_MILLIS = HOUR_MILLIS
 """A half message that waits is put back after this time, so that its log file may be deleted."""
 SPREAD_MAX = 100_000
 """How far behind the end of the half queue one may wait before it is put back: a start reads so many."""
+LISTED_SPREAD = 2000
+"""How far behind the first open half message others are listed for a person."""
 STEPS_A_TICK = 20_000
 REPEATED_MAX = 10_000
 """Of how many answers that came before any question a repetition is known as such."""
@@ -247,6 +249,19 @@ class TransactionLog:
         """The half message at a log offset."""
         stored = self._store.look_up(physical_offset)
         return None if stored is None or stored.topic != TRANS_HALF_TOPIC else HalfMessage(stored)
+
+    def open_halves(self, most: int) -> list[HalfMessage]:
+        """The oldest half messages that were not ended, of those that lie within `LISTED_SPREAD` offsets."""
+        begin = self._settled.progress
+        end = min(self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE), begin + LISTED_SPREAD)
+        found: list[HalfMessage] = []
+        for offset in range(begin, end):
+            if len(found) >= most:
+                break
+            stored = None if offset in self._settled else self._half_at(offset)[0]
+            if stored is not None and not self._is_answered(half := HalfMessage(stored)):
+                found.append(half)
+        return found
 
     def commit(self, half: HalfMessage, message: Message) -> PutResult | None:
         """Put what the half message becomes and settle it; None where its producer has settled it already."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.engine.options.access import AccessOptions, AuthorizationProfile
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import Acl, Policy, PolicyType, Resource
 from mqgateway.gateway.access.tables import AccessTables
@@ -27,10 +26,10 @@ class OnlySuperUsers(AccessError):
 
 
 class Administration:
-    """Operations on the tables. `caller` is the name of who asks, empty where nobody was asked for it."""
+    """Operations on the `tables`. `caller` is the name of who asks, empty where nobody was asked for it."""
 
-    def __init__(self, tables: AccessTables, options: BrokerOptions) -> None:
-        self._tables = tables
+    def __init__(self, tables: AccessTables, options: AccessOptions) -> None:
+        self.tables = tables
         self._options = options
 
     def is_super(self, caller: str) -> bool:
@@ -40,7 +39,7 @@ class Administration:
         """
         if not caller:
             return True
-        user = self._tables.users.get(caller)
+        user = self.tables.users.get(caller)
         if user is None:
             raise AccessError(f"User:{caller} is not found")
         return user.is_super
@@ -49,7 +48,7 @@ class Administration:
         """Whether the caller is shown secrets: super users are; others only by the standard's profile."""
         if self._options.authorization_profile is AuthorizationProfile.STANDARD or not caller:
             return True
-        user = self._tables.users.get(caller)
+        user = self.tables.users.get(caller)
         return user is not None and user.is_super
 
     def create_user(
@@ -61,7 +60,7 @@ class Administration:
         status: UserStatus | None,
     ) -> None:
         """Create a user, a normal one that is let in unless said otherwise. Raises `AccessError`."""
-        users = self._tables.users
+        users = self.tables.users
         if user_type is UserType.SUPER and not self.is_super(caller):
             raise OnlySuperUsers(ONLY_SUPER_CREATES)
         _check_name(username)
@@ -82,7 +81,7 @@ class Administration:
         status: UserStatus | None,
     ) -> None:
         """Change what is given of a user. Raises `AccessError`."""
-        users = self._tables.users
+        users = self.tables.users
         if user_type is UserType.SUPER and not self.is_super(caller):
             raise OnlySuperUsers(ONLY_SUPER_UPDATES)
         _check_name(username)
@@ -103,21 +102,21 @@ class Administration:
     def delete_user(self, caller: str, username: str) -> None:
         """Delete a user with the policies; one that is not there is fine. Raises `AccessError`."""
         _check_name(username)
-        user = self._tables.users.get(username)
+        user = self.tables.users.get(username)
         if user is None:
             return
         if user.is_super and not self.is_super(caller):
             raise AccessError(ONLY_SUPER_UPDATES)
-        self._tables.users.delete(username)
-        self._tables.acls.delete(subject_of(username))
+        self.tables.users.delete(username)
+        self.tables.acls.delete(subject_of(username))
 
     def user(self, username: str) -> User | None:
         """A user, if there is one of this name."""
-        return self._tables.users.get(username)
+        return self.tables.users.get(username)
 
     def users(self, name_filter: str = "") -> list[User]:
         """The users with this in their names, in the order of their names."""
-        found = self._tables.users.all()
+        found = self.tables.users.all()
         wanted = name_filter if name_filter.strip() else ""
         return sorted((user for user in found if wanted in user.username), key=_in_bytes)
 
@@ -126,14 +125,14 @@ class Administration:
 
         Raises `AccessError`.
         """
-        if username not in self._tables.users:
+        if username not in self.tables.users:
             raise AccessError(f"The subject of {subject_of(username)} is not exist.")
-        before = self._tables.acl_of(username)
+        before = self.tables.acl_of(username)
         acl = Acl(username, policies) if before is None else before.with_policies(policies)
         count = sum(len(policy.entries) for policy in acl.policies.values())
         if count > self._options.max_policy_entries_per_user:
             raise AccessError(f"{count} entries are more than maxPolicyEntriesPerUser allows")
-        self._tables.acls.put(acl)
+        self.tables.acls.put(acl)
 
     def delete_acl(self, username: str, kind: PolicyType, resource: Resource | None) -> None:
         """Take from a user the entry of one resource, or all policies. Raises `AccessError`."""
@@ -142,20 +141,20 @@ class Administration:
             raise AccessError("The acl is not exist.")
         left = None if resource is None else acl.without(kind, resource)
         if left is None or not left.policies:
-            self._tables.acls.delete(acl.key)
+            self.tables.acls.delete(acl.key)
         elif left != acl:
-            self._tables.acls.put(left)
+            self.tables.acls.put(left)
 
     def acl(self, username: str) -> Acl | None:
         """The policies of a user. Raises `AccessError` where there is no such user."""
-        if username not in self._tables.users:
+        if username not in self.tables.users:
             raise AccessError("The subject is not exist.")
-        return self._tables.acl_of(username)
+        return self.tables.acl_of(username)
 
     def acls(self, subject_filter: str = "") -> list[Acl]:
         """The policies of all whose subject has this in it, in the order of their names."""
         wanted = subject_filter if subject_filter.strip() else ""
-        found: Iterable[Acl] = (acl for acl in self._tables.acls.all() if wanted in acl.key)
+        found: Iterable[Acl] = (acl for acl in self.tables.acls.all() if wanted in acl.key)
         return sorted(found, key=_in_bytes)
 
 

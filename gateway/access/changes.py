@@ -17,6 +17,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.signature import ACCESS_KEY
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.version_4 import AclRequestCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 NAMES = (
@@ -36,6 +37,8 @@ NAMES = (
     "brokerId",
     "clusterName",
     "configPath",
+    "accessKey",
+    "aclFileFullPath",
 )
 """Header fields that say what a request is about; others may be secrets."""
 BODY_MAX = 64 * 1024
@@ -98,6 +101,9 @@ CHANGES: dict[int, Names] = {
             RequestCode.AUTH_CREATE_ACL,
             RequestCode.AUTH_UPDATE_ACL,
             RequestCode.AUTH_DELETE_ACL,
+            AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
+            AclRequestCode.DELETE_ACL_CONFIG,
+            AclRequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
             # The name server, the controller, the container
             RequestCode.PUT_KV_CONFIG,
             RequestCode.DELETE_KV_CONFIG,

@@ -1,4 +1,4 @@
-"""What stands before every request of a broker: is it signed, and may who signed it do that?
+"""What stands before every request of a server: is it signed, and may who signed it do that?
 
 As a hook it sees the header of each request before anything else does. What a body names is looked at by
 `guarded`, in front of the function of the code, since long bodies are read in steps. A refusal is answered
@@ -8,27 +8,33 @@ with 16 and the standard's sentence. Standard: `AuthenticationPipeline`, `Author
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from mqgateway.engine.clock import Clock
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.memory import Outcomes
+from mqgateway.gateway.access.needs import Fields, Need, Row, needs_in
 from mqgateway.gateway.access.resources import (
     BY_BODY,
     UNCHECKED_BY_STANDARD,
     BodyReader,
-    Need,
     needs_of_header,
     standard_needs_of_header,
 )
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
+from mqgateway.gateway.access.slowing import Slowing
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
@@ -38,17 +44,35 @@ UNKNOWN_SUBJECT = "Authorization failed. Please verify your access rights and tr
 UNREADABLE = "parse authorization context error."
 
 
+NeedsOfHeader = Callable[[int, Fields, str], list[Need]]
+"""Code, header fields and the server's cluster to what a request needs."""
+Pause = Callable[[float], "Deferred[None]"]
+"""A Deferred that fires after so many seconds."""
+
+
 class AccessControl:
-    """The users and policies of a broker, and what is done with them. `load` first."""
+    """The users and policies of a server, and what is done with them. `load` first.
+
+    `pause` is for refusals that are given later.
+    """
 
     def __init__(
-        self, settings: AccessSettings, tables: AccessTables, options: BrokerOptions, clock: Clock
+        self,
+        settings: AccessSettings,
+        tables: AccessTables,
+        options: AccessOptions,
+        clock: Clock,
+        pause: Pause,
+        needs: NeedsOfHeader | None = None,
     ) -> None:
         self._settings = settings
-        self._tables = tables
-        self._options = options
+        self._clock = clock
+        self._pause = pause
+        self._slowing = Slowing()
+        self.tables = tables
         self._audit = Audit(settings.audit_format)
-        self._needs_of_header = needs_of_header if settings.is_strict else standard_needs_of_header
+        of_broker = needs_of_header if settings.is_strict else standard_needs_of_header
+        self._needs_of_header = of_broker if needs is None else needs
         by_signature, by_policy = settings.authentication_memory, settings.authorization_memory
         self._signatures = None if by_signature is None else Outcomes(by_signature, clock)
         self._decisions = None if by_policy is None else Outcomes(by_policy, clock)
@@ -56,19 +80,19 @@ class AccessControl:
 
     def load(self) -> None:
         """Read the tables, and create the users that settings name. Raises `ConfigError`."""
-        self._tables.load()
-        users = self._tables.users
+        self.tables.load()
+        users = self.tables.users
         for user in self._settings.first_users:
             if user.username not in users:
                 users.put(user)
 
     def retry(self) -> None:
         """Write what could not be written; for a slow beat."""
-        self._tables.retry()
+        self.tables.retry()
 
     def close(self) -> None:
         """Write what is not in the files yet."""
-        self._tables.close()
+        self.tables.close()
 
     # As a hook.
 
@@ -85,23 +109,24 @@ class AccessControl:
     def after(self, call: Call, reply: Reply) -> None:
         """Answers are as they are."""
 
-    def guarded(self, table: Mapping[int, Any]) -> dict[int, Any]:
-        """A table of request functions in which those stand behind a check whose bodies name resources."""
+    def guarded(self, table: Mapping[int, Any], options: BrokerOptions) -> dict[int, Any]:
+        """A broker's table of request functions in which those stand behind a check whose bodies name
+        resources; bodies are read within the limits of `options`."""
         settings = self._settings
         unchecked = settings.unchecked_codes | (frozenset() if settings.is_strict else UNCHECKED_BY_STANDARD)
         readers = BY_BODY if settings.authorizes else {}
         return {
             code: function
             if code in unchecked or (reader := readers.get(code)) is None
-            else self._guarded(function, reader)
+            else self._guarded(function, reader, options)
             for code, function in table.items()
         }
 
-    def _guarded(self, function: Any, reader: BodyReader) -> Any:
+    def _guarded(self, function: Any, reader: BodyReader, options: BrokerOptions) -> Any:
         def serve(broker: Any, call: Call) -> Steps[Any]:
             if self._needs_a_look(call):
                 try:
-                    needs = yield from reader(call.body, self._options)
+                    needs = yield from reader(call.body, options)
                 except Exception:
                     raise RequestError(ResponseCode.NO_PERMISSION, UNREADABLE) from None
                 for part in in_parts(list(dict.fromkeys(needs))):
@@ -116,25 +141,34 @@ class AccessControl:
 
     def _needs_a_look(self, call: Call) -> bool:
         """Whether it matters what a request needs: super users may do everything."""
-        user = self._tables.users.get(self._name(call) or "")
+        user = self.tables.users.get(self._name(call) or "")
         return user is None or user.is_disabled or not user.is_super or self._audit.is_verbose
 
     # Who asks.
 
     def _authenticate(self, call: Call) -> None:
+        """Refuse a request whose user is not believed, later where many are. Raises `RequestError`."""
         name = call.command.ext_fields.get(ACCESS_KEY)
         if self._signatures is None:
             refusal = self._signature_refusal(call, name)
         else:
             refusal = self._signatures.get(call.peer, name, lambda: self._signature_refusal(call, name))
         if refusal:
-            raise RequestError(ResponseCode.NO_PERMISSION, refusal)
+            until = self._slowed(call) if name else None
+            raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
+
+    def _slowed(self, call: Call) -> Deferred[None] | None:
+        """When a refusal may be given; instead of one that would wait too long the connection ends."""
+        wait = self._slowing.refused(_ip_of(call), elapsed_millis(self._clock))
+        if wait is None:
+            call.peer.close("too many requests of its address were signed wrongly")
+        return self._pause(wait / 1000) if wait else None
 
     def _signature_refusal(self, call: Call, name: str | None) -> str:
         """Why the user of a request is not believed; empty where that is the one who signed it."""
         if not name:
             return NO_NAME
-        user = self._tables.users.get(name)
+        user = self.tables.users.get(name)
         if user is None:
             refusal = f"User:{name} is not found."
         elif user.is_disabled:
@@ -160,7 +194,7 @@ class AccessControl:
         name = self._name(call)
         if name is None:
             raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
-        ip = call.peer.address.rpartition(":")[0].strip("[]")
+        ip = _ip_of(call)
         for need in needs:
             if self._decisions is None:
                 refusal = self._decision(call, name, need, ip)
@@ -171,9 +205,39 @@ class AccessControl:
                 raise RequestError(ResponseCode.NO_PERMISSION, refusal)
 
     def _decision(self, call: Call, name: str, need: Need, ip: str) -> str:
-        tables, (resource, actions) = self._tables, need
+        tables, (resource, actions) = self.tables, need
         refusal = decide(name, tables.users.get(name), tables.acl_of(name), resource, actions, ip).refusal
         if refusal or self._audit.is_verbose:
             words = ",".join(actions)
             self._audit.authorized(name, call.peer.address, call.command.code, words, str(resource), refusal)
         return refusal
+
+
+def _ip_of(call: Call) -> str:
+    return call.peer.address.rpartition(":")[0].strip("[]")
+
+
+def control_of_server(
+    settings: AccessSettings,
+    options: AccessOptions,
+    table: Mapping[int, Row],
+    *,
+    disk: Disk,
+    folder: str,
+    clock: Clock,
+    worker: Worker | None,
+    pause: Pause,
+    shared: AccessTables | None = None,
+) -> AccessControl | None:
+    """The access control of a server that is no broker; None where nobody is asked who they are.
+
+    Its users and policies are loaded from `folder`, or are the `shared` ones of another server of this
+    process, which loads them. Raises `ConfigError`.
+    """
+    if not settings.is_on:
+        return None
+    tables = AccessTables(disk, folder, clock, worker, settings.seal) if shared is None else shared
+    control = AccessControl(settings, tables, options, clock, pause, partial(needs_in, table))
+    if shared is None:
+        control.load()
+    return control

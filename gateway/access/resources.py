@@ -10,15 +10,32 @@ A retry topic is the group it belongs to. Standard: `DefaultAuthorizationContext
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
 import orjson
 
 from mqgateway.engine.json_members import read_name
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.policies import RETRY_PREFIX, Action, Resource, cluster, group, topic
+from mqgateway.gateway.access.needs import (
+    CLUSTER_CHANGED,
+    CLUSTER_SHOWN,
+    CREATE,
+    DELETE,
+    FREE,
+    GET,
+    PUB,
+    SUB,
+    UPDATE,
+    USERS,
+    Fields,
+    Need,
+    Row,
+    group_in,
+    needs_in,
+    topic_in,
+)
+from mqgateway.gateway.access.policies import RETRY_PREFIX, cluster, group, topic
 from mqgateway.gateway.codec.bodies import (
     HeartbeatData,
     LockBatchRequestBody,
@@ -30,54 +47,7 @@ from mqgateway.gateway.codec.bodies.pop import BatchAckMessageRequestBody
 from mqgateway.gateway.codec.bodies.tables import CreateTopicListRequestBody, SubscriptionGroupList, read_list
 from mqgateway.gateway.codec.codes import RequestCode
 
-PUB, SUB, GET = Action.PUB, Action.SUB, Action.GET
-CREATE, UPDATE, DELETE = Action.CREATE, Action.UPDATE, Action.DELETE
-
-
-class Need(NamedTuple):
-    """A resource, and the actions of which one must be allowed."""
-
-    resource: Resource
-    actions: tuple[Action, ...]
-
-
-Fields = Mapping[str, str]
-Part = Callable[[Fields, str], Iterable[Need]]
-"""Header fields and the name of the broker's cluster to what they need."""
-Row = tuple[Part, ...]
 BodyReader = Callable[[bytes, BrokerOptions], Steps[list[Need]]]
-
-
-def _topic(field: str, *actions: Action, skip_retry: bool = False, between: str = "") -> Part:
-    """A topic in a field, or several; `skip_retry` where its group is asked for anyway."""
-
-    def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
-        for name in _names(fields, field, between):
-            if not (skip_retry and name.startswith(RETRY_PREFIX)):
-                yield Need(topic(name), actions)
-
-    return needs
-
-
-def _group(field: str, *actions: Action, between: str = "") -> Part:
-    """A consumer group in a field, or several."""
-
-    def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
-        return [Need(group(name), actions) for name in _names(fields, field, between)]
-
-    return needs
-
-
-def _names(fields: Fields, field: str, between: str) -> list[str]:
-    text = fields.get(field)
-    if text is None:
-        return []
-    return [name for name in text.split(between) if name] if between else [text]
-
-
-def _cluster(*actions: Action) -> Part:
-    """The broker's own cluster."""
-    return lambda fields, cluster_name: [Need(cluster(cluster_name), actions)]
 
 
 def _sent(field: str) -> Row:
@@ -124,13 +94,9 @@ def _given_back(fields: Fields, cluster_name: str) -> Iterable[Need]:
     return _popped(fields.get("consumerGroup", ""), fields.get("topic", ""))
 
 
-PULLED: Row = (_topic("topic", SUB, skip_retry=True), _group("consumerGroup", SUB))
-POPPED: Row = (_group("consumerGroup", SUB), _topic("topic", SUB))
-TOPIC_SHOWN: Row = (_topic("topic", GET),)
-CLUSTER_SHOWN: Row = (_cluster(GET),)
-CLUSTER_CHANGED: Row = (_cluster(UPDATE),)
-FREE: Row = ()
-"""Any user may."""
+PULLED: Row = (topic_in("topic", SUB, skip_retry=True), group_in("consumerGroup", SUB))
+POPPED: Row = (group_in("consumerGroup", SUB), topic_in("topic", SUB))
+TOPIC_SHOWN: Row = (topic_in("topic", GET),)
 
 BY_HEADER: dict[int, Row] = {
     # Messages
@@ -139,14 +105,14 @@ BY_HEADER: dict[int, Row] = {
     RequestCode.SEND_BATCH_MESSAGE: _sent("b"),
     RequestCode.SEND_REPLY_MESSAGE: _sent("topic"),
     RequestCode.SEND_REPLY_MESSAGE_V2: _sent("b"),
-    RequestCode.RECALL_MESSAGE: (_topic("topic", PUB),),
+    RequestCode.RECALL_MESSAGE: (topic_in("topic", PUB),),
     RequestCode.END_TRANSACTION: (_transaction,),
-    RequestCode.CONSUMER_SEND_MSG_BACK: (_group("group", SUB),),
+    RequestCode.CONSUMER_SEND_MSG_BACK: (group_in("group", SUB),),
     RequestCode.PULL_MESSAGE: PULLED,
     RequestCode.LITE_PULL_MESSAGE: PULLED,
-    RequestCode.QUERY_MESSAGE: (_topic("topic", SUB, GET),),
+    RequestCode.QUERY_MESSAGE: (topic_in("topic", SUB, GET),),
     RequestCode.VIEW_MESSAGE_BY_ID: (_message_by_offset,),
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: (_topic("topic", UPDATE),),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: (topic_in("topic", UPDATE),),
     # Pops
     RequestCode.POP_MESSAGE: POPPED,
     RequestCode.POP_LITE_MESSAGE: POPPED,
@@ -154,24 +120,24 @@ BY_HEADER: dict[int, Row] = {
     RequestCode.NOTIFICATION: POPPED,
     RequestCode.ACK_MESSAGE: (_given_back,),
     RequestCode.CHANGE_MESSAGE_INVISIBLETIME: (_given_back,),
-    RequestCode.POLLING_INFO: (_group("consumerGroup", GET), _topic("topic", GET)),
+    RequestCode.POLLING_INFO: (group_in("consumerGroup", GET), topic_in("topic", GET)),
     RequestCode.POP_ROLLBACK: CLUSTER_CHANGED,
     # Consumers
     RequestCode.QUERY_CONSUMER_OFFSET: (
-        _topic("topic", SUB, GET, skip_retry=True),
-        _group("consumerGroup", SUB, GET),
+        topic_in("topic", SUB, GET, skip_retry=True),
+        group_in("consumerGroup", SUB, GET),
     ),
     RequestCode.UPDATE_CONSUMER_OFFSET: (
-        _topic("topic", SUB, UPDATE, skip_retry=True),
-        _group("consumerGroup", SUB, UPDATE),
+        topic_in("topic", SUB, UPDATE, skip_retry=True),
+        group_in("consumerGroup", SUB, UPDATE),
     ),
     RequestCode.UNREGISTER_CLIENT: (_unregistered,),
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: (_group("consumerGroup", SUB, GET),),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: (group_in("consumerGroup", SUB, GET),),
     RequestCode.CHECK_CLIENT_CONFIG: FREE,
     # Topics
-    RequestCode.UPDATE_AND_CREATE_TOPIC: (_topic("topic", CREATE),),
+    RequestCode.UPDATE_AND_CREATE_TOPIC: (topic_in("topic", CREATE),),
     RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: CLUSTER_CHANGED,
-    RequestCode.DELETE_TOPIC_IN_BROKER: (_topic("topic", DELETE),),
+    RequestCode.DELETE_TOPIC_IN_BROKER: (topic_in("topic", DELETE),),
     RequestCode.GET_TOPIC_CONFIG: TOPIC_SHOWN,
     RequestCode.GET_ALL_TOPIC_CONFIG: CLUSTER_SHOWN,
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: CLUSTER_SHOWN,
@@ -182,43 +148,43 @@ BY_HEADER: dict[int, Row] = {
     RequestCode.GET_MAX_OFFSET: TOPIC_SHOWN,
     RequestCode.GET_MIN_OFFSET: TOPIC_SHOWN,
     RequestCode.GET_EARLIEST_MSG_STORETIME: TOPIC_SHOWN,
-    RequestCode.QUERY_CONSUME_QUEUE: (_group("consumerGroup", GET), _topic("topic", GET)),
+    RequestCode.QUERY_CONSUME_QUEUE: (group_in("consumerGroup", GET), topic_in("topic", GET)),
     # Groups
-    RequestCode.DELETE_SUBSCRIPTIONGROUP: (_group("groupName", DELETE),),
-    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: (_group("group", GET),),
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: (group_in("groupName", DELETE),),
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: (group_in("group", GET),),
     RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: CLUSTER_SHOWN,
-    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: (_group("group", UPDATE), _topic("topic", UPDATE)),
+    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: (group_in("group", UPDATE), topic_in("topic", UPDATE)),
     RequestCode.SET_MESSAGE_REQUEST_MODE: CLUSTER_CHANGED,
     RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: CLUSTER_SHOWN,
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: (_group("consumerGroup", GET),),
-    RequestCode.GET_CONSUMER_RUNNING_INFO: (_group("consumerGroup", GET),),
-    RequestCode.QUERY_TOPICS_BY_CONSUMER: (_group("group", GET),),
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: (_group("group", GET), _topic("topic", GET)),
-    RequestCode.CONSUME_MESSAGE_DIRECTLY: (_group("consumerGroup", SUB), _topic("topic", SUB)),
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: (group_in("consumerGroup", GET),),
+    RequestCode.GET_CONSUMER_RUNNING_INFO: (group_in("consumerGroup", GET),),
+    RequestCode.QUERY_TOPICS_BY_CONSUMER: (group_in("group", GET),),
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: (group_in("group", GET), topic_in("topic", GET)),
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: (group_in("consumerGroup", SUB), topic_in("topic", SUB)),
     # How far groups are
     RequestCode.GET_CONSUME_STATS: (
-        _group("consumerGroup", GET),
-        _topic("topic", GET),
-        _topic("topicList", GET, between=";"),
+        group_in("consumerGroup", GET),
+        topic_in("topic", GET),
+        topic_in("topicList", GET, between=";"),
     ),
-    RequestCode.QUERY_CONSUME_TIME_SPAN: (_group("group", GET), _topic("topic", GET)),
+    RequestCode.QUERY_CONSUME_TIME_SPAN: (group_in("group", GET), topic_in("topic", GET)),
     RequestCode.QUERY_CORRECTION_OFFSET: (
-        _group("filterGroups", GET, between=","),
-        _group("compareGroup", GET),
-        _topic("topic", GET),
+        group_in("filterGroups", GET, between=","),
+        group_in("compareGroup", GET),
+        topic_in("topic", GET),
     ),
-    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: (_group("group", UPDATE), _topic("topic", UPDATE)),
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: (_group("group", GET), _topic("topic", GET)),
-    RequestCode.CLONE_GROUP_OFFSET: (_group("destGroup", UPDATE), _topic("topic", UPDATE)),
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: (group_in("group", UPDATE), topic_in("topic", UPDATE)),
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: (group_in("group", GET), topic_in("topic", GET)),
+    RequestCode.CLONE_GROUP_OFFSET: (group_in("destGroup", UPDATE), topic_in("topic", UPDATE)),
     RequestCode.GET_ALL_CONSUMER_OFFSET: CLUSTER_SHOWN,
     RequestCode.GET_ALL_DELAY_OFFSET: CLUSTER_SHOWN,
     # Lite topics
     RequestCode.GET_BROKER_LITE_INFO: CLUSTER_SHOWN,
     RequestCode.GET_PARENT_TOPIC_INFO: TOPIC_SHOWN,
-    RequestCode.GET_LITE_TOPIC_INFO: (_topic("parentTopic", GET),),
-    RequestCode.GET_LITE_CLIENT_INFO: (_topic("parentTopic", GET), _group("group", GET)),
-    RequestCode.GET_LITE_GROUP_INFO: (_group("group", GET),),
-    RequestCode.TRIGGER_LITE_DISPATCH: (_group("group", UPDATE),),
+    RequestCode.GET_LITE_TOPIC_INFO: (topic_in("parentTopic", GET),),
+    RequestCode.GET_LITE_CLIENT_INFO: (topic_in("parentTopic", GET), group_in("group", GET)),
+    RequestCode.GET_LITE_GROUP_INFO: (group_in("group", GET),),
+    RequestCode.TRIGGER_LITE_DISPATCH: (group_in("group", UPDATE),),
     # The broker itself
     RequestCode.UPDATE_BROKER_CONFIG: CLUSTER_CHANGED,
     RequestCode.GET_BROKER_CONFIG: CLUSTER_SHOWN,
@@ -245,16 +211,7 @@ BY_HEADER: dict[int, Row] = {
     RequestCode.GET_BROKER_HA_STATUS: CLUSTER_SHOWN,
     RequestCode.GET_BROKER_EPOCH_CACHE: CLUSTER_SHOWN,
     # Users and policies
-    RequestCode.AUTH_CREATE_USER: CLUSTER_CHANGED,
-    RequestCode.AUTH_UPDATE_USER: CLUSTER_CHANGED,
-    RequestCode.AUTH_DELETE_USER: CLUSTER_CHANGED,
-    RequestCode.AUTH_GET_USER: CLUSTER_SHOWN,
-    RequestCode.AUTH_LIST_USER: CLUSTER_SHOWN,
-    RequestCode.AUTH_CREATE_ACL: CLUSTER_CHANGED,
-    RequestCode.AUTH_UPDATE_ACL: CLUSTER_CHANGED,
-    RequestCode.AUTH_DELETE_ACL: CLUSTER_CHANGED,
-    RequestCode.AUTH_GET_ACL: CLUSTER_SHOWN,
-    RequestCode.AUTH_LIST_ACL: CLUSTER_SHOWN,
+    **USERS,
 }
 
 
@@ -390,7 +347,7 @@ UNCHECKED_BY_STANDARD = frozenset(
 
 def needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
     """What the header fields of a request need; nothing where `BY_BODY` has the code."""
-    return [need for part in BY_HEADER.get(code, ()) for need in part(fields, cluster_name)]
+    return needs_in(BY_HEADER, code, fields, cluster_name)
 
 
 def standard_needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:

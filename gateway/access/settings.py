@@ -5,16 +5,17 @@ Standard: `AuthConfig`, `AuthenticationFactory`, `AuthorizationFactory`, `Abstra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mqgateway.engine import json_members, lenient_json
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.options.access import AuditFormat, AuthorizationProfile
+from mqgateway.engine.options.access import AccessOptions, AuditFormat, AuthorizationProfile
 from mqgateway.gateway.access.sealing import Seal
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.users import User, UserType
+from mqgateway.gateway.codec.command import RemotingCommand
 
 # The standard's classes, by the end of their names; the package may be left out.
 _DEFAULTS = {
@@ -39,7 +40,8 @@ class Memory:
 class AccessSettings:
     """The settings of a server; `first_users` are created where there is nobody of their names.
 
-    The memories are None where each request is looked at; `credentials` are what the server signs with.
+    The memories are None where each request is looked at; `credentials` are what the server signs
+    with, `own_user` whose they are where they hold in this process only.
     """
 
     authenticates: bool
@@ -53,6 +55,7 @@ class AccessSettings:
     authorization_memory: Memory | None
     first_users: tuple[User, ...]
     credentials: Credentials | None
+    own_user: User | None
     seal: Seal | None
     audit_format: AuditFormat
 
@@ -61,9 +64,19 @@ class AccessSettings:
         """Whether any request is looked at."""
         return self.authenticates or self.authorizes
 
+    @property
+    def sign(self) -> Callable[[RemotingCommand], None] | None:
+        """What adds the server's name and signature to a request of its own, if it has any."""
+        return None if self.credentials is None else self.credentials.sign
+
     @classmethod
-    def of(cls, options: BrokerOptions, disk: Disk) -> AccessSettings:
-        """Read the options. Raises `ConfigError`, with no secret in it."""
+    def of(
+        cls, options: AccessOptions, disk: Disk, cluster_name: str, own: Credentials | None = None
+    ) -> AccessSettings:
+        """Read the options of a server of this cluster, which signs with its `own` where they name nobody.
+
+        Raises `ConfigError`, with no secret in it.
+        """
         is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         if options.authorization_enabled and not options.authentication_enabled and is_strict:
             raise ConfigError(
@@ -72,12 +85,13 @@ class AccessSettings:
             )
         has_tables = _has_tables(options)
         credentials = _credentials(options.inner_client_authentication_credentials)
+        is_own = credentials is None and own is not None and options.authentication_enabled
         return cls(
             authenticates=options.authentication_enabled,
             authorizes=options.authorization_enabled,
             has_tables=has_tables,
             is_strict=is_strict,
-            cluster_name=options.broker_cluster_name,
+            cluster_name=cluster_name,
             unsigned_codes=_codes("authenticationWhitelist", options.authentication_whitelist),
             unchecked_codes=_codes("authorizationWhitelist", options.authorization_whitelist),
             authentication_memory=_memory(
@@ -93,13 +107,14 @@ class AccessSettings:
                 options.stateful_authorization_cache_expired_second,
             ),
             first_users=tuple(_first_users(options, credentials)),
-            credentials=credentials,
+            credentials=own if is_own else credentials,
+            own_user=User(own.access_key, own.secret_key, UserType.SUPER) if is_own and own else None,
             seal=_seal(options, disk) if has_tables else None,
             audit_format=options.audit_log_format,
         )
 
 
-def _has_tables(options: BrokerOptions) -> bool:
+def _has_tables(options: AccessOptions) -> bool:
     """Whether there are users and policies: once a switch is on, or their class is named.
 
     Raises `ConfigError` for a class that there is none of here.
@@ -138,7 +153,7 @@ def _codes(option: str, text: str) -> frozenset[int]:
     return frozenset(map(int, words))
 
 
-def _first_users(options: BrokerOptions, credentials: Credentials | None) -> list[User]:
+def _first_users(options: AccessOptions, credentials: Credentials | None) -> list[User]:
     pairs = [
         _pair("initAuthenticationUser", options.init_authentication_user, "username", "password"),
         None if credentials is None else (credentials.access_key, credentials.secret_key),
@@ -165,7 +180,7 @@ def _pair(option: str, text: str, name: str, secret: str) -> tuple[str, str] | N
     return found
 
 
-def _seal(options: BrokerOptions, disk: Disk) -> Seal | None:
+def _seal(options: AccessOptions, disk: Disk) -> Seal | None:
     """What passwords are encrypted with, if anything. Raises `ConfigError`."""
     if options.auth_key and options.auth_key_file:
         raise ConfigError("authKey and authKeyFile cannot both be set")

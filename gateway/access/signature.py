@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -34,6 +35,11 @@ class Credentials:
     secret_key: str = field(repr=False)
     security_token: str = field(default="", repr=False)
 
+    @classmethod
+    def made_up(cls, of_whom: str) -> Credentials:
+        """A name that nobody has, and a secret that nobody knows."""
+        return cls(f"{of_whom}-{secrets.token_hex(4)}", secrets.token_urlsafe(32))
+
     def sign(self, command: RemotingCommand) -> None:
         """Add our name and the signature to the command's fields; nothing may be changed afterwards."""
         fields = command.ext_fields
@@ -41,6 +47,14 @@ class Credentials:
         if self.security_token:
             fields[SECURITY_TOKEN] = self.security_token
         fields[SIGNATURE] = _signature(signed_content(fields, command.body), self.secret_key)
+
+
+def credentials_in(text: str) -> Credentials | None:
+    """Those in a file of the form of the standard's `tools.yml`, `name: value` a line; None without both."""
+    lines = (line.partition(":") for line in text.splitlines() if not line.lstrip().startswith("#"))
+    found = {name.strip(): value.strip().strip("\"'") for name, _, value in lines}
+    access, secret = found.get("accessKey"), found.get("secretKey")
+    return Credentials(access, secret, found.get("securityToken", "")) if access and secret else None
 
 
 def signed_content(fields: Mapping[str, str], body: bytes, left_out: Collection[str] = _SIGNED) -> bytes:
@@ -52,13 +66,16 @@ def signed_content(fields: Mapping[str, str], body: bytes, left_out: Collection[
     return values.encode("utf-8", "replace") + body
 
 
-def is_signed(command: RemotingCommand, secret_key: str) -> bool:
-    """Whether the request has the signature that this secret key gives; takes as long for any other."""
+def is_signed(command: RemotingCommand, secret_key: str, *, as_version_4: bool = False) -> bool:
+    """Whether the request has the signature that this secret key gives; takes as long for any other.
+
+    Brokers of version 4 leave the mark of a query out, whatever the client's version.
+    """
     fields = command.ext_fields
     given = fields.get(SIGNATURE)
     if given is None:
         return False
-    left_out = _SIGNED_LATE if command.version <= V4_9_3 else _SIGNED
+    left_out = _SIGNED_LATE if as_version_4 or command.version <= V4_9_3 else _SIGNED
     expected = _signature(signed_content(fields, command.body, left_out), secret_key)
     return hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))
 

@@ -11,15 +11,20 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from mqgateway.engine import lenient_json
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.tables.config_table import ConfigTable
+from mqgateway.engine.tables.config_table import VERSION, ConfigTable
+from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.policies import Acl
 from mqgateway.gateway.access.sealing import Seal
 from mqgateway.gateway.access.users import User, subject_of
 
+AS_TABLE = "asTable"
+"""A field of a slave's 3005 and 3010: the version of its own table, in JSON. A broker of ours answers with
+the whole table, or with nothing where that is as new; the standard's passes over it and gives a list."""
 PASSWORD = "password"
 SEALED_PASSWORD = "encryptedPassword"
 
@@ -34,9 +39,12 @@ class UserTable(ConfigTable[User]):
         super().__init__(disk, path, clock, worker, ())
         self._seal = seal
         self._has_open_secrets = False
+        self.own: User | None = None
+        """Who servers of this process are to one another where no name was configured; never written."""
 
     def _implied(self, name: str) -> User | None:
-        return None
+        own = self.own
+        return own if own is not None and own.username == name else None
 
     def load(self) -> None:
         """Take over what the file holds. Raises `ConfigError`, also where a key lacks or is another."""
@@ -71,6 +79,25 @@ class AclTable(ConfigTable[Acl]):
 
     def _implied(self, name: str) -> Acl | None:
         return None
+
+
+def take_over(table: UserTable | AclTable, body: bytes) -> None:
+    """Make a slave's table the master's, which answered with the table or with a list of its entries.
+
+    Raises `ConfigError` or `ValueError`, and then has taken nothing.
+    """
+    reported = lenient_json.loads(body)
+    if isinstance(reported, list):
+        entries = [table.entry.from_json(value) for value in reported]
+        if {entry.key: entry for entry in entries} == {entry.key: entry for entry in table.all()}:
+            return
+        version = table.data_version
+        newer = DataVersion(version.counter + 1, version.state_version, version.timestamp)
+        reported = {
+            VERSION: newer.to_json(),
+            table.member: {entry.key: entry.to_json() for entry in entries},
+        }
+    table.adopt(reported)
 
 
 class AccessTables:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 from mqgateway.engine.compaction import Compaction
 from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.delays import DelayLevels, DelaySchedule
+from mqgateway.engine.ha.agreed_replicas import AgreedReplicas
 from mqgateway.engine.ha.epochs import FILE_NAME as EPOCHS_FILE
 from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.escape import Escape
+from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.ha.role import Role
 from mqgateway.engine.options import OptionSet
 from mqgateway.engine.pop.foreign import ForeignMessages
@@ -27,6 +29,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import ClientTable
 from mqgateway.gateway.broker.cluster.state import ClusterState
 from mqgateway.gateway.broker.consume.state import ConsumeState
+from mqgateway.gateway.broker.controlled.replica import ControlledReplica
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import LiteState
@@ -34,6 +37,7 @@ from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce.state import ProduceState
 from mqgateway.gateway.broker.replication.membership import Membership
 from mqgateway.gateway.broker.replication.replication import Replication
+from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, Stream
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
 from mqgateway.gateway.broker.tables import Tables
@@ -46,11 +50,15 @@ def build_broker(
 ) -> Broker:
     """A broker that asks other servers with `client`. `settings` are all options of the process."""
     options, clock, tables = environment.options, environment.clock, Tables(environment)
-    role = Role.initial(environment.store_options.broker_role, options.broker_id)
+    role = Role.initial(
+        environment.store_options.broker_role,
+        options.broker_id,
+        is_controlled=options.enable_controller_mode,
+    )
     store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals))
     stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
     cluster = ClusterState(environment, tables, role, client, clockwork)
-    produce = ProduceState(environment, store, role)
+    produce = ProduceState(environment, store, role, _replicas(environment, store))
     timers = _timers(environment, store, stats)
     broker = Broker(
         environment=environment,
@@ -73,6 +81,13 @@ def build_broker(
         transactions=_transactions(environment, tables, store, produce, stats),
     )
     return broker
+
+
+def _replicas(environment: Environment, store: MessageStore) -> Replicas:
+    """Who messages wait for."""
+    if environment.options.enable_controller_mode:
+        return AgreedReplicas(environment.store_options, store.raw, store.agree())
+    return Replicas(environment.store_options, store.raw)
 
 
 def _wake(broker: Broker, arrivals: list[Arrival]) -> None:
@@ -176,20 +191,41 @@ class Group(NamedTuple):
     services: SpecialServices
     membership: Membership
     escape: Escape | None
+    controlled: ControlledReplica | None
 
 
 def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Group:
     """What makes a broker one of several: it follows or is followed, and may act for another one."""
     options, cluster = broker.options, broker.cluster
-    replication = Replication(broker, reactor, client.request)
+    epochs = Epochs(broker.environment.disk, _epochs_path(broker.environment))
+    replicas = broker.produce.durability.replicas
+    stream: Stream = PlainStream(broker.store_options, broker.store)
+    if isinstance(replicas, AgreedReplicas):
+        stream = EpochStream(broker.store_options, broker.store, broker.role, replicas, epochs)
+        stream.on_cut = lambda: _forget_end(broker)
+    replication = Replication(broker, reactor, client.request, stream)
     reader = ForeignReader(options, client.request, cluster.name_servers)
     broker.pop.log.foreign = ForeignMessages(reader.read, options.max_escapes_under_way)
     escape = None
     if options.enable_slave_acting_master:
         sender = EscapeSender(options, broker.clock, client.request, cluster.name_servers)
         escape = Escape(sender.send, options.max_escapes_under_way)
-    epochs = Epochs(broker.environment.disk, broker.environment.path(EPOCHS_FILE))
     services = SpecialServices(broker, lambda: replication.tables, escape, epochs)
     membership = Membership(broker, services, replication, client.request, client.send_oneway)
     broker.replication, broker.membership = replication, membership
-    return Group(replication, services, membership, escape)
+    controlled = None
+    if isinstance(replicas, AgreedReplicas):
+        controlled = ControlledReplica(broker, replication, replicas, epochs, client.request)
+        broker.controlled = controlled
+    return Group(replication, services, membership, escape, controlled)
+
+
+def _epochs_path(environment: Environment) -> str:
+    return environment.store_options.store_path_epoch_file or environment.path(EPOCHS_FILE)
+
+
+def _forget_end(broker: Broker) -> None:
+    """The end of the log was cut: nothing that is kept goes beyond what is left."""
+    broker.tables.offsets.forget_end(broker.store.max_offset)
+    broker.delays.forget_end()
+    broker.timers.forget_end()

@@ -101,6 +101,8 @@ class Beat:
         self._go_on_noting()
         group.replication.tick()
         group.membership.tick()
+        if group.controlled is not None:
+            group.controlled.tick()
         if self.puts_no_more:
             return
         elapsed = FOREVER if self.nobody_waits else elapsed_millis(broker.clock)

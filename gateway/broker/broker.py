@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.lite.state import LiteState
     from mqgateway.gateway.broker.pop.state import PopState
     from mqgateway.gateway.broker.produce.state import ProduceState
-    from mqgateway.gateway.broker.replication.group import Member, Replica
+    from mqgateway.gateway.broker.replication.group import Controlled, Member, Replica
     from mqgateway.gateway.broker.stats import BrokerStats
     from mqgateway.gateway.broker.tables import Tables
 
@@ -56,6 +56,8 @@ class Broker:
     """The broker's part in its group of replicas, once it has joined it."""
     membership: Member | None = None
     """What the broker knows of its group of replicas, once it has joined it."""
+    controlled: Controlled | None = None
+    """The broker under a controller; None without one."""
 
     def __post_init__(self) -> None:
         self.options = self.environment.options

@@ -12,6 +12,7 @@ from mqgateway.gateway.broker.access import requests as access_requests
 from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import requests as consume_requests
+from mqgateway.gateway.broker.controlled import requests as controlled_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
 from mqgateway.gateway.broker.needs import Request
 from mqgateway.gateway.broker.pop import requests as pop_requests
@@ -38,6 +39,7 @@ OF_ROOMS: dict[int, Request] = {
     **access_requests.REQUESTS,
     # Replication
     **ha_requests.REQUESTS,
+    **controlled_requests.REQUESTS,
 }
 
 REQUESTS = of_all_roles(OF_ROOMS)
@@ -57,7 +59,6 @@ NOT_ON_FAST_PORT = frozenset(
 
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
-_NO_CONTROLLER = "there is no controller"
 _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
 _OF_RAFT = "an entry of the controllers' own log, no request"
@@ -105,7 +106,6 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
         RequestCode.NOTIFY_UNSUBSCRIBE_LITE,
     ),
-    _NO_CONTROLLER: (RequestCode.NOTIFY_BROKER_ROLE_CHANGED,),
     _OF_CONTROLLERS: (
         *_called("CONTROLLER_"),
         RequestCode.UPDATE_CONTROLLER_CONFIG,

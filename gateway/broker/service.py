@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 
@@ -27,16 +27,24 @@ from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.control import AccessControl, Pause
+from mqgateway.gateway.access.plain import migration
+from mqgateway.gateway.access.plain import requests as plain_requests
+from mqgateway.gateway.access.plain.control import PlainControl
+from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, Keeper
+from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
+from mqgateway.gateway.broker.replication.role_requests import AnyRequestFunction
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.broker.stats_log import StatsLog
@@ -67,7 +75,8 @@ class BrokerService:
     Names and addresses in the options must have been filled in. `settings` are all options of the process as
     properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
     another is given. `before_registering` is called when the ports listen and name servers have yet to be
-    told. After `start`, `port` and `fast_port` are the ports in use.
+    told. `neighbours` is what the broker signs with where settings name nobody: servers of this
+    process, which share its users, believe that. After `start`, `port` and `fast_port` are the ports in use.
     """
 
     def __init__(
@@ -84,6 +93,7 @@ class BrokerService:
         worker: Worker | None = None,
         hooks: Sequence[Hook] = (),
         before_registering: Callable[[], None] = lambda: None,
+        neighbours: Credentials | None = None,
     ) -> None:
         self._before_registering = before_registering
         self._remoting = remoting
@@ -95,10 +105,10 @@ class BrokerService:
         self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
-        access = AccessSettings.of(options, disk)
+        access = AccessSettings.of(options, disk, options.broker_cluster_name, neighbours)
+        check_plain_settings(options, access.has_tables)
         client_tls = ClientTls(tls, disk) if remoting.use_tls else None
-        sign = None if access.credentials is None else access.credentials.sign
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=sign)
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
         environment = Environment(
             options,
             store_options,
@@ -114,9 +124,14 @@ class BrokerService:
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
         self.broker.clients.on_notice = self._tell_clients_soon
-        self._access = _control(self.broker, access)
-        guard = self._access if access.is_on else None
-        self.dispatcher, self.fast_dispatcher = _dispatchers(self.broker, remoting, clock, hooks, guard)
+        self._access = _control(self.broker, access, self._schedule.pause)
+        self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
+        table, guards = _guarded(self.broker, self._access if access.is_on else None, self._plain)
+        if self.group.controlled is not None:
+            hooks = [AuthorityGuard(self.group.controlled), *hooks]
+        self.dispatcher, self.fast_dispatcher = _dispatchers(
+            self.broker, table, remoting, clock, [*hooks, *guards]
+        )
         self._server = RemotingServer(
             reactor,
             self.dispatcher,
@@ -131,6 +146,11 @@ class BrokerService:
         tables = self.broker.tables
         return len(tables.topics) + len(tables.groups) + self.broker.store.admin.queue_count
 
+    @property
+    def users(self) -> AccessTables | None:
+        """Users and policies, if there are any, for other servers of the same process."""
+        return None if self._access is None else self._access.tables
+
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
 
@@ -143,6 +163,8 @@ class BrokerService:
         if self._stopped is None:
             self.beat.nobody_waits = True
             self.group.membership.stop()
+            if self.group.controlled is not None:
+                self.group.controlled.stop()
             self._stopped = self.broker.cluster.registration.stop()
             self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
             self._stopped.addCallback(lambda _: self._put_no_more())
@@ -183,6 +205,8 @@ class BrokerService:
         yield cold_reads.TICK_SECONDS, broker.consume.cold_reads.tick
         yield slow_consumers.PROTECT_SECONDS, self._shut_out_slow_consumers
         yield static_cleaning.CLEAN_SECONDS, self._clean_mappings
+        if self._plain is not None:
+            yield LOOK_SECONDS, self._plain.look
         yield options.load_balance_poll_name_server_interval / 1000, broker.cluster.refresh_routes
 
     def _open_store(self) -> None:
@@ -194,14 +218,26 @@ class BrokerService:
         if broker.role.is_master:
             topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         broker.tables.load()
-        if self._access is not None:
-            self._access.load()
+        self._load_access()
         broker.delays.load()
         self.group.services.load()
         self._disk.end()
         broker.store.disk_settled(self._disk.refusal)
         if self._disk.refusal:
             self._schedule.every(HELD_SECONDS, HELD_SECONDS, self._write_held)
+
+    def _load_access(self) -> None:
+        """Users, policies, and accounts of version 4. Raises `ConfigError`."""
+        options = self.broker.options
+        if self._plain is not None:
+            self._plain.load()
+        if self._access is not None:
+            self._access.load()
+            if options.migrate_auth_from_v1_enabled:
+                accounts = Keeper(options, self._disk, self._worker, self.broker.clock)
+                accounts.load()
+                made = migration.migrate(accounts.rules, self._access.administration)
+                log.info("%d users were made of accounts of version 4", made)
 
     def _write_held(self) -> None:
         """Try to write what the start could not."""
@@ -287,35 +323,47 @@ class BrokerService:
             client.outgoing.members_changed(group)
 
 
-def _control(broker: Broker, settings: AccessSettings) -> AccessControl | None:
+def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessControl | None:
     """Users and policies, once anybody asks for them."""
     if not settings.has_tables:
         return None
     on = broker.environment
     tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
-    control = AccessControl(settings, tables, on.options, on.clock)
+    tables.users.own = settings.own_user
+    control = AccessControl(settings, tables, on.options, on.clock, pause)
     broker.access = control.administration
     return control
 
 
+def _guarded(
+    broker: Broker, access: AccessControl | None, plain: Keeper | None
+) -> tuple[Mapping[int, AnyRequestFunction], Sequence[Hook]]:
+    """What is answered behind the access control there is, and what stands before it."""
+    on, audit = broker.environment, Audit(broker.options.audit_log_format)
+    if plain is not None:
+        names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
+        table = {**REQUESTS, **plain_requests.requests(plain, names)}
+        control = PlainControl(plain, on.options)
+        return control.guarded(audited(table, audit, refusal)), [control]
+    told = audited(REQUESTS, audit, refusal)
+    return (told, []) if access is None else (access.guarded(told, on.options), [access])
+
+
 def _dispatchers(
     broker: Broker,
+    table: Mapping[int, AnyRequestFunction],
     remoting: RemotingOptions,
     clock: Clock,
     hooks: Sequence[Hook],
-    guard: AccessControl | None,
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
-    told = audited(REQUESTS, Audit(broker.options.audit_log_format), refusal)
-    table = told if guard is None else guard.guarded(told)
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
         broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
 
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    limits = limits_of_bodies(REQUESTS, remoting, broker.options)
-    hooks = hooks if guard is None else [*hooks, guard]
+    limits = limits_of_bodies(table, remoting, broker.options)
     main_port, fast_port = (
         Dispatcher(broker, served, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
         for served, others in ((table, UNSUPPORTED), (fast, refused))

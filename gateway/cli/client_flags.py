@@ -7,6 +7,7 @@ code 1, or 3 for a topic that is not there.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,6 +31,11 @@ def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--tls", is_flag=True, help="Open connections with TLS."),
         click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that requests are signed with."),
         click.option("--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which they are signed."),
+        click.option(
+            "--credentials",
+            type=click.Path(dir_okay=False),
+            help="File with accessKey and secretKey, as tools.yml.  [default: $ROCKETMQ_HOME/conf/tools.yml]",
+        ),
         click.option("--namespace", help="Namespace of topics and groups."),
         click.option(
             "-n",
@@ -54,9 +60,18 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     ):
         if given.get(flag):
             chosen[name] = given[flag]
+    if "access_key" not in chosen and (path := given.get("credentials") or _tools_file(os.environ)):
+        chosen["credentials_file"] = path
     if given.get("tls"):
         chosen["use_tls"] = True
     return chosen | dict(_setting(pair) for pair in given.get("pairs", ()))
+
+
+def _tools_file(environment: Mapping[str, str]) -> str:
+    """The file of the standard's tools, where there is one."""
+    home = environment.get("ROCKETMQ_HOME")
+    path = os.path.join(home, "conf", "tools.yml") if home else ""
+    return path if path and os.path.exists(path) else ""
 
 
 def _setting(pair: str) -> tuple[str, Any]:

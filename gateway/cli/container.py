@@ -136,13 +136,13 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output, level = given["output"], given["log_level"]
     levels = begin_logging(given, {"broker": settings.container})
-    from mqgateway.gateway.cli.observed_container import RunningContainer
+    from mqgateway.gateway.cli.observed_service import ObservedService
     from mqgateway.gateway.cli.observing import Observation
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.container.children import launcher
     from mqgateway.gateway.container.service import ContainerService
 
-    def make(reactor: Any) -> RunningContainer:
+    def make(reactor: Any) -> ObservedService:
         clock, disk = SystemClock(), RealDisk()
         service = ContainerService(
             settings.container,
@@ -161,7 +161,8 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
         observation = Observation(
             settings.container, reactor=reactor, clock=clock, disk=disk, bound_to=bound_to
         )
-        return RunningContainer(service, observation)
+        observation.container(service)
+        return ObservedService(service, observation)
 
     def started(running: Any) -> None:
         service = running.service

@@ -9,7 +9,7 @@ Standard: `ControllerStartup`.
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -115,9 +115,12 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     began = process_start()
     output = given["output"]
     levels = begin_logging(given, {"controller": settings.controller})
+    from mqgateway.gateway.cli.observed_service import ObservedService
+    from mqgateway.gateway.cli.observing import Observation
     from mqgateway.gateway.cli.preconditions import check_controller_start
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.controller.service import ControllerService
+    from mqgateway.gateway.remoting.dispatch import Hook
     from mqgateway.gateway.remoting.tls import ServerTls
 
     try:
@@ -125,19 +128,33 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     except EngineError as error:
         fail(str(error).splitlines(), output)
 
-    def make(reactor: Any) -> ControllerService:
-        disk = RealDisk()
-        return ControllerService(
+    def make(reactor: Any) -> ObservedService:
+        clock, disk = SystemClock(), RealDisk()
+        observation = Observation(
             settings.controller,
-            remoting=settings.remoting,
             reactor=reactor,
-            clock=SystemClock(),
+            clock=clock,
             disk=disk,
-            settings=settings.options,
-            tls=ServerTls(settings.tls, disk),
+            bound_to=settings.remoting.bind_address,
         )
 
-    def started(service: Any) -> None:
+        def make_service(hooks: Sequence[Hook]) -> ControllerService:
+            return ControllerService(
+                settings.controller,
+                remoting=settings.remoting,
+                reactor=reactor,
+                clock=clock,
+                disk=disk,
+                settings=settings.options,
+                tls=ServerTls(settings.tls, disk),
+                hooks=hooks,
+            )
+
+        service = observation.controller(make_service, settings.controller)
+        return ObservedService(service, observation)
+
+    def started(running: Any) -> None:
+        service = running.service
         seconds = SystemClock().monotonic() - began
         boot = controller_boot_line(is_alone=True)
         log_boot([boot])

@@ -25,7 +25,11 @@ JAVA = ("JAVA_OPT", "JAVA_OPT_EXT")
 OF_JAVA_ONLY = ("HEAP_OPTS", "MAX_HEAP_SIZE", "HEAP_NEWSIZE", "RMQ_NUMA_NODE")
 """Variables that size Java's memory: accepted, and nothing else."""
 
-SYSTEM_PROPERTIES = {"rocketmq.namesrv.addr": "namesrvAddr", "rocketmq.home.dir": "rocketmqHome"}
+SYSTEM_PROPERTIES = {
+    "rocketmq.namesrv.addr": "namesrvAddr",
+    "rocketmq.home.dir": "rocketmqHome",
+    "rocketmq.acl.plain.file": "aclPlainFile",
+}
 """Java's system properties and the properties they set; those of TLS are called alike."""
 
 

@@ -16,12 +16,14 @@ from typing import Any
 
 import click
 
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.gateway.cli.access import access
 from mqgateway.gateway.cli.admin import admin
 from mqgateway.gateway.cli.boot import log_boot
+from mqgateway.gateway.cli.cluster import cluster
 from mqgateway.gateway.cli.consume import consume
 from mqgateway.gateway.cli.container import container_options, run_container
 from mqgateway.gateway.cli.controller import controller_options, run_controller
@@ -29,6 +31,7 @@ from mqgateway.gateway.cli.environment import from_environment, unknown_variable
 from mqgateway.gateway.cli.perf import perf
 from mqgateway.gateway.cli.pipeline import pipeline
 from mqgateway.gateway.cli.profile import profile
+from mqgateway.gateway.cli.secure import Secured, close_both, secure
 from mqgateway.gateway.cli.send import send
 from mqgateway.gateway.cli.service_flags import (
     FILE,
@@ -66,12 +69,17 @@ IMPORTANT = (
     "storePathRootDir",
 )
 """What `mqbroker -m` prints, as the standard's important properties."""
+CONSOLE_PORT = 8088
+"""Where `serve` has the console."""
 
 
 def run_services(
-    namesrv: NamesrvSettings | None, broker: BrokerSettings | None, given: dict[str, Any]
+    namesrv: NamesrvSettings | None,
+    broker: BrokerSettings | None,
+    given: dict[str, Any],
+    secured: Secured | None = None,
 ) -> None:
-    """Run what the settings describe until a signal ends it."""
+    """Run what the settings describe until a signal ends it; who may is told once it is up."""
     began, output = process_start(), given["output"]
     logged: dict[str, LogOptions] = {}
     if broker is not None:
@@ -94,9 +102,11 @@ def run_services(
         log_boot(service.boot_lines())
         summary = service.summary()
         if output == "json":
-            click.echo(json.dumps(summary.as_json()))
+            told = {} if secured is None else {"secure": secured.as_json()}
+            click.echo(json.dumps(told | summary.as_json()))
         else:
-            click.echo("\n".join(summary.lines()))
+            told_first = [] if secured is None else secured.lines()
+            click.echo("\n".join(told_first + summary.lines()))
         sys.stdout.flush()
 
     sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started, levels))
@@ -104,20 +114,24 @@ def run_services(
 
 def read_settings(
     given: dict[str, Any], *, namesrv: NamesrvSettings | None, broker: BrokerSettings | None
-) -> None:
-    """Fill the services' settings from files, environment and flags; wrong ones end the process."""
-    output, problems = given["output"], []
+) -> Secured | None:
+    """Fill the services' settings from files, environment and flags; wrong ones end the process.
+
+    Gives what was made up where both are to be closed (`--secure`).
+    """
+    output, problems, secured = given["output"], [], None
     try:
         problems = _apply_all(given, namesrv, broker)
         if stop_for(problems, given["strict"]):
             fail(problems, output)
-        _find_out_all(given, namesrv, broker)
+        secured = _find_out_all(given, namesrv, broker)
     except EngineError as error:
         fail([*problems, str(error)], output)
     report(problems, output)
     if given["print_config"] or given.get("important"):
         _print_settings(given, [kind.options for kind in (namesrv, broker) if kind is not None])
         raise SystemExit(0)
+    return secured
 
 
 def _apply_all(
@@ -135,6 +149,7 @@ def _apply_all(
             "brokerIP1": given.get("advertise"),
             "listenPort": given.get("broker_port"),
             "storePathRootDir": _below(given.get("data_dir"), "store"),
+            "consolePort": given.get("console_port"),
             **bind,
         }
         settings += from_flags(flags)
@@ -149,14 +164,32 @@ def _apply_all(
 
 def _find_out_all(
     given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
-) -> None:
+) -> Secured | None:
     """Fill in what was not set; after what was set wrong is told, which may be why something does not fit."""
+    secured = None
     if broker is not None:
         if given.get("config"):
             broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
+        if namesrv is not None:
+            broker.options.assume("consolePort", CONSOLE_PORT, "mqgateway serve")
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
+        if broker is not None:
+            secured = _secured(given, namesrv, broker)
+            namesrv.ask_as(broker)
+    return secured
+
+
+def _secured(given: dict[str, Any], namesrv: NamesrvSettings, broker: BrokerSettings) -> Secured | None:
+    """Close both servers where that is asked for; nothing is made up for who only prints settings."""
+    if not given["secure"]:
+        return None
+    if given["print_config"]:
+        close_both(namesrv, broker)
+        return None
+    home = os.path.join(os.path.expanduser("~"), "mqgateway-secure")
+    return secure(_below(given["data_dir"], "secure") or home, namesrv, broker, RealDisk())
 
 
 def _is_brokers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
@@ -198,12 +231,20 @@ def main() -> None:
     "--broker-port", type=int, help="Port of the broker; its VIP port is two less.  [default: 10911]"
 )
 @click.option("--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1).")
+@click.option(
+    "--console-port", type=int, help="Port of the console in the browser; 0: none.  [default: 8088]"
+)
+@click.option(
+    "--secure",
+    is_flag=True,
+    help="Access control and TLS on, with a super user and a certificate made up at the first start.",
+)
 @common_options
 def serve(**given: Any) -> None:
     """Run name server and broker in one process."""
     namesrv, broker = NamesrvSettings(), BrokerSettings()
-    read_settings(given, namesrv=namesrv, broker=broker)
-    run_services(namesrv, broker, given)
+    secured = read_settings(given, namesrv=namesrv, broker=broker)
+    run_services(namesrv, broker, given, secured)
 
 
 def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -272,7 +313,7 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in (admin, store, send, consume, tail, perf, access, pipeline, profile):
+for command in (admin, cluster, store, send, consume, tail, perf, access, pipeline, profile):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.command("broker")(broker_options(run_broker))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -10,6 +11,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions
+from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.options.metrics import ExporterOptions, HealthOptions
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.runtime.loop import Reactor
@@ -17,13 +19,14 @@ from mqgateway.gateway.runtime.loop import Reactor
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.service import BrokerService
     from mqgateway.gateway.container.service import ContainerService
+    from mqgateway.gateway.controller.service import ControllerService
     from mqgateway.gateway.metrics.observed import Observed
     from mqgateway.gateway.metrics.service import MetricsService
     from mqgateway.gateway.namesrv.service import NameServerService
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")
 SERIES_OF_NAME_SERVER = 50_000
-"""The most of one metric; for brokers this is `metricsOtelCardinalityLimit`."""
+"""The most of one metric, of a controller too; for brokers this is `metricsOtelCardinalityLimit`."""
 
 
 class Observation:
@@ -77,6 +80,22 @@ class Observation:
             from mqgateway.gateway.metrics.observed import ObservedNameServer
 
             self.service.observed.append(ObservedNameServer(service, options, meters, SERIES_OF_NAME_SERVER))
+
+    def controller(
+        self, make: Callable[[Sequence[Hook]], ControllerService], options: ControllerOptions
+    ) -> ControllerService:
+        """A controller made with the hooks it needs, observed if anybody wants to."""
+        if self.service is None:
+            return make(())
+        from mqgateway.gateway.metrics.controller_metrics import ControllerTimes
+        from mqgateway.gateway.metrics.observed import ObservedController
+
+        times = ControllerTimes(self._clock)
+        made = make([times] if self._exports else ())
+        group = options.controller_d_leger_group
+        observed = ObservedController(made, options, group, times, self._disk, SERIES_OF_NAME_SERVER)
+        self.service.observed.append(observed)
+        return made
 
     def container(self, service: ContainerService) -> None:
         """The same of a container."""

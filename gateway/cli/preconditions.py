@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.options import BrokerOptions, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
 from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings
@@ -32,6 +32,7 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
         problems += _of_controller(namesrv.controller, namesrv.remoting)
     if broker is not None:
         problems += _of_address(broker.broker.broker_ip1)
+        problems += _of_console(broker.broker)
     for host, port, setting in _ports(namesrv, broker):
         problems += _of_port(host, port, setting)
     for folder, setting in _folders(namesrv, broker):
@@ -45,6 +46,17 @@ def check_controller_start(settings: ControllerSettings) -> None:
     problems = list(_of_controller(settings.controller, settings.remoting))
     if problems:
         raise ConfigError("\n".join(problems))
+
+
+def _of_console(options: BrokerOptions) -> Iterator[str]:
+    """What is wrong with who may do what in the console, where there is one."""
+    if options.console_port:
+        from mqgateway.gateway.web.entrance import check
+
+        try:
+            check(options)
+        except ConfigError as error:
+            yield str(error)
 
 
 def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Iterator[str]:

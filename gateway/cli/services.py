@@ -3,8 +3,10 @@
 Beside a name server runs a controller, where its settings ask for one.
 """
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
@@ -12,6 +14,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import (
     BootLine,
@@ -24,8 +27,12 @@ from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
 from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
-from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.dispatch import Hook
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.web.service import ConsoleService
 
 
 class Both:
@@ -45,6 +52,7 @@ class Both:
         self.broker: BrokerService | None = None
         self._namesrv_port = 0
         self._observation = self._observed(namesrv, broker)
+        self.console: ConsoleService | None = None
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
         """What is served of both goes by the settings of the broker, if there is one."""
@@ -77,6 +85,7 @@ class Both:
             registered.callback(None)
             if not isinstance(result, Failure):
                 self._observation.started()
+                self._start_console(self._broker_settings)
             return result
 
         return started.addBoth(tell)
@@ -93,22 +102,35 @@ class Both:
             clock=self.clock,
             disk=self.disk,
             tls=ServerTls(settings.tls, self.disk),
+            client_tls=self._client_tls(settings),
             hooks=self._observation.hooks(meters),
+            users=None if self.broker is None else self.broker.users,
         )
         self._observation.name_server(namesrv, settings.namesrv, meters)
         self._namesrv_port = namesrv.start(until=registered).getHost().port
         self.namesrv = namesrv
         if settings.namesrv.enable_controller_in_namesrv:
-            self.controller = ControllerService(
-                settings.controller,
-                remoting=settings.remoting,
-                settings=settings.options,
-                reactor=self._reactor,
-                clock=self.clock,
-                disk=self.disk,
-                tls=ServerTls(settings.tls, self.disk),
-            )
+            self.controller = self._observation.controller(self._make_controller, settings.controller)
             self.controller.start()
+
+    def _make_controller(self, hooks: Sequence[Hook]) -> ControllerService:
+        settings = self._namesrv_settings
+        assert settings is not None
+        return ControllerService(
+            settings.controller,
+            remoting=settings.remoting,
+            settings=settings.options,
+            reactor=self._reactor,
+            clock=self.clock,
+            disk=self.disk,
+            tls=ServerTls(settings.tls, self.disk),
+            client_tls=self._client_tls(settings),
+            hooks=hooks,
+            users=None if self.namesrv is None else self.namesrv.users,
+        )
+
+    def _client_tls(self, settings: NamesrvSettings) -> ClientTls | None:
+        return ClientTls(settings.tls, self.disk) if settings.remoting.use_tls else None
 
     def _start_broker(self, settings: BrokerSettings, registered: Deferred[None]) -> Deferred[Any]:
         def before_registering() -> None:
@@ -129,11 +151,25 @@ class Both:
             reactor=self._reactor,
             clock=self.clock,
             disk=self.disk,
+            settings=settings.options,
             hooks=self._observation.hooks(meters),
             before_registering=before_registering,
+            neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )
         self._observation.broker(self.broker, settings.broker, meters)
         return maybeDeferred(self.broker.start)
+
+    def _start_console(self, settings: BrokerSettings | None) -> None:
+        """The console, which is loaded only where there is one."""
+        if settings is None or self.broker is None or not settings.broker.console_port:
+            return
+        from mqgateway.gateway.web.service import ConsoleService
+
+        name_server = None if self.namesrv is None else self.namesrv.namesrv
+        self.console = ConsoleService(
+            self.broker.broker, reactor=self._reactor, clock=self.clock, name_server=name_server
+        )
+        self.console.start()
 
     @property
     def entries(self) -> int:
@@ -143,7 +179,9 @@ class Both:
 
     def stop(self) -> Deferred[Any]:
         """Stop the broker, then the controller and the name server, from which it takes its leave."""
-        stopped = maybeDeferred(self.broker.stop) if self.broker else succeed(None)
+        stopped = maybeDeferred(self.console.stop) if self.console else succeed(None)
+        if self.broker is not None:
+            stopped.addBoth(_after, self.broker.stop)
         for service in (self.controller, self.namesrv):
             if service is not None:
                 stopped.addBoth(_after, service.stop)
@@ -151,7 +189,8 @@ class Both:
 
     def summary(self) -> Summary:
         """What a person should know now that it is up."""
-        broker = self._broker_settings
+        broker, namesrv = self._broker_settings, self._namesrv_settings
+        asking = broker.broker if broker else namesrv.namesrv  # type: ignore[union-attr]
         own = local_addresses()
         advertised = broker.broker.broker_ip1 if broker else own[0]
         remoting = (broker or self._namesrv_settings).remoting  # type: ignore[union-attr]
@@ -167,13 +206,16 @@ class Both:
             data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
             open_to=who_may(
                 remoting.bind_address,
-                asks_who=broker is not None and broker.broker.authentication_enabled,
-                asks_what=broker is not None and broker.broker.authorization_enabled,
+                asks_who=asking.authentication_enabled,
+                asks_what=asking.authorization_enabled,
+                has_open_name_server=namesrv is not None and not namesrv.namesrv.authentication_enabled,
+                allowed_slaves=broker.store.ha_allowed_slaves if broker else "",
             ),
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,
             controller=self.controller.peer.address if self.controller else None,
             boot=[line.text for line in self.boot_lines()],
+            console=self.console.url or None if self.console else None,
         )
 
     def boot_lines(self) -> list[BootLine]:

@@ -24,6 +24,7 @@ from mqgateway.engine.options import (
     TlsOptions,
     load_properties,
 )
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.cli.environment import tls_file
 from mqgateway.gateway.cli.sizes import assume_file_sizes
@@ -72,7 +73,14 @@ class BrokerSettings:
         self.options.set("bitMapLengthConsumeQueueExt", str(bloom.bits), "maxErrorRateOfBloomFilter")
 
     def _settle_role(self) -> None:
-        """A master has the id 0, a slave another one. Raises `ConfigError`. Standard: `BrokerStartup`."""
+        """A master has the id 0, a slave another one; where a controller decides, it says which. Raises
+        `ConfigError`. Standard: `BrokerStartup`."""
+        if self.broker.enable_controller_mode:
+            if not self.broker.controller_addr:
+                raise ConfigError(
+                    "controllerAddr: say where controllers are, as in 10.0.0.1:9878;10.0.0.2:9878"
+                )
+            return
         if self.store.broker_role is not BrokerRole.SLAVE:
             if self.broker.broker_id:
                 self.options.set("brokerId", "0", "the role of a master")
@@ -102,6 +110,13 @@ class NamesrvSettings:
         folder = folder or os.path.join(os.path.expanduser("~"), "namesrv")
         self.options.assume("kvConfigPath", os.path.join(folder, "kvConfig.json"), "data folder")
         self.options.assume("configStorePath", os.path.join(folder, "namesrv.properties"), "data folder")
+
+    def ask_as(self, broker: BrokerSettings) -> None:
+        """Ask who somebody is as the broker of the same process does, unless told not to."""
+        is_told = self.options.origin("authenticationEnabled") != "default"
+        if not is_told or self.namesrv.authentication_enabled:
+            for name in OptionSet(AccessOptions()).names():
+                self.options.assume(name, broker.options.get(name), "the broker's")
 
 
 @dataclass

@@ -69,10 +69,18 @@ def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], contain
     return warnings
 
 
-def who_may(bind: str, *, asks_who: bool = False, asks_what: bool = False) -> str:
+def who_may(
+    bind: str,
+    *,
+    asks_who: bool = False,
+    asks_what: bool = False,
+    has_open_name_server: bool = False,
+    allowed_slaves: str = "",
+) -> str:
     """Who may use a server that listens on `bind`, and how to change that.
 
-    `asks_who`: the broker takes only signed requests; `asks_what`: and only those that policies allow.
+    `asks_who`: only signed requests are taken; `asks_what`: and only those that policies allow. The name
+    server of the process may be open all the same; `allowed_slaves` are let in by their address.
     """
     try:
         is_own = ipaddress.ip_address(bind).is_loopback
@@ -81,15 +89,17 @@ def who_may(bind: str, *, asks_who: bool = False, asks_what: bool = False) -> st
     everybody = "everybody on this machine" if is_own else "everybody who reaches these ports"
     if asks_who:
         what = "what policies allow" if asks_what else "everything, since authorizationEnabled=false"
+        name_server = f"the name server: {everybody}; " if has_open_name_server else ""
+        by_address = f" and {allowed_slaves} (haAllowedSlaves)" if allowed_slaves else ""
         return (
-            f"the broker's users, who may do {what}; the name server and the port for slaves: {everybody}. "
-            "See docs/security.md"
+            f"the users of this server, who may do {what}; {name_server}"
+            f"the port for slaves: slaves that sign{by_address}. See docs/security.md"
         )
     if is_own:
         return f"{everybody}: it listens on {bind} only; access control is off"
     return (
         f"{everybody} may read, write and administer: access control is off "
-        "(authenticationEnabled, authorizationEnabled). "
+        "(authenticationEnabled, authorizationEnabled; mqgateway serve --secure turns it on). "
         "Narrow it with a firewall or with --bind ADDRESS (bindAddress); for this machine only: "
         "--bind 127.0.0.1 --advertise 127.0.0.1"
     )
@@ -110,6 +120,7 @@ class Summary:
     controller: str | None = None
     boot: Sequence[str] = ()
     """What the standard's servers say."""
+    console: str | None = None
 
     def lines(self) -> list[str]:
         """The lines, ready to print; the last says that the server is ready."""
@@ -122,6 +133,8 @@ class Summary:
             lines.append(
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
             )
+        if self.console:
+            lines.append(f"console      {self.console}")
         lines.append(f"data         {self.data}")
         lines.append(f"open to      {self.open_to}")
         lines += [f"warning      {text}" for text in self.warnings]
@@ -134,6 +147,7 @@ class Summary:
         return {
             "nameServer": self.name_server,
             "controller": self.controller,
+            "console": self.console,
             "broker": self.broker,
             "brokerName": self.broker_name,
             "cluster": self.cluster,

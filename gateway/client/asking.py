@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.client.credentials import CredentialsFile
 from mqgateway.gateway.client.errors import BrokerError, ClientError, TimedOut, TooBusy, Unreachable
 from mqgateway.gateway.client.options import ClientOptions
 from mqgateway.gateway.codec.codes import LanguageCode, ResponseCode, SerializeType
@@ -44,16 +45,19 @@ def as_deferred(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, De
 class Asking:
     """Requests of one client."""
 
-    def __init__(self, remoting: RemotingClient, options: ClientOptions) -> None:
+    def __init__(
+        self,
+        remoting: RemotingClient,
+        options: ClientOptions,
+        credentials: Credentials | CredentialsFile | None = None,
+    ) -> None:
         self._remoting = remoting
         self._timeout = options.mq_client_api_timeout / 1000
         self._vip = options.vip_channel_enabled
         self._form = options.serialize_type.number
         self._language = LanguageCode[options.language]
         self._namespace = options.namespace_v2
-        self._credentials: Credentials | None = None
-        if options.access_key:
-            self._credentials = Credentials(options.access_key, options.secret_key, options.security_token)
+        self._credentials = credentials
 
     async def ask(
         self,
@@ -139,8 +143,10 @@ class Asking:
         if self._namespace:
             command.ext_fields["nsd"] = "true"
             command.ext_fields["ns"] = self._namespace
-        if self._credentials is not None:
-            self._credentials.sign(command)
+        credentials = self._credentials
+        if credentials is not None:
+            current = credentials.current() if isinstance(credentials, CredentialsFile) else credentials
+            current.sign(command)
         return command
 
     def _place(self, address: str, vip: bool) -> str:

@@ -27,6 +27,7 @@ from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client import served
 from mqgateway.gateway.client.asking import Asking, as_deferred
 from mqgateway.gateway.client.calls import Calls
+from mqgateway.gateway.client.credentials import credentials_of
 from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker
 from mqgateway.gateway.client.identity import MessageIds, own_ip
 from mqgateway.gateway.client.identity import client_id as made_up_id
@@ -100,7 +101,8 @@ class Client:
             clock=self.clock,
             on_connect=self._connected,
         )
-        self.asking = Asking(self._remoting, options)
+        signs = credentials_of(options, os.environ, environment.disk, self.clock)
+        self.asking = Asking(self._remoting, options, signs)
         self.name_servers = NameServers(servers, self.asking, self.random)
         self.calls = Calls(self.asking, self, self.client_id)
         self.requests = Requests(self.schedule, self.client_id)

@@ -94,6 +94,9 @@ class ClientOptions(Options):
     access_key: str = option("", "Name under which requests are signed; empty: they are not.")
     secret_key: str = option("", "Key that requests are signed with.", secret=True)
     security_token: str = option("", "Token that is sent along.", secret=True)
+    credentials_file: str = option(
+        "", "File with accessKey and secretKey, as tools.yml, that may change; instead of these.", ours=True
+    )
     enable_trace: bool = option(False, "Record what is sent and consumed in the trace topic.")
     trace_topic: str = option(TRACE_TOPIC, "Topic of those records.")
     trace_msg_batch_num: int = option(10, "Records that go in one message.", low=1, high=1000)

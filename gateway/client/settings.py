@@ -41,6 +41,7 @@ class ClientSettings(TypedDict, total=False):
     access_key: str
     secret_key: str
     security_token: str
+    credentials_file: str
     enable_trace: bool
     trace_topic: str
     trace_msg_batch_num: int

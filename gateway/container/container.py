@@ -19,6 +19,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Setting, format_value
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.container.children import Child, Launch, Message
 from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, Plan, Refusal, plan_of
 from mqgateway.gateway.container.supervision import Act, Charge, End, State, Supervision
@@ -55,6 +56,8 @@ class Container:
         when_due_changes: Callable[[], None],
     ) -> None:
         self.options = options
+        self.access: Administration | None = None
+        """Users and policies; None where nobody is asked who they are."""
         self.configuration = Configuration(settings, disk, clock, configuration_path, CONTAINER_RULES)
         self.supervision = Supervision(options, clock)
         self._settings = settings

@@ -7,6 +7,7 @@ started, the start has failed. The port two below serves the same requests, as w
 from __future__ import annotations
 
 import logging
+import os
 from typing import Any
 
 from twisted.internet.defer import Deferred, FirstError, maybeDeferred
@@ -16,10 +17,14 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.access import requests as access_requests
+from mqgateway.gateway.access.control import control_of_server
+from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_CONTAINER
+from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.container.children import Launch, Message
 from mqgateway.gateway.container.container import Container
 from mqgateway.gateway.container.requests import REQUESTS, UNSUPPORTED
-from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.dispatch import Dispatcher, LongRequestFunction, RequestFunction
 from mqgateway.gateway.remoting.limits import body_limits
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ServerTls
@@ -29,6 +34,8 @@ from mqgateway.gateway.runtime.schedule import Call, Schedule
 log = logging.getLogger(__name__)
 
 FAST_PORT_DISTANCE = 2
+SAVE_INTERVAL = 10.0
+"""Seconds between two times that tables of users that lack changes may be written."""
 
 
 class ContainerService:
@@ -65,8 +72,24 @@ class ContainerService:
             logs=logs,
             when_due_changes=self._set_timer,
         )
-        limits = body_limits(REQUESTS, remoting, {})
-        dispatcher = Dispatcher(self.container, REQUESTS, UNSUPPORTED, clock=clock, limits=limits)
+        self._access = control_of_server(
+            AccessSettings.of(options, disk, ALL_CLUSTERS),
+            options,
+            OF_CONTAINER,
+            disk=disk,
+            folder=os.path.dirname(configuration_path) or os.path.join(os.path.expanduser("~"), "container"),
+            clock=clock,
+            worker=None,
+            pause=self._schedule.pause,
+        )
+        served: dict[int, RequestFunction | LongRequestFunction] = {**REQUESTS}
+        hooks = []
+        if self._access is not None:
+            self.container.access = self._access.administration
+            served |= access_requests.REQUESTS
+            hooks.append(self._access)
+        limits = body_limits(served, remoting, {})
+        dispatcher = Dispatcher(self.container, served, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits)
         self._server = RemotingServer(reactor, dispatcher, remoting, tls=ServerTls(tls, disk))
 
     def start(self) -> Deferred[Any]:
@@ -91,6 +114,8 @@ class ContainerService:
         self.port = self._server.listen(bind, port).getHost().port
         if port > FAST_PORT_DISTANCE:
             self._server.listen(bind, port - FAST_PORT_DISTANCE)
+        if self._access is not None:
+            self._schedule.every(SAVE_INTERVAL, SAVE_INTERVAL, self._access.retry)
         log.info("the container listens on %s:%d", bind, self.port)
         paths = [path for path in self._options.broker_config_paths.split(":") if path.strip()]
         return self.container.add_all([path.strip() for path in paths]).addErrback(self._failed)
@@ -103,6 +128,8 @@ class ContainerService:
 
     def _close(self) -> Deferred[None]:
         self._schedule.stop()
+        if self._access is not None:
+            self._access.close()
         return self._server.stop()
 
     def _set_timer(self) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.controller.controller import Controller
+from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.controller.peers import Peer
 
 
@@ -17,3 +18,5 @@ class ControllerContext:
     configuration: Configuration
     group: str
     peers: list[Peer]
+    access: Administration | None = None
+    """Users and policies; None where nobody is asked who they are."""

@@ -142,11 +142,14 @@ class EtcdClient:
         response = await self._agent.request(b"POST", url.encode(), headers, _Body(data))
         text = _Text()
         response.deliverBody(text)
+        data = await text.whole
         try:
-            answer = json.loads(await text.whole)
+            answer = json.loads(data)
         except ValueError:
             answer = None
-        return response.code, answer if isinstance(answer, Mapping) else {}
+        if not isinstance(answer, Mapping):
+            answer = {"message": data[:200].decode("utf-8", "replace").strip() or "nothing"}
+        return response.code, answer
 
     def _good(self, status: int, answer: Json) -> Json:
         error = answer.get("error") or answer.get("message")

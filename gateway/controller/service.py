@@ -25,6 +25,11 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import OptionSet, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access import requests as access_requests
+from mqgateway.gateway.access.control import control_of_server
+from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_CONTROLLER
+from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.bodies import SyncStateSet
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -36,7 +41,7 @@ from mqgateway.gateway.controller.requests import REQUESTS, UNSUPPORTED, refusal
 from mqgateway.gateway.controller.shared_place import open_place, state_in
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
-from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFunction, RequestFunction
 from mqgateway.gateway.remoting.limits import body_limits
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
@@ -50,6 +55,8 @@ STATE_BEAT = 1.0
 """Seconds between two beats of the state."""
 STOPPED = 2.0
 """By how many seconds later than was wanted a timer comes when this process was stopped, or had no time."""
+SAVE_INTERVAL = 10.0
+"""Seconds between two times that tables of users that lack changes may be written."""
 LEAST_WAIT, MOST_WAIT = 0.05, 1.0
 """Seconds between two looks for silent brokers; meanwhile one may be heard of whose time ends sooner."""
 
@@ -58,8 +65,10 @@ class ControllerService:
     """A controller on the port that the peers give it. Nothing happens before `start`, but for its file.
 
     `settings` are all options of the process as properties (requests 1009 and 1010); made of `options` and
-    `remoting` when it is not given. `worker` is a thread unless another is given. Raises `ConfigError` when
-    the settings or the file cannot be used, or another process uses the file.
+    `remoting` when it is not given. `worker` is a thread unless another is given. `users` are those of
+    another server of this process; without them a controller that asks who somebody is keeps its own in
+    `controllerStorePath`. Raises `ConfigError` when the settings or the files cannot be used, or another
+    process uses them.
     """
 
     def __init__(
@@ -75,12 +84,14 @@ class ControllerService:
         client_tls: ClientTls | None = None,
         hooks: Sequence[Hook] = (),
         worker: Worker | None = None,
+        users: AccessTables | None = None,
     ) -> None:
         self._options = options
         self._remoting = remoting
         self._schedule = Schedule(reactor)
         self.peer = own_peer(options)
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
+        access = AccessSettings.of(options, disk, ALL_CLUSTERS)
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
         self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
         self._lock: File | None = None
         self._place: EtcdClient | None = None
@@ -91,6 +102,22 @@ class ControllerService:
         else:
             self._lock = _lock(disk, options.controller_store_path)
             self._state = self._local_state(disk, clock)
+        try:
+            self._access = control_of_server(
+                access,
+                options,
+                OF_CONTROLLER,
+                disk=disk,
+                folder=options.controller_store_path,
+                clock=clock,
+                worker=self._worker,
+                pause=self._schedule.pause,
+                shared=users,
+            )
+        except ConfigError:
+            if self._lock is not None:
+                self._lock.close()
+            raise
         self.controller = Controller(options, self._state, clock, self._send_notice)
         known = OptionSet(options, remoting) if settings is None else settings
         context = ControllerContext(
@@ -98,14 +125,19 @@ class ControllerService:
             Configuration(known, disk, clock, options.config_store_path, CONTROLLER_RULES),
             options.controller_d_leger_group,
             peers_of(options.controller_d_leger_peers),
+            None if self._access is None else self._access.administration,
         )
+        served: dict[int, RequestFunction | LongRequestFunction] = {**REQUESTS}
+        if self._access is not None:
+            served |= access_requests.REQUESTS
+            hooks = [*hooks, self._access]
         self.dispatcher = Dispatcher(
             context,
-            REQUESTS,
+            served,
             UNSUPPORTED,
             clock=clock,
             hooks=hooks,
-            limits=body_limits(REQUESTS, remoting, {}),
+            limits=body_limits(served, remoting, {}),
             refusal=refusal,
         )
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
@@ -120,6 +152,11 @@ class ControllerService:
             raise
 
     @property
+    def folder(self) -> str:
+        """Where the file of broker sets is; empty when they are in etcd."""
+        return "" if self._lock is None else self._options.controller_store_path
+
+    @property
     def entries(self) -> int:
         """How many broker sets there are."""
         return len(self.controller.state.sets)
@@ -131,6 +168,8 @@ class ControllerService:
         between = self._options.scan_inactive_master_interval / 1000
         self._schedule.every(between, between, self.controller.elect_where_needed)
         self._schedule.every(STATE_BEAT, STATE_BEAT, self._state.beat)
+        if self._access is not None:
+            self._schedule.every(SAVE_INTERVAL, SAVE_INTERVAL, self._access.retry)
         self._wait_for_silence()
         log.info("the controller %s listens on port %d", self.peer.peer_id, self.peer.port)
         return listening
@@ -151,6 +190,8 @@ class ControllerService:
 
     def _let_go(self, _: None) -> Deferred[None] | None:
         """Others may use the file now; of etcd the connections are ended."""
+        if self._access is not None:
+            self._access.close()
         if self._lock is not None:
             self._lock.close()
         return None if self._place is None else self._place.close()

@@ -1,7 +1,8 @@
-"""Metrics and health of name server, broker and container, over HTTP.
+"""Metrics and health of name server, broker, controller and container, over HTTP.
 
 - `metric`: what is known of a metric: name, kind, unit, labels, meaning, where its value comes from
-- `broker_metrics`, `exporter_metrics`, `own_metrics`, `name_server_metrics`: the metrics, declared once each
+- `broker_metrics`, `exporter_metrics`, `own_metrics`, `controller_metrics`, `name_server_metrics`: the
+  metrics, declared once each
 - `broker_reading`, `lag`: what one scrape finds in the tables of a broker
 - `exposition`: a scrape as text, in steps
 - `rpc`: requests, counted as they are answered

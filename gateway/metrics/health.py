@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mqgateway.engine.controller.controller import Controller
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cluster.registration import Registration
 from mqgateway.gateway.container.container import Container
@@ -75,6 +76,17 @@ def name_server_health(name_server: NameServer) -> Health:
     """Of a name server that listens."""
     is_ready = name_server.is_ready()
     return {"routes": Check(is_ready, "given" if is_ready else "held back: waitSecondsForService")}
+
+
+def controller_health(controller: Controller) -> Health:
+    """Of a controller: it leads, or knows who does. Without a leader no master is elected."""
+    state = controller.state
+    leader = state.leader
+    if state.is_leader:
+        return {"role": Check(True, f"leads in term {state.term}")}
+    if leader is None:
+        return {"role": Check(False, "nobody is known to lead")}
+    return {"role": Check(True, f"follows {leader.peer_id} at {leader.address}")}
 
 
 def container_health(container: Container) -> Health:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from mqgateway.engine.message import RETRY_PREFIX, is_lmq
+from mqgateway.engine.pop.inflight import InFlight
 from mqgateway.engine.pop.names import normal_topic
 from mqgateway.gateway.broker.broker import Broker
 
@@ -67,10 +68,12 @@ def lag_of(broker: Broker, topic: str, group: str, times: StoreTimes, now: int) 
     """The lag of one group in one topic."""
     messages = in_flight = 0
     oldest = oldest_ready = now
-    for queue_id, committed in broker.tables.offsets.queues_of(group, topic).items():
-        end = broker.store.max_offset(topic, queue_id)
-        pulled = min(max(committed, broker.tables.offsets.query_pull(group, topic, queue_id)), end)
-        popped = _popped(broker, topic, group, queue_id)
+    store, offsets = broker.store, broker.tables.offsets
+    reads, pops = offsets.pulled_of(group, topic), _pops(broker, group)
+    for queue_id, committed in offsets.queues_of(group, topic).items():
+        end = store.max_offset(topic, queue_id)
+        pulled = min(max(committed, reads.get(queue_id, committed)), end)
+        popped = pops.count((topic, group, queue_id)) if pops is not None else 0
         messages += max(0, end - committed) + popped
         in_flight += max(0, pulled - committed) + popped
         if committed < end:
@@ -89,12 +92,13 @@ def shown(topic: str, group: str) -> tuple[str, str, str]:
     return group, topic, "false"
 
 
-def _popped(broker: Broker, topic: str, group: str, queue_id: int) -> int:
+def _pops(broker: Broker, group: str) -> InFlight | None:
     """Messages that are out by pops, and before the group's offset: not so where it pops in order."""
+    out = broker.pop.log.in_flight
+    if not len(out):
+        return None
     config = broker.tables.groups.get(group)
-    if config is not None and config.consume_message_orderly:
-        return 0
-    return broker.pop.log.in_flight.count((topic, group, queue_id))
+    return None if config is not None and config.consume_message_orderly else out
 
 
 def _stored(broker: Broker, times: StoreTimes, topic: str, queue_id: int, offset: int, now: int) -> int:

@@ -12,8 +12,15 @@ from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.container.service import ContainerService
+from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
+from mqgateway.gateway.metrics.controller_metrics import (
+    CONTROLLER_METRICS,
+    OWN_CONTROLLER_METRICS,
+    ControllerReading,
+    ControllerTimes,
+)
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.exposition import Exposition
 from mqgateway.gateway.metrics.health import (
@@ -21,6 +28,7 @@ from mqgateway.gateway.metrics.health import (
     Health,
     broker_health,
     container_health,
+    controller_health,
     name_server_health,
 )
 from mqgateway.gateway.metrics.lag import StoreTimes
@@ -134,6 +142,40 @@ class ObservedNameServer:
         if metrics != EXPORTER and self.is_started:
             reading = NameServerReading(self._service.namesrv, self._meters)
             yield from self._exposition.write(NAME_SERVER_METRICS, reading, text, truncated)
+
+
+class ObservedController:
+    """A controller. At most `most` series of each of its metrics, which say which controller it is."""
+
+    name = "controller"
+
+    def __init__(
+        self,
+        service: ControllerService,
+        options: ExporterOptions,
+        group: str,
+        times: ControllerTimes,
+        disk: Disk,
+        most: int,
+    ) -> None:
+        self._service = service
+        self._times = times
+        self._disk = disk
+        labels = {"address": service.peer.address, "group": group, "peer_id": service.peer.peer_id}
+        labels |= {"otel_scope_name": "controller", **labels_for_all(options)}
+        self._exposition = Exposition(labels, most, with_units=options.metrics_unit_suffixes)
+        self.is_started = False
+
+    def health(self) -> Health:
+        """See `health.controller_health`."""
+        return controller_health(self._service.controller) if self.is_started else {"role": STARTING}
+
+    def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
+        """The standard's and ours; the exporter has none."""
+        if metrics != EXPORTER and self.is_started:
+            reading = ControllerReading(self._service, self._times, self._disk)
+            yield from self._exposition.write(CONTROLLER_METRICS, reading, text, truncated)
+            yield from self._exposition.write(OWN_CONTROLLER_METRICS, reading, text, truncated)
 
 
 class ObservedContainer:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
+from mqgateway.gateway.metrics.controller_metrics import CONTROLLER_METRICS, OWN_CONTROLLER_METRICS
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.metric import Metric
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
@@ -19,6 +20,8 @@ def tables() -> str:
     parts: dict[str, Iterable[Metric[Any]]] = {
         "The standard's broker": BROKER_METRICS,
         "Ours, of a broker": OWN_BROKER_METRICS,
+        "The standard's controller": CONTROLLER_METRICS,
+        "Ours, of a controller": OWN_CONTROLLER_METRICS,
         "Ours, of a name server": NAME_SERVER_METRICS,
         "Ours, of every process": SERVER_METRICS,
         "The exporter's: `/metrics?set=exporter`": EXPORTER_METRICS,

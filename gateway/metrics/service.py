@@ -21,7 +21,8 @@ from mqgateway.gateway.metrics.exposition import Exposition
 from mqgateway.gateway.metrics.health import Health
 from mqgateway.gateway.metrics.observed import STANDARD, Observed, labels_for_all
 from mqgateway.gateway.metrics.own_metrics import LOOP_LAG_BOUNDS, SERVER_METRICS, ServerReading
-from mqgateway.gateway.metrics.site import LimitedSite, Pages, Scrape
+from mqgateway.gateway.metrics.site import Pages, Scrape
+from mqgateway.gateway.runtime.http import LimitedSite
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 

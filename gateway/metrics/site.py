@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 from twisted.web.resource import Resource
-from twisted.web.server import NOT_DONE_YET, Site
+from twisted.web.server import NOT_DONE_YET
 
 from mqgateway.gateway.metrics.exposition import CONTENT_TYPE
 from mqgateway.gateway.metrics.health import Health, is_ready
@@ -31,8 +31,6 @@ from mqgateway.gateway.metrics.observed import SETS, STANDARD
 log = logging.getLogger(__name__)
 
 PLAIN, JSON, HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
-MAX_CONNECTIONS = 64
-IDLE_SECONDS = 60
 _PAGE = "<!doctype html><title>mqgateway</title><ul>{}</ul>\n"
 
 Scrape = Callable[[str], Deferred[list[bytes]]]
@@ -169,32 +167,3 @@ def _answer(request: Request, code: int, text: str, kind: str = PLAIN) -> bytes:
     request.setHeader("Cache-Control", "no-store")
     request.setHeader("X-Content-Type-Options", "nosniff")
     return body
-
-
-class LimitedSite(Site):
-    """A site that is not in the way of the server it tells of: few connections, no log of requests."""
-
-    noisy = False
-    displayTracebacks = False
-
-    def __init__(self, pages: Pages) -> None:
-        super().__init__(pages, timeout=IDLE_SECONDS)  # type: ignore[no-untyped-call]
-        self._count = 0
-
-    def log(self, request: object) -> None:
-        """Nothing: a scrape is no event."""
-
-    def buildProtocol(self, addr: Any) -> Any:
-        """None, which closes the connection, when there are enough."""
-        if self._count >= MAX_CONNECTIONS:
-            return None
-        protocol: Any = super().buildProtocol(addr)  # type: ignore[no-untyped-call]
-        self._count += 1
-        lost = protocol.connectionLost
-
-        def connection_lost(reason: Failure) -> None:
-            self._count -= 1
-            lost(reason)
-
-        protocol.connectionLost = connection_lost
-        return protocol

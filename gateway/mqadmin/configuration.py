@@ -7,7 +7,7 @@ What was given counts first, then the profile that was named, the environment, t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqgateway.gateway.mqadmin.declaration import Given, UsageError
@@ -48,7 +48,7 @@ def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile
     certificates = given.text("tls-ca") or profile.tls_ca
     return Configuration(
         tuple(one.strip() for one in addresses.split(";") if one.strip()),
-        _credentials([_given_keys(given), *sources, *_tools_file(environment, read_file)]),
+        _credentials([_given_keys(given), *sources], lambda: _tools_file(environment, read_file)),
         seconds(given, "timeout", profile.timeout or TIMEOUT_SECONDS),
         "tls" in given or profile.tls or certificates is not None,
         certificates,
@@ -78,26 +78,23 @@ def _given_keys(given: Given) -> Profile:
     return Profile(access_key=given.text("access-key") or "", secret_key=given.text("secret-key") or "")
 
 
-def _tools_file(environment: Mapping[str, str], read_file: ReadFile) -> Iterator[Profile]:
-    if home := environment.get("ROCKETMQ_HOME"):
-        found = _pairs(read_file(f"{home}/conf/tools.yml") or "")
-        yield Profile(access_key=found.get("accessKey", ""), secret_key=found.get("secretKey", ""))
+def _tools_file(environment: Mapping[str, str], read_file: ReadFile) -> str | None:
+    home = environment.get("ROCKETMQ_HOME")
+    return read_file(f"{home}/conf/tools.yml") if home else None
 
 
-def _credentials(sources: list[Profile]) -> Credentials | None:
-    """Of the first that says who we are; the key may be told by a later one. Raises `UsageError`."""
-    for number, one in enumerate(sources):
-        if one.access_key:
-            secret = next((other.secret_key for other in sources[number:] if other.secret_key), "")
-            if not secret:
-                raise UsageError("an access key needs a secret key")
-            from mqgateway.gateway.access.signature import Credentials  # slow, and many calls are not signed
+def _credentials(sources: list[Profile], tools_file: Callable[[], str | None]) -> Credentials | None:
+    """Of the first that says who we are, else of the standard's file; the key may be told by a later one.
+    Raises `UsageError` where nobody tells it."""
+    first = next((number for number, one in enumerate(sources) if one.access_key), len(sources))
+    text = tools_file() if first == len(sources) else None
+    if first == len(sources) and not text:
+        return None
+    from mqgateway.gateway.access import signature  # slow to load, and many calls are not signed
 
-            return Credentials(one.access_key, secret)
-    return None
-
-
-def _pairs(text: str) -> dict[str, str]:
-    """The lines `name: value` of a file that has no more than those."""
-    lines = (line.partition(":") for line in text.splitlines() if not line.lstrip().startswith("#"))
-    return {name.strip(): value.strip().strip("\"'") for name, _, value in lines}
+    if text:
+        return signature.credentials_in(text)
+    secret = next((one.secret_key for one in sources[first:] if one.secret_key), "")
+    if not secret:
+        raise UsageError("an access key needs a secret key")
+    return signature.Credentials(sources[first].access_key, secret)

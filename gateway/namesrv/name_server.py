@@ -16,6 +16,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.namesrv.kv import KvConfig
 from mqgateway.gateway.namesrv.registration import Leaving, Notice
 from mqgateway.gateway.namesrv.routes import RouteTables
@@ -56,7 +57,11 @@ class NameServer:
         self.disk = disk
         self.tables = RouteTables(options)
         path = options.kv_config_path or _in_home("kvConfig.json")
+        self.folder = os.path.dirname(path)
+        """Where its tables are kept."""
         self.kv = KvConfig(options, disk, path, clock, worker)
+        self.access: Administration | None = None
+        """Users and policies; None where nobody is asked who they are."""
         self.send_notices = send_notices
         self._soon = soon
         self._leaving: list[Leaving] = []

@@ -41,8 +41,8 @@ class BrokerKey(NamedTuple):
 class LiveBroker:
     """A broker that is heard of. Times in ms of a clock that never jumps.
 
-    `peer` is the connection it last registered on. `fingerprint` stands for all it said then, and `changes`
-    for the state of the tables after it.
+    `peer` is the connection it last registered on, `host` where that comes from. `fingerprint` stands for all
+    it said then, and `changes` for the state of the tables after it.
     """
 
     name: str
@@ -51,6 +51,7 @@ class LiveBroker:
     data_version: DataVersion
     ha_address: str
     peer: object
+    host: str = ""
     fingerprint: int | None = None
     changes: int = 0
 
@@ -60,8 +61,8 @@ class Registration:
     """What a broker says of itself and its topics.
 
     `topics` are queues by topic, `mappings` JSON objects by topic, as they came. `enable_acting_master` is
-    None from brokers too old to say. `filter_servers` None leaves those known. `fingerprint` stands for all
-    of it.
+    None from brokers too old to say. `filter_servers` None leaves those known. `host` is where its connection
+    comes from. `fingerprint` stands for all of it.
     """
 
     cluster: str
@@ -77,6 +78,7 @@ class Registration:
     enable_acting_master: bool | None = None
     filter_servers: Sequence[str] | None = None
     peer: object = None
+    host: str = ""
     fingerprint: int | None = None
 
     @property

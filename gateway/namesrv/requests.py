@@ -104,6 +104,11 @@ def _dressed(namesrv: NameServer, topic: str, route: TopicRouteData, zone: str |
 # Brokers
 
 
+def host_of(call: Call) -> str:
+    """The address that a request comes from."""
+    return call.peer.address.rpartition(":")[0].strip("[]")
+
+
 def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
     """103: a broker says what it is and, if its topics have changed, has them taken over, in steps.
 
@@ -113,7 +118,8 @@ def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
     assert isinstance(header, headers.RegisterBrokerRequestHeader)
     fingerprint = hash((call.body, call.command.version, frozenset(call.command.ext_fields.items())))
     key = BrokerKey(header.cluster_name, header.broker_addr)
-    registered = namesrv.tables.register_again(key, header.broker_id, fingerprint, call.peer, namesrv.now())
+    now, host = namesrv.now(), host_of(call)
+    registered = namesrv.tables.register_again(key, header.broker_id, fingerprint, call.peer, host, now)
     if registered is None:
         registered = yield from _register(namesrv, call, header, fingerprint)
     call.peer.on_lost(namesrv.connection_lost)
@@ -161,6 +167,7 @@ def _registration(
         mappings=wrapper.topic_queue_mapping_info_map,
         filter_servers=body.filter_server_list,
         peer=call.peer,
+        host=host_of(call),
         fingerprint=fingerprint,
     )
 
@@ -212,6 +219,9 @@ def unregister_broker(namesrv: NameServer, call: Call) -> Reply:
     header = call.header
     assert isinstance(header, headers.UnRegisterBrokerRequestHeader)
     key = BrokerKey(header.cluster_name, header.broker_addr)
+    if not namesrv.tables.may_leave(key, host_of(call), namesrv.now()):
+        log.error("%s takes leave for the broker at %.200s: refused", call.peer.address, header.broker_addr)
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the broker at {header.broker_addr} has not said so")
     taken = namesrv.leave_soon(Leaving(key, header.broker_name, header.broker_id))
     return Reply(ResponseCode.SUCCESS if taken else ResponseCode.SYSTEM_ERROR)
 

@@ -29,6 +29,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import BrokerData, QueueData
+from mqgateway.gateway.namesrv.claims import held_elsewhere, may_leave
 from mqgateway.gateway.namesrv.registration import (
     DEFAULT_HEARTBEAT_TIMEOUT,
     NAME_LENGTH_MAX,
@@ -83,6 +84,7 @@ class RouteTables:
         Others may register and leave in between, but not take so many steps at the same time. The topics
         come first, and the broker last and in one step: only then is it known with all it said.
         """
+        self._check_claim(said, now)
         if self._is_ignored(said):
             return Registered()
         addresses = self._addresses(said)
@@ -101,6 +103,7 @@ class RouteTables:
                 yield from self._take_topics(said, taken, mappings)
             finally:
                 self._arriving.discard(said.name)
+        self._check_claim(said, now)
         return Registered() if self._is_ignored(said) else self._put_broker(said, now)
 
     def _addresses(self, said: Registration) -> dict[int, str]:
@@ -129,8 +132,28 @@ class RouteTables:
             registered.notices.append(_notice(group, None, said.ha_address))
         return registered
 
+    def _check_claim(self, said: Registration, now: int) -> None:
+        """Leave to brokers that are there what is theirs. Raises Refused."""
+        if self.options.authentication_enabled:
+            return
+        host = held_elsewhere(said, self.live, self.brokers, now)
+        if host:
+            log.error(
+                "%s registers as %s id %d at %s, which a broker at %s is: refused",
+                said.host,
+                said.name,
+                said.broker_id,
+                said.address,
+                host,
+            )
+            raise Refused(f"a broker at {host} is {said.name}, id {said.broker_id} or has this address")
+
+    def may_leave(self, key: BrokerKey, host: str, now: int) -> bool:
+        """Whether who speaks from `host` may take leave for a broker."""
+        return self.options.authentication_enabled or may_leave(key, host, self.live, now)
+
     def register_again(
-        self, key: BrokerKey, broker_id: int, fingerprint: int, peer: object, now: int
+        self, key: BrokerKey, broker_id: int, fingerprint: int, peer: object, host: str, now: int
     ) -> Registered | None:
         """What `register` would do with the very words a broker said last; None when that may be something.
 
@@ -139,6 +162,8 @@ class RouteTables:
         """
         live = self.live.get(key)
         if live is None or live.fingerprint != fingerprint or live.changes != self._changes:
+            return None
+        if live.host != host:
             return None
         if self.options.delete_topic_with_broker_registration:
             return None
@@ -274,6 +299,7 @@ class RouteTables:
             data_version=said.data_version,
             ha_address=said.ha_address,
             peer=said.peer,
+            host=said.host,
             fingerprint=said.fingerprint,
             changes=self._changes,
         )

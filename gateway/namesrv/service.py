@@ -9,7 +9,7 @@ Standard: `NamesrvController`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from twisted.internet.defer import Deferred, gatherResults
@@ -18,6 +18,11 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access import requests as access_requests
+from mqgateway.gateway.access.control import control_of_server
+from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_NAME_SERVER
+from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
@@ -37,8 +42,8 @@ from mqgateway.gateway.runtime.threads import ThreadWorker
 
 log = logging.getLogger(__name__)
 
-KV_SAVE_INTERVAL = 10
-"""Seconds between two times that a file that lacks changes of the KV configuration may be written."""
+SAVE_INTERVAL = 10
+"""Seconds between two times that a file that lacks changes may be written."""
 KV_PRINT_INTERVAL = 600
 """Seconds between two times that the KV configuration is logged."""
 
@@ -242,9 +247,9 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
 UNSUPPORTED: dict[int, str] = {code: reason for reason, codes in _BY_REASON.items() for code in codes}
 
 
-def limits_of_bodies(remoting: RemotingOptions) -> dict[int, BodyLimit]:
+def limits_of_bodies(codes: Iterable[int], remoting: RemotingOptions) -> dict[int, BodyLimit]:
     """How large the body of each request may be; registrations are bounded while they are read."""
-    return body_limits(REQUESTS, remoting, {RequestCode.REGISTER_BROKER: None})
+    return body_limits(codes, remoting, {RequestCode.REGISTER_BROKER: None})
 
 
 class NameServerService:
@@ -252,7 +257,8 @@ class NameServerService:
 
     `settings` are all options of the process as properties (requests 318 and 319); made of `options` and
     `remoting` when it is not given. `client_tls` is used towards brokers that are told something. `hooks`
-    watch over every request. `worker` is a thread unless another is given.
+    watch over every request. `worker` is a thread unless another is given. `users` are those of a broker of
+    this process; without them a name server that asks who somebody is keeps its own beside `kvConfigPath`.
     """
 
     def __init__(
@@ -268,11 +274,13 @@ class NameServerService:
         client_tls: ClientTls | None = None,
         hooks: Sequence[Hook] = (),
         worker: Worker | None = None,
+        users: AccessTables | None = None,
     ) -> None:
         self._options = options
         self._remoting = remoting
         self._schedule = Schedule(reactor)
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock)
+        access = AccessSettings.of(options, disk, ALL_CLUSTERS)
+        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
         self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
         self.namesrv = NameServer(
             options,
@@ -285,7 +293,22 @@ class NameServerService:
         )
         self._until: Deferred[None] | None = None
         served = REQUESTS | {code: self._once_complete(function) for code, function in ABOUT_ROUTES.items()}
-        limits = limits_of_bodies(remoting)
+        self._access = control_of_server(
+            access,
+            options,
+            OF_NAME_SERVER,
+            disk=disk,
+            folder=self.namesrv.folder,
+            clock=clock,
+            worker=self._worker,
+            pause=self._schedule.pause,
+            shared=users,
+        )
+        if self._access is not None:
+            self.namesrv.access = self._access.administration
+            served |= access_requests.REQUESTS
+            hooks = [*hooks, self._access]
+        limits = limits_of_bodies(served, remoting)
         self.dispatcher = Dispatcher(
             self.namesrv, served, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits
         )
@@ -295,6 +318,11 @@ class NameServerService:
     def entries(self) -> int:
         """How many topics there are."""
         return len(self.namesrv.tables.topic_queues)
+
+    @property
+    def users(self) -> AccessTables | None:
+        """Users and policies, if there are any, for other servers of the same process."""
+        return None if self._access is None else self._access.tables
 
     def start(self, port: int | None = None, until: Deferred[None] | None = None) -> ListeningPort:
         """Listen on `bindAddress` and `port` (else `listenPort`; 0: any) and start the timers.
@@ -308,7 +336,7 @@ class NameServerService:
         )
         for seconds, work in (
             (self._options.scan_not_active_broker_interval / 1000, self._scan),
-            (KV_SAVE_INTERVAL, self.namesrv.kv.retry),
+            (SAVE_INTERVAL, self._save),
             (KV_PRINT_INTERVAL, self.namesrv.kv.log_all),
         ):
             self._schedule.every(seconds, seconds, work)
@@ -325,6 +353,8 @@ class NameServerService:
         if isinstance(self._worker, ThreadWorker):
             self._worker.stop()
         self.namesrv.kv.close()
+        if self._access is not None:
+            self._access.close()
 
     def _once_complete(self, function: RequestFunction) -> RequestFunction:
         """The same function, asked once all brokers are there that start with this name server."""
@@ -338,6 +368,11 @@ class NameServerService:
             return waiting.addCallback(lambda _: function(namesrv, call))
 
         return answer
+
+    def _save(self) -> None:
+        self.namesrv.kv.retry()
+        if self._access is not None:
+            self._access.retry()
 
     def _soon(self, work: Callable[[], None]) -> None:
         self._schedule.later(0, work)

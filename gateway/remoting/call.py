@@ -122,13 +122,22 @@ NO_REPLY = Reply()
 
 
 class RequestError(Exception):
-    """A request that is refused: becomes a reply with this code, remark, header and other fields."""
+    """A request that is refused: becomes a reply with this code, remark, header and other fields.
+
+    It is given when `until` fires, where there is one.
+    """
 
     def __init__(
-        self, code: int, remark: str, header: Header | None = None, ext: dict[str, str] | None = None
+        self,
+        code: int,
+        remark: str,
+        header: Header | None = None,
+        ext: dict[str, str] | None = None,
+        until: Deferred[None] | None = None,
     ) -> None:
         super().__init__(remark)
         self.code = code
         self.remark = remark
         self.header = header
         self.ext = ext
+        self.until = until

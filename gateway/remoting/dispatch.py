@@ -2,7 +2,7 @@
 
 | what happens                        | answer                                                      |
 |-------------------------------------|-------------------------------------------------------------|
-| `RequestError` is raised            | its code, remark and header                                 |
+| `RequestError` is raised            | its code, remark and header, when its time has come         |
 | an error of the context's own       | what its `refusal` makes of it                              |
 | a header field is wrong             | 1, the remark of `HeaderError`                              |
 | the table has no such code          | 3 " request type N not supported"                           |
@@ -128,8 +128,15 @@ class Dispatcher:
                 limit.check(call)
             reply: Any = function(self._context, call)
         except Exception as error:
-            return self._finish(self._reply_to(error, call), call)
+            return self._refused(error, call)
         return self._finish(reply, call) if type(reply) is Reply else self._finish_later(reply, call)
+
+    def _refused(self, error: Exception, call: Call) -> Answer:
+        reply = self._reply_to(error, call)
+        until = error.until if isinstance(error, RequestError) else None
+        if until is None:
+            return self._finish(reply, call)
+        return self._finish_reply(until.addCallback(lambda _: reply), call)
 
     def _finish_later(self, reply: Any, call: Call) -> Answer | Steps[Answer]:
         if not isinstance(reply, Generator):

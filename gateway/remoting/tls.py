@@ -22,9 +22,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL, crypto
 from service_identity import CertificateError, VerificationError
@@ -99,7 +98,7 @@ class _Credentials:
                 context.add_extra_chain_cert(certificate)
         if key:
             password = self._password if b"ENCRYPTED" in key else None
-            context.use_privatekey(load_pem_private_key(key, password))  # type: ignore[arg-type]
+            context.use_privatekey(serialization.load_pem_private_key(key, password))  # type: ignore[arg-type]
             context.check_privatekey()
         if not trusted:
             context.set_default_verify_paths()
@@ -257,10 +256,11 @@ def _is_ip(host: str) -> bool:
     return True
 
 
-def self_signed(name: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
-    """A new key and a certificate for it that never ends, signed by itself."""
+def self_signed(*names: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    """A new key and a certificate for it under these names that never ends, signed by itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+    alternatives = x509.SubjectAlternativeName(map(_general_name, names))
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -269,11 +269,19 @@ def self_signed(name: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate
         .serial_number(x509.random_serial_number())
         .not_valid_before(datetime.datetime(2000, 1, 1))
         .not_valid_after(datetime.datetime(9999, 12, 31))
-        .add_extension(x509.SubjectAlternativeName([_general_name(name)]), critical=False)
+        .add_extension(alternatives, critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
     return key, certificate
+
+
+def pem_of(key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate) -> tuple[bytes, bytes]:
+    """Both as files have them."""
+    plain = serialization.NoEncryption()
+    pkcs8 = serialization.PrivateFormat.PKCS8
+    pem = serialization.Encoding.PEM
+    return key.private_bytes(pem, pkcs8, plain), certificate.public_bytes(pem)
 
 
 def _general_name(name: str) -> x509.GeneralName:

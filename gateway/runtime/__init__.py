@@ -3,5 +3,6 @@
 loop           what is needed of the reactor and its transports; reactors that go by the monotonic clock
 schedule       calls later, once or again and again
 threads        work that may block, elsewhere
+http           sites of pages for people and probes
 name_servers   who they are, and one asked after the other
 """

@@ -136,3 +136,17 @@ def test_a_name_server_has_a_black_list_of_its_own(name: str) -> None:
     with pytest.raises(ChangeForbidden):
         made.configuration.update([Setting("orderMessageEnable", "true"), Setting(name, "x")])
     assert not made.options.order_message_enable and not made.disk.exists(PATH)
+
+
+def test_what_is_known_of_each_property() -> None:
+    world = World()
+    configuration = world.configuration
+    assert configuration.option("maxMessageSize").unit == "bytes"
+    named = {row.name: row.value for row in configuration.effective()}
+    assert named["maxMessageSize"] == "4194304"
+    for name, why in (
+        ("maxMessageSize", ""),
+        ("brokerName", "read at start only"),
+        ("configBlackList", "on the black list"),
+    ):
+        assert configuration.why_fixed(name) == why

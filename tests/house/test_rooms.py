@@ -10,8 +10,8 @@ from tests.house.source import circles, import_graph, imported_modules, source_f
 BROKER = "gateway.broker."
 PROTOCOLS = ("gateway.remoting", "gateway.codec.command", "gateway.codec.codes", "gateway.codec.headers")
 """What only doors may know of, and the rooms that speak to other servers."""
-TO_OTHERS = ("acting", "clients", "cluster", "replication")
-"""Rooms that call clients, name servers and other brokers, which speak remoting."""
+TO_OTHERS = ("acting", "clients", "cluster", "controlled", "replication")
+"""Rooms that call clients, name servers, controllers and other brokers, which speak remoting."""
 
 
 def room_of(module: str) -> str:

@@ -160,7 +160,7 @@ class SpecialServices:
         broker, store = self._broker, self._broker.store
         log.warning("this broker becomes the master")
         store.raw.drop_partial()
-        store.dispatch()
+        store.dispatch_all()
         broker.tables.topics.restore(store.admin.topics_with_messages(), store.admin.attributes_of)
         yield from broker.delays.going_on()
         broker.transactions.load()

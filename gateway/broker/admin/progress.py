@@ -5,7 +5,7 @@ A group is let go on from somewhere else here, or in the clients themselves. Sta
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mqgateway.engine.message import format_host
@@ -109,6 +109,13 @@ def reset_offset(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
 def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
     if broker.role.is_slave:
         raise OperationError(Reason.SYSTEM_ERROR, "Can not reset offset in slave broker")
+    targets = restart_targets(broker, restart)
+    set_offsets(broker, restart.group, restart.topic, targets)
+    return _by_queue(broker, restart.topic, targets)
+
+
+def restart_targets(broker: Broker, restart: Restart) -> dict[int, int]:
+    """Where the group would go on, by queue. Nothing is changed."""
     group, topic = restart.group, restart.topic
     config = broker.tables.topics.get(topic)
     if config is None:
@@ -124,12 +131,16 @@ def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
         }
     if not targets:
         raise OperationError(Reason.SYSTEM_ERROR, "No queues to reset.")
+    return targets
+
+
+def set_offsets(broker: Broker, group: str, topic: str, targets: Mapping[int, int]) -> None:
+    """Let a group go on at these offsets, by queue: with its next pull, or whenever it comes back."""
     for queue_id, offset in targets.items():
         broker.tables.offsets.assign_reset(group, topic, queue_id, offset)
         broker.pop.sent_elsewhere(group, topic, queue_id)
     shown = ", ".join(f"queue {queue_id} at {offset}" for queue_id, offset in targets.items())
     log.info("Group %s starts again in topic %s: %s", group, topic, shown)
-    return _by_queue(broker, topic, targets)
 
 
 def _target(broker: Broker, restart: Restart) -> int:

@@ -45,15 +45,19 @@ class Durability:
         store_options: StoreOptions,
         clock: Clock,
         role: Role,
+        replicas: Replicas,
     ) -> None:
         self._store = store
         self._options = options
         self._clock = clock
         self._waiting = 0
-        self.replicas = Replicas(store_options, store.raw)
+        self.replicas = replicas
         """The slaves."""
         self._for_disk = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
-        self._may_wait_for_slaves = store_options.broker_role is not BrokerRole.ASYNC_MASTER
+        self.may_wait_for_slaves = (
+            options.enable_controller_mode or store_options.broker_role is not BrokerRole.ASYNC_MASTER
+        )
+        """Whether there may ever be a message that waits for slaves."""
         self._role = role
         self.is_for_slaves = False
         """Whether a message waits for slaves."""
@@ -63,7 +67,7 @@ class Durability:
         role.on_change(self._role_changed)
 
     def _follow_role(self) -> None:
-        self.is_for_slaves = self._may_wait_for_slaves and self._role.is_master
+        self.is_for_slaves = self.may_wait_for_slaves and self._role.is_master
         self.is_awaited = self._for_disk or self.is_for_slaves
 
     def _role_changed(self, before: RoleState, after: RoleState) -> None:

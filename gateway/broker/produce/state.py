@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 
+from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.ha.role import Role
 from mqgateway.engine.message import UniqueKeys
 from mqgateway.engine.store.message_store import MessageStore
@@ -13,9 +14,12 @@ from mqgateway.gateway.broker.produce.durability import Durability
 
 
 class ProduceState:
-    """`unique_keys` makes the keys of messages that came without one."""
+    """`unique_keys` makes the keys of messages that came without one; `replicas` are who messages wait
+    for."""
 
-    def __init__(self, environment: Environment, store: MessageStore, role: Role) -> None:
+    def __init__(self, environment: Environment, store: MessageStore, role: Role, replicas: Replicas) -> None:
         clock, address = environment.clock, environment.store_host[:-4]
-        self.durability = Durability(store, environment.options, environment.store_options, clock, role)
+        self.durability = Durability(
+            store, environment.options, environment.store_options, clock, role, replicas
+        )
         self.unique_keys = UniqueKeys(address, os.getpid(), random.getrandbits(32), clock.millis())

@@ -1,22 +1,28 @@
 """What the rest of the broker asks its part in a group of replicas.
 
-`Membership` and `Replication` answer; they need the broker themselves, and nothing that the broker imports
-may.
+`Membership`, `Replication` and `ControlledReplica` answer; they need the broker themselves, and nothing
+that the broker imports may.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.member_group import MemberGroup
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
-from mqgateway.gateway.codec.headers import ExchangeHAInfoResponseHeader
+from mqgateway.gateway.codec.headers import (
+    ExchangeHAInfoResponseHeader,
+    NotifyBrokerRoleChangedRequestHeader,
+)
 
 
 class Member(Protocol):
     """What is known of the group."""
 
     group: MemberGroup
+    is_enabled: bool
+    """Whether slaves of the group may act for their master."""
 
     @property
     def is_active(self) -> bool:
@@ -36,12 +42,26 @@ class Member(Protocol):
         ...
 
 
+class Controlled(Protocol):
+    """The broker under a controller."""
+
+    epochs: Epochs
+
+    def noticed(self, header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> None:
+        """The controller says who is master now. Raises `HeaderError`."""
+        ...
+
+
 class Replica(Protocol):
     """The log's way from the master, and to the slaves."""
 
     @property
     def follows(self) -> bool:
         """Whether this is a slave that is connected to its master."""
+        ...
+
+    def asked_for_log(self, host: str) -> bytes:
+        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed."""
         ...
 
     def runtime_info(self) -> HARuntimeInfo:

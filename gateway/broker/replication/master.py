@@ -17,10 +17,11 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.feed import Feed
-from mqgateway.engine.ha.frames import StreamBroken, encode_header
+from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
+from mqgateway.gateway.broker.replication.streams import Stream
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Transport
 
 log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class SlaveConnection(Protocol):
             outgoing = self.feed.take(self._server.now())
             if outgoing is None:
                 return
-            header = encode_header(*outgoing)
+            header = self.feed.header(outgoing)
             if not outgoing.size:
                 self._write(header)
                 return
@@ -119,14 +120,25 @@ class SlaveServer(Factory):
     noisy = False
 
     def __init__(
-        self, options: StoreOptions, store: MessageStore, replicas: Replicas, clock: Clock, reactor: Reactor
+        self,
+        options: StoreOptions,
+        store: MessageStore,
+        replicas: Replicas,
+        clock: Clock,
+        reactor: Reactor,
+        stream: Stream,
     ) -> None:
         self._options = options
+        self._stream = stream
+        self.on_gone: Callable[[], None] = lambda: None
+        """Told when a slave is gone."""
         self.store = store
         self.replicas = replicas
         self._clock = clock
         self._reactor = reactor
         self._port: ListeningPort | None = None
+        self.entrance: Factory = self
+        """What connections come to first; hands those of slaves to this."""
         self.connections: list[SlaveConnection] = []
         self._wake: Callable[[list[Arrival]], None] | None = None
         self._complaints: set[tuple[str, str]] = set()
@@ -139,7 +151,7 @@ class SlaveServer(Factory):
 
     def listen(self, host: str, port: int) -> None:
         """Take connections. Raises `twisted.internet.error.CannotListenError`."""
-        self._port = self._reactor.listenTCP(port, self, 50, host)
+        self._port = self._reactor.listenTCP(port, self.entrance, 50, host)
 
     def settle(self) -> Deferred[None]:
         """Fires when the slaves have acknowledged everything, or it takes too long; for the end."""
@@ -162,14 +174,20 @@ class SlaveServer(Factory):
         """Take no more connections, end those there are; fires when the port is closed."""
         port, self._port = self._port, None
         closed = maybeDeferred(port.stopListening) if port is not None else maybeDeferred(lambda: None)
-        for connection in list(self.connections):
-            connection.abort()
+        self.drop_all()
         self.replicas.give_up()
         return closed.addCallback(lambda _: None)
 
+    def drop_all(self) -> None:
+        """End all connections: whoever still belongs here comes again."""
+        for connection in list(self.connections):
+            connection.abort()
+
     def buildProtocol(self, addr: object) -> SlaveConnection | None:
+        if not self._stream.is_open:
+            return None
         if len(self.connections) >= self._options.ha_max_slaves:
-            self._complain(str(addr), f"{len(self.connections)} slaves are connected already (haMaxSlaves)")
+            self.complain(str(addr), f"{len(self.connections)} slaves are connected already (haMaxSlaves)")
             return None
         return SlaveConnection(self)
 
@@ -195,7 +213,7 @@ class SlaveServer(Factory):
     def came(self, connection: SlaveConnection, address: str) -> Feed:
         """A slave has connected."""
         now = self.now()
-        feed = Feed(self._options, self.store.raw, address, now)
+        feed = self._stream.feed(address, now)
         self.connections.append(connection)
         self.replicas.add(feed, now)
         if len(self.connections) == 1:
@@ -213,13 +231,14 @@ class SlaveServer(Factory):
             self.store.on_arrivals, self._wake = self._wake, None
         feed = connection.feed
         log.info("slave %s is gone, it had everything before %d", feed.address, feed.ack_offset)
+        self.on_gone()
 
     def refuse(self, connection: SlaveConnection, reason: str) -> None:
         """End a connection, and say why."""
-        self._complain(connection.feed.address, reason)
+        self.complain(connection.feed.address, reason)
         connection.abort()
 
-    def _complain(self, address: str, reason: str) -> None:
+    def complain(self, address: str, reason: str) -> None:
         """Once for each host and reason: a slave comes again every few seconds."""
         complaint = address.rpartition(":")[0], reason
         if complaint not in self._complaints:

@@ -14,13 +14,16 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 
+from mqgateway.engine.ha.admission import Admission
 from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.long_polling import resume_all
 from mqgateway.gateway.broker.replication.master import SlaveServer
 from mqgateway.gateway.broker.replication.slave import MasterClient
+from mqgateway.gateway.broker.replication.slave_door import SlaveDoors
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
+from mqgateway.gateway.broker.replication.streams import Stream
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
 from mqgateway.gateway.remoting.client import Ask
@@ -32,15 +35,34 @@ FOREVER = 2**62
 
 
 class Replication:
-    """Both sides of a broker."""
+    """Both sides of a broker, which speak one stream."""
 
-    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask) -> None:
+    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: Stream) -> None:
         self._broker = broker
+        self._stream = stream
         self._reactor = reactor
         self._ask = ask
         self._address = broker.environment.address
         self.server = SlaveServer(
-            broker.store_options, broker.store, broker.produce.durability.replicas, broker.clock, reactor
+            broker.store_options,
+            broker.store,
+            broker.produce.durability.replicas,
+            broker.clock,
+            reactor,
+            stream,
+        )
+        self.admission = Admission(
+            broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
+        )
+        self._doors = self.server.entrance = SlaveDoors(
+            self.admission,
+            self.server.buildProtocol,
+            clock=broker.clock,
+            worker=broker.environment.reader or broker.environment.worker,
+            name_servers=broker.cluster.name_servers,
+            broker_name=broker.options.broker_name,
+            own_address=self._address,
+            on_refused=self.server.complain,
         )
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
@@ -58,6 +80,7 @@ class Replication:
             self._reactor,
             self._ask,
             self.release_readers,
+            self._stream,
         )
         self.tables = SlaveTables(broker, self._ask, self._address)
 
@@ -67,6 +90,8 @@ class Replication:
             self._begin_to_follow()
         elif not is_slave and self.client is not None:
             self._follow_no_more()
+        if not self._broker.role.is_master and not self._stream.is_open:
+            self.server.drop_all()
         self.release_readers()
         self._broker.pop.wait_no_longer(FOREVER)
         self._broker.lite.parked.due(FOREVER)
@@ -89,6 +114,12 @@ class Replication:
             return int(self.follows)
         return sum(feed.next_offset >= 0 for feed in self.server.replicas.feeds)
 
+    def follow_another(self, main_address: str) -> None:
+        """Another broker is the master, and nothing more is taken from the one before."""
+        self._follow_no_more()
+        self._begin_to_follow()
+        self.on_master(main_address, None)
+
     def follow(self, main_address: str, ha_address: str) -> None:
         """A member of the group says that it is the master."""
         self.on_master(main_address, ha_address)
@@ -100,7 +131,7 @@ class Replication:
         """What follows the requests of one read: where sends wait for slaves, these are told at once of what
         wakes nobody else, such as half messages. Brokers that never wait for slaves do not know of it."""
         store, server, durability = self._broker.store, self.server, self._broker.produce.durability
-        if self._broker.store_options.broker_role is BrokerRole.ASYNC_MASTER:
+        if not durability.may_wait_for_slaves:
             return store.dispatch
 
         def dispatch_and_send() -> None:
@@ -129,10 +160,12 @@ class Replication:
         """Follow nobody, serve no slave; fires when the port is closed."""
         if self.client is not None:
             self.client.stop()
+        self._doors.stop()
         return self.server.stop()
 
     def tick(self) -> None:
         """Do what is due; called with every beat."""
+        self._doors.tick()
         self.server.tick()
         if self.client is not None:
             self.client.tick()
@@ -158,6 +191,13 @@ class Replication:
         role of this broker is another one. Standard: `notifyMasterOnline`."""
         broker = self._broker
         resume_all(broker.consume.held_pulls.due(FOREVER, broker.store.max_offset))
+
+    def asked_for_log(self, host: str) -> bytes:
+        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed."""
+        membership = self._broker.membership
+        if membership is not None and membership.is_enabled:
+            self.admission.asked(host, self._doors.now())
+        return self.admission.issue(self._doors.now())
 
     def runtime_info(self) -> HARuntimeInfo:
         """What 907 is answered with. Standard: `DefaultHAService.getRuntimeInfo`."""

@@ -4,6 +4,7 @@ Standard: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, 
 `getBrokerHaStatus`.
 """
 
+from mqgateway.engine.ha.admission import TICKET
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.replication import status
@@ -30,9 +31,18 @@ def exchange_ha_info(broker: Broker, call: Call) -> Reply:
     if membership is None:
         return Reply()
     if header.master_ha_address is None:
-        return Reply(header=membership.whereabouts())
+        return Reply(header=membership.whereabouts(), ext=_ticket(broker, call))
     membership.announced(header.master_address or "", header.master_ha_address)
     return Reply()
+
+
+def _ticket(broker: Broker, call: Call) -> dict[str, str] | None:
+    """What lets a slave of ours in at the port for slaves; the standard's pass over it."""
+    if broker.replication is None:
+        return None
+    host = call.peer.address.rpartition(":")[0].strip("[]")
+    ticket = broker.replication.asked_for_log(host)
+    return {TICKET: ticket.hex()} if ticket else None
 
 
 def reset_master_flush_offset(broker: Broker, call: Call) -> Reply:

@@ -18,23 +18,22 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.errors import StoreError
-from mqgateway.engine.ha.follow import Follow
+from mqgateway.engine.ha.admission import TICKET, shown_ticket
 from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.log_prefix import Masters, Own, where_to_begin, why_not
 from mqgateway.engine.options import FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.gateway.broker.replication.streams import Following, Stream
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import ViewMessageRequestHeader
+from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, ViewMessageRequestHeader
 from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.link import endpoint_for
 from mqgateway.gateway.runtime.loop import Reactor, Transport
 
 log = logging.getLogger(__name__)
 
-RETRY_MILLIS = 5000
-"""How long after a connection was lost, or could not be made, the next is tried."""
 CONNECT_SECONDS = 3.0
 
 
@@ -43,12 +42,14 @@ class MasterConnection(Protocol):
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
 
-    def __init__(self, client: MasterClient, follow: Follow) -> None:
+    def __init__(self, client: MasterClient, follow: Following, ticket: bytes) -> None:
         self.follow = follow
         self._client = client
+        self._ticket = ticket
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
+        self.send(self._ticket)
         self._client.connected(self)
 
     def dataReceived(self, data: bytes) -> None:
@@ -58,7 +59,7 @@ class MasterConnection(Protocol):
         self._client.lost(self, reason.getErrorMessage())
 
     def send(self, data: bytes) -> None:
-        """Send a report, if there is one."""
+        """Send a report, or what comes before the first, if there is one."""
         if data:
             self.transport.write(data)
 
@@ -82,7 +83,9 @@ class MasterClient:
         reactor: Reactor,
         ask: Ask,
         on_following: Callable[[], None],
+        stream: Stream,
     ) -> None:
+        self._stream = stream
         self._options = options
         self._store = store
         self._clock = clock
@@ -141,15 +144,16 @@ class MasterClient:
 
     def _try(self) -> None:
         self._is_trying = True
-        maybeDeferred(self._check_place).addCallback(self._connect).addErrback(self._failed)
+        placed = maybeDeferred(self._check_place)
+        placed.addCallback(self._with_ticket).addCallback(self._connect).addErrback(self._failed)
 
     def _check_place(self) -> Deferred[int]:
         """What to ask for if the log is empty, once it is clear that it is the beginning of the master's."""
         raw = self._store.raw
         raw.drop_partial()
-        last = raw.last_record()
-        if not self.main_address:
+        if self._stream.compares or not self.main_address:
             return succeed(0)
+        last = raw.last_record()
         if last is None:
             if not self._options.ha_copy_whole_log:
                 return succeed(0)
@@ -183,17 +187,31 @@ class MasterClient:
 
         return self._ask(self.main_address, command).addCallback(ends)
 
-    def _connect(self, begin: int) -> Deferred[Any]:
+    def _with_ticket(self, begin: int) -> Deferred[tuple[int, bytes]]:
+        """Ask for what a master that asks who somebody is wants to see at its port for slaves."""
+        if not self.main_address:
+            return succeed((begin, b""))
+        command = RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader())
+
+        def shown(answer: RemotingCommand) -> tuple[int, bytes]:
+            if answer.code != ResponseCode.SUCCESS:
+                log.info("the master at %s gives no ticket: %s", self.main_address, answer.remark)
+            return begin, shown_ticket(answer.ext_fields.get(TICKET, ""))
+
+        return self._ask(self.main_address, command).addCallback(shown)
+
+    def _connect(self, begun: tuple[int, bytes]) -> Deferred[Any]:
         if self._is_stopped:
             raise StreamBroken("the broker stops")
-        follow = Follow(self._options, self._store.raw, self.now(), begin)
+        begin, ticket = begun
+        follow = self._stream.follow(self.now(), begin)
         endpoint = endpoint_for(self._reactor, self.ha_address, CONNECT_SECONDS)
-        made: Deferred[Any] = endpoint.connect(_Connections(self, follow))
+        made: Deferred[Any] = endpoint.connect(_Connections(self, follow, ticket))
         return made
 
     def _failed(self, failure: Failure) -> None:
         self._is_trying = False
-        self._next_try = self.now() + RETRY_MILLIS
+        self._next_try = self.now() + self._stream.retry_millis
         if not self._is_stopped:
             self._complain(f"{self.ha_address} cannot be followed: {failure.getErrorMessage()}")
 
@@ -215,14 +233,13 @@ class MasterClient:
         if connection is not self.connection:
             return
         try:
-            size = connection.follow.receive(data, self.now())
+            connection.follow.receive(data, self.now())
         except (StreamBroken, StoreError, OSError) as error:
             self._store.dispatch()
             self._give_up(connection, str(error))
             return
         self.problem = ""
-        if size:
-            self._store.dispatch()
+        self._store.dispatch()
         self._report(connection)
 
     def lost(self, connection: MasterConnection, reason: str) -> None:
@@ -230,12 +247,18 @@ class MasterClient:
         if connection is not self.connection:
             return
         self.connection = None
-        self._next_try = max(self._next_try, self.now() + RETRY_MILLIS)
+        self._next_try = max(self._next_try, self.now() + self._stream.retry_millis)
         if not self._is_stopped:
             log.warning("the connection to the master at %s is lost: %s", self.ha_address, reason)
 
     def _report(self, connection: MasterConnection) -> None:
         """Acknowledge what is written, or with SYNC_FLUSH what is on disk."""
+        try:
+            self._acknowledge(connection)
+        except (StreamBroken, StoreError, OSError) as error:
+            self._give_up(connection, str(error))
+
+    def _acknowledge(self, connection: MasterConnection) -> None:
         store = self._store
         if not self._waits_for_every_byte:
             connection.send(connection.follow.report(store.raw.position, self.now()))
@@ -267,9 +290,10 @@ class _Connections(Factory):
 
     noisy = False
 
-    def __init__(self, client: MasterClient, follow: Follow) -> None:
+    def __init__(self, client: MasterClient, follow: Following, ticket: bytes) -> None:
         self._client = client
         self._follow = follow
+        self._ticket = ticket
 
     def buildProtocol(self, addr: object) -> MasterConnection:
-        return MasterConnection(self._client, self._follow)
+        return MasterConnection(self._client, self._follow, self._ticket)

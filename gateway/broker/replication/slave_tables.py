@@ -1,6 +1,7 @@
 """A slave takes over its master's tables.
 
-They are 21 topics, 201 groups, 43 consumer offsets, 45 delay offsets and 402 request modes.
+They are 21 topics, 201 groups, 43 consumer offsets, 45 delay offsets and 402 request modes; with access
+control also 3005 users and 3010 policies, which the standard's slaves do not take over.
 They are asked for one after the other, every `slaveSyncInterval`; one that cannot be had or read is left out
 until the next round. What was popped is not asked for: whoever becomes master finds it in the log. A slave
 that may act for its master asks more often how far delayed messages are, and timers (60): the less of what
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred, inlineCallbacks
@@ -23,6 +25,7 @@ from mqgateway.engine.ha.adoption import OffsetAdoption, Place
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.offsets import SEPARATOR
 from mqgateway.engine.timers.checkpoint import TimerProgress
+from mqgateway.gateway.access.tables import AS_TABLE, take_over
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -97,7 +100,7 @@ class SlaveTables:
         is_whole = self._last_round is None or now - self._last_round >= interval
         if is_whole:
             self._last_round = now
-        wanted = self._adopt if is_whole else self._often
+        wanted = self._adopt | self._of_users() if is_whole else self._often
         if wanted:
             self._is_busy = True
             self._round(wanted).addErrback(lambda failure: self._complain(failure.getErrorMessage())).addBoth(
@@ -114,7 +117,7 @@ class SlaveTables:
         self._asked_at = 0 if last is None else last.start
         for code, adopt in wanted.items():
             try:
-                answer = yield self._ask(address, RemotingCommand.request(code))
+                answer = yield self._ask(address, RemotingCommand.request(code, ext=self._known(code)))
                 if self._is_stopped or address != self.master_address:
                     return
                 if answer.code != ResponseCode.SUCCESS:
@@ -127,6 +130,24 @@ class SlaveTables:
             except (ConfigError, ValueError, TypeError, AttributeError) as error:
                 problem = f"{code.name}: {error}"
         self._complain(problem)
+
+    def _of_users(self) -> dict[RequestCode, Adopt]:
+        """Users and policies, where somebody is asked who they are: they are the master's, whole."""
+        access = self._broker.access
+        if access is None or not self._broker.options.authentication_enabled:
+            return {}
+        return {
+            RequestCode.AUTH_LIST_USER: partial(take_over, access.tables.users),
+            RequestCode.AUTH_LIST_ACL: partial(take_over, access.tables.acls),
+        }
+
+    def _known(self, code: RequestCode) -> dict[str, str] | None:
+        """What the master is told of what is here already."""
+        access = self._broker.access
+        if access is None or code not in (RequestCode.AUTH_LIST_USER, RequestCode.AUTH_LIST_ACL):
+            return None
+        table = access.tables.users if code is RequestCode.AUTH_LIST_USER else access.tables.acls
+        return {AS_TABLE: table.data_version.encode().decode()}
 
     def _complain(self, problem: str) -> None:
         """Once, until it is another one."""

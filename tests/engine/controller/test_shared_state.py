@@ -217,6 +217,38 @@ def test_who_is_beaten_to_it_follows(place: Place) -> None:
     assert second.state.leader == N0
 
 
+def test_what_is_not_changed_is_confirmed(place: Place) -> None:
+    first, second = place.member(N0), place.member(N1)
+    told: list[Any] = []
+    first.state.confirm(told.append)
+    second.state.confirm(told.append)
+    assert told[0] is None and isinstance(told[1], NotLeading)
+    first.line.lossy = True
+    first.state.confirm(told.append)
+    assert isinstance(told[2], NotLeading) and first.state.is_leader
+    first.line.lossy = False
+    place.model.end_too_early()
+    second.state.beat()
+    assert first.state.is_leader and second.state.is_leader, "the lease was over too early"
+    first.state.confirm(told.append)
+    assert isinstance(told[3], NotLeading) and not first.state.is_leader
+    second.state.confirm(told.append)
+    assert told[4] is None
+    second.line.holds = True
+    second.state.confirm(told.append)
+    place.clock.advance(4000)
+    second.line.held.pop()()
+    assert isinstance(told[5], NotLeading)
+
+
+def test_clocks_that_are_set_end_no_lease(place: Place) -> None:
+    first, second = place.member(N0), place.member(N1)
+    for wall in (0, 2_000_000_000_000):
+        place.clock.set_wall(wall)
+        place.wait(2000)
+        assert first.state.is_leader and not second.state.is_leader
+
+
 def test_a_key_that_an_operator_deleted_ends_the_term(place: Place) -> None:
     first = place.member(N0)
     term = first.state.term

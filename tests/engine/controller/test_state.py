@@ -1,4 +1,4 @@
-"""What any place for broker sets keeps to: that of tests, and the one on disk."""
+"""What any place for broker sets keeps to: that of tests, the one on disk, the one in common."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.controller.events import ApplyBrokerId, CleanBrokerData, ElectMaster
 from mqgateway.engine.controller.local_state import LocalState
+from mqgateway.engine.controller.shared_state import SharedState
 from mqgateway.engine.controller.state import Leader, State
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from tests.support.engine.controller.etcd_model import EtcdModel, Line
 from tests.support.engine.controller.sets import HeldState, code
 
 
@@ -18,7 +20,13 @@ def local() -> State:
     return LocalState(Leader("n0", "127.0.0.1:9877"), CrashDisk(), "/c/brokerSets.json", ManualClock())
 
 
-@pytest.mark.parametrize("make", [HeldState, local])
+def shared() -> State:
+    state = SharedState(Leader("n0", "127.0.0.1:9877"), Line(EtcdModel()), ManualClock(), "/p", 5)
+    state.start(lambda: None)
+    return state
+
+
+@pytest.mark.parametrize("make", [HeldState, local, shared])
 def test_events_are_applied_when_they_are_agreed(make: Callable[[], State]) -> None:
     state = make()
     assert state.is_leader and state.leader == ("n0", "127.0.0.1:9877") and state.term > 0
@@ -29,3 +37,5 @@ def test_events_are_applied_when_they_are_agreed(make: Callable[[], State]) -> N
     assert (state.sets["brk"].master, state.sets["brk"].master_epoch) == (1, 1)
     state.propose(CleanBrokerData("brk"), told.append)
     assert told == [None] * 3 and not state.sets
+    state.confirm(told.append)
+    assert told[3] is None

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.disk import make_directories
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.ha.epochs import Epoch, Epochs, format_epochs, parse_epochs
+from mqgateway.engine.ha.epochs import (
+    ENDLESS,
+    Epoch,
+    Epochs,
+    consistent_point,
+    format_epochs,
+    parse_epochs,
+)
 from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
 
 PATH = "/store/epochFileCheckpoint"
@@ -164,3 +171,63 @@ def test_whatever_the_power_cuts_off_an_epoch_that_was_begun_is_there(
         assert epochs(disk).entries in (before, after)
     else:
         assert epochs(disk).entries == after
+
+
+def test_where_a_byte_lies() -> None:
+    found = epochs(CrashDisk())
+    assert found.at(7) == (Epoch(0, 0), ENDLESS)
+    found.begin(1, 100)
+    found.begin(4, 300)
+    assert found.at(99) == (Epoch(0, 0), 100)
+    assert found.at(100) == found.at(299) == (Epoch(1, 100), 300)
+    assert found.at(300) == (Epoch(4, 300), ENDLESS)
+
+
+def test_a_slave_that_goes_on_forgets_an_epoch_without_records() -> None:
+    found = epochs(CrashDisk())
+    found.begin(1, 0)
+    found.begin(2, 100)
+    found.cut_from(100)
+    assert found.entries == [Epoch(1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("own", "own_end", "masters", "master_end", "point"),
+    [
+        ("1-0", 100, "1-0", 80, 80),  # the master has less
+        ("1-0", 100, "1-0 2-90", 500, 90),  # another one led from 90 on
+        ("1-0 2-50", 70, "1-0 3-60", 90, 50),  # epoch 2 is ours alone, and 1 ended at 50 here
+        ("1-0 2-50 3-60", 70, "1-0 2-50 4-65", 90, 60),
+        ("1-0 2-50", 70, "1-0 2-60", 90, 50),  # the same number somewhere else is another epoch
+        ("2-0", 70, "3-0", 90, -1),
+        ("", 0, "1-0", 10, -1),
+        ("1-0", 10, "", 0, -1),
+    ],
+)
+def test_where_two_logs_part(own: str, own_end: int, masters: str, master_end: int, point: int) -> None:
+    def read(text: str) -> list[Epoch]:
+        return [Epoch(*map(int, part.split("-"))) for part in text.split()]
+
+    assert consistent_point(read(own), own_end, read(masters), master_end) == point
+
+
+@given(st.data())
+def test_logs_are_one_up_to_where_they_part(data: st.DataObject) -> None:
+    """Logs grow by epochs; who follows has a beginning of another one's log, cut where they part."""
+    logs: list[tuple[list[Epoch], list[int]]] = [([], []) for _ in range(3)]
+    for number in range(1, data.draw(st.integers(1, 6)) + 1):
+        entries, units = logs[data.draw(st.integers(0, 2))]
+        if not entries or entries[-1].start < len(units):
+            entries.append(Epoch(number, len(units)))
+        units += [number] * data.draw(st.integers(0, 5))
+        for other_entries, other_units in logs:
+            if other_units is units or data.draw(st.booleans()):
+                continue
+            point = consistent_point(other_entries, len(other_units), entries, len(units))
+            if other_units and point < 0:
+                continue  # both began with nothing
+            point = point if other_units else 0
+            assert other_units[:point] == units[:point]
+            end = data.draw(st.integers(point, len(units)))
+            other_units[:] = units[:end]
+            other_entries[:] = [entry for entry in entries if entry.start < end]

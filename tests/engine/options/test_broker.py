@@ -26,10 +26,3 @@ def test_a_containers_mark_is_shown_by_one_name_and_taken_by_two() -> None:
         assert broker.in_broker_container
         shown = options.as_properties().splitlines()
         assert "isInBrokerContainer=true" in shown and "inBrokerContainer=true" not in shown
-
-
-def test_access_control_is_not_switched_on_in_vain() -> None:
-    """An operator who asks for it must not get an open broker."""
-    for key in ("aclEnable", "enableControllerMode"):
-        (problem,) = OptionSet(BrokerOptions()).apply([Setting(key, "true")])
-        assert problem.severity == "error"

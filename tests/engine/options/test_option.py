@@ -69,11 +69,11 @@ def test_bytes_may_have_a_unit(text: str, size: int) -> None:
 
 
 def test_what_we_do_not_do_is_refused_with_the_reason() -> None:
-    """A broker that was told to check its clients must not start open."""
-    bad = refused("acl_enable", "true")
-    assert "open to everyone" in bad.what
+    """A broker that was told to keep its log in a group must not keep it by itself."""
+    bad = refused("enable_d_leger_commit_log", "true")
+    assert "DLedger" in bad.what
     assert bad.suggestion == "false"
-    assert declared("acl_enable").parse("false") is False
+    assert declared("enable_d_leger_commit_log").parse("false") is False
 
 
 def test_accepted_properties_get_their_type_from_their_default() -> None:

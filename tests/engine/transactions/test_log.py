@@ -35,6 +35,17 @@ def test_a_rolled_back_message_leaves_nothing() -> None:
     assert (bench.delivered, bench.questions, bench.ops) == ([], [], [b"0,"])
 
 
+def test_open_ones_are_listed_without_those_that_ended() -> None:
+    bench = Bench()
+    first, second, third = (bench.send(body) for body in (b"a", b"b", b"c"))
+    assert bench.commit(second)
+    shown = [half.stored.body for half in bench.log.open_halves(10)]
+    assert shown == [b"a", b"c"]
+    assert len(bench.log.open_halves(1)) == 1
+    assert bench.roll_back(first) and bench.roll_back(third)
+    assert bench.log.open_halves(10) == []
+
+
 def test_the_second_end_of_a_transaction_does_nothing() -> None:
     bench = Bench()
     at, other = bench.send(b"a"), bench.send(b"b")

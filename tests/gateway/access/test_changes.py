@@ -18,6 +18,7 @@ from mqgateway.gateway.access.signature import ACCESS_KEY
 from mqgateway.gateway.broker.requests import REQUESTS as OF_BROKER
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.version_4 import AclRequestCode
 from mqgateway.gateway.container.requests import REQUESTS as OF_CONTAINER
 from mqgateway.gateway.controller.requests import REQUESTS as OF_CONTROLLER
 from mqgateway.gateway.namesrv.service import REQUESTS as OF_NAME_SERVER
@@ -133,4 +134,11 @@ def test_other_requests_are_served_by_the_same_functions() -> None:
 
 
 def test_each_of_them_is_served_by_somebody() -> None:
-    assert set(CHANGES) <= set(OF_BROKER) | set(OF_NAME_SERVER) | set(OF_CONTROLLER) | set(OF_CONTAINER)
+    of_servers = set(OF_BROKER) | set(OF_NAME_SERVER) | set(OF_CONTROLLER) | set(OF_CONTAINER)
+    assert set(CHANGES) <= of_servers | set(AclRequestCode)
+
+
+def test_accounts_of_version_4_are_told_of_without_their_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    code = AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG
+    (line,) = told(caplog, lambda *_: Reply(), code, accessKey="the-account", secretKey="its-secret")
+    assert line["what"] == "accessKey:the-account" and "its-secret" not in caplog.text

@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
@@ -24,6 +25,7 @@ from mqgateway.gateway.access.policies import (
 )
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import UserStatus, UserType
 from mqgateway.gateway.codec.codes import RequestCode
@@ -35,13 +37,23 @@ from tests.support.gateway.broker.helpers import FakePeer
 PEER = FakePeer("10.0.0.7:5")
 
 
+PAUSES: list[tuple[float, Deferred[None]]] = []
+
+
+def waits(seconds: float) -> Deferred[None]:
+    """A pause that the test ends."""
+    pause: Deferred[None] = Deferred()
+    PAUSES.append((seconds, pause))
+    return pause
+
+
 def control(**options: Any) -> AccessControl:
     """Super user root, normal alice who may send to and read ta, and dis who is disabled."""
     given = {"authentication_enabled": True, "authorization_enabled": True} | options
     made_of = BrokerOptions(broker_cluster_name="c", **given)
     clock, disk = ManualClock(), CrashDisk()
-    settings = AccessSettings.of(made_of, disk)
-    made = AccessControl(settings, AccessTables(disk, "/config", clock, None), made_of, clock)
+    settings = AccessSettings.of(made_of, disk, "c")
+    made = AccessControl(settings, AccessTables(disk, "/config", clock, None), made_of, clock, waits)
     made.load()
     users = made.administration
     users.create_user("", "root", "root's", UserType.SUPER, None)
@@ -72,7 +84,7 @@ class Served:
     def __init__(self, control: AccessControl) -> None:
         self.calls = 0
         codes = [code for code in RequestCode if code != RequestCode.CONTROLLER_ELECT_MASTER]
-        table = control.guarded(dict.fromkeys(codes, self._answer))
+        table = control.guarded(dict.fromkeys(codes, self._answer), BrokerOptions())
         self._port = Dispatcher(None, table, {}, clock=ManualClock(), hooks=[control])
 
     def _answer(self, context: None, call: Call) -> Reply:
@@ -185,7 +197,7 @@ def test_functions_behind_a_look_at_the_body_may_answer_later_and_in_steps() -> 
         yield
         return Reply(remark="done")
 
-    table = made.guarded({34: in_steps})
+    table = made.guarded({34: in_steps}, BrokerOptions())
     port = Dispatcher(None, table, {}, clock=ManualClock(), hooks=[made])
     frame: Any = port.dispatch(heartbeat("ga"), PEER)
     assert decode_command(frame[4:]).remark == "done"
@@ -291,3 +303,33 @@ def test_the_audit_log_names_who_and_why_and_no_secret(caplog: pytest.LogCapture
     served.ask(heartbeat("ga", "root"))
     assert [message.count("decision=allow") for message in caplog.messages[2:]] == [1] * 5
     assert "alice's" not in caplog.text
+
+
+def test_wrong_signatures_are_refused_later_and_later_and_right_ones_at_once() -> None:
+    served = Served(control())
+    wrong = send()
+    wrong.ext_fields["Signature"] = "x"
+    for _ in range(AT_ONCE):
+        assert served.ask(wrong) == (16, "check signature failed.")
+    PAUSES.clear()
+    answers: list[Any] = []
+    answer: Any = served._port.dispatch(wrong, PEER)
+    answer.addCallback(answers.append)
+    ((seconds, pause),) = PAUSES
+    assert 0 < seconds <= WAIT_MAX_MILLIS / 1000 and not answers
+    assert served.ask(send()) == (0, None), "nobody is locked out by others of the same address"
+    assert served.ask(send(None)) == (16, "username cannot be null."), "no name is no guess"
+    pause.callback(None)
+    assert decode_command(answers[0][4:]).remark == "check signature failed."
+
+
+def test_who_goes_on_loses_the_connection() -> None:
+    served, peer = Served(control()), FakePeer("10.0.0.7:5")
+    wrong = send("zed")
+    for _ in range(100):
+        answer: Any = served._port.dispatch(wrong, peer)
+        if not peer.is_open:
+            break
+        if isinstance(answer, Deferred):
+            answer.addErrback(lambda _: None)
+    assert not peer.is_open

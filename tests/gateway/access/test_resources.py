@@ -9,13 +9,12 @@ import pytest
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import run
+from mqgateway.gateway.access.needs import FREE, Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.resources import (
     BY_BODY,
     BY_HEADER,
-    FREE,
     UNCHECKED_BY_STANDARD,
-    Need,
     needs_of_header,
     standard_needs_of_header,
 )

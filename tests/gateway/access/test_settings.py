@@ -19,7 +19,7 @@ PACKAGE = "org.apache.rocketmq.auth.authentication"
 
 
 def settings(disk: CrashDisk | None = None, **options: Any) -> AccessSettings:
-    return AccessSettings.of(BrokerOptions(**options), disk or CrashDisk())
+    return AccessSettings.of(BrokerOptions(**options), disk or CrashDisk(), "c")
 
 
 def test_nothing_is_looked_at_unless_it_is_asked_for() -> None:

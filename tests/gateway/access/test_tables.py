@@ -19,7 +19,7 @@ from mqgateway.gateway.access.policies import (
     PolicyType,
 )
 from mqgateway.gateway.access.sealing import Seal
-from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.tables import AccessTables, take_over
 from mqgateway.gateway.access.users import User
 from tests.gateway.access.test_sealing import KEY, OTHER
 
@@ -112,3 +112,36 @@ def test_a_file_of_a_newer_version_keeps_what_is_not_known() -> None:
     again.users.put(User("alice", "new"))
     again.close()
     assert b'"since":5' in disk.read_bytes(f"{FOLDER}/users.json")
+
+
+def test_the_list_of_a_master_of_the_standard_is_taken_over_where_it_is_another() -> None:
+    made = tables(CrashDisk())
+    made.users.put(User("bob", "gone"))
+    told = json.dumps([ALICE.to_json()]).encode()
+    take_over(made.users, told)
+    assert list(made.users.all()) == [ALICE]
+    before = made.users.data_version.counter
+    take_over(made.users, told)
+    assert made.users.data_version.counter == before
+    take_over(made.acls, json.dumps([ACL.to_json()]).encode())
+    assert made.acl_of("alice") == ACL
+
+
+@pytest.mark.parametrize("told", [b"{", b'[{"username":"alice"}]', b"[1]", b'{"userTable":{"a":{}}}', b"7"])
+def test_what_cannot_be_read_leaves_the_table_as_it_is(told: bytes) -> None:
+    made = tables(CrashDisk())
+    made.users.put(ALICE)
+    with pytest.raises((ConfigError, ValueError, TypeError, AttributeError)):
+        take_over(made.users, told)
+    assert list(made.users.all()) == [ALICE]
+
+
+def test_who_a_process_is_to_itself_is_in_no_file_and_no_list() -> None:
+    disk = CrashDisk()
+    made = tables(disk)
+    made.users.own = User("serve-1", "unknown")
+    assert made.users.get("serve-1") == made.users.own and "serve-1" in made.users
+    made.users.put(ALICE)
+    assert list(made.users.all()) == [ALICE]
+    made.close()
+    assert "serve-1" not in all_text(disk)

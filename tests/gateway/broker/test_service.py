@@ -20,6 +20,7 @@ from mqgateway.engine.options import (
 )
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, MemoryWorker, Worker
 from mqgateway.gateway.access.signature import Credentials, is_signed
@@ -40,7 +41,9 @@ from mqgateway.gateway.codec.headers import (
     EndTransactionRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetRouteInfoRequestHeader,
+    GetTopicStatsInfoRequestHeader,
 )
+from mqgateway.gateway.codec.version_4 import AclRequestCode, CreateAccessConfigRequestHeader
 from mqgateway.gateway.namesrv import service as namesrv
 from mqgateway.gateway.namesrv.service import NameServerService
 from tests.support.gateway.broker.helpers import FakePeer, pull_header, send_header, subscription
@@ -679,6 +682,76 @@ def test_the_broker_signs_what_it_asks_others() -> None:
 def test_settings_that_contradict_each_other_are_no_broker() -> None:
     with pytest.raises(ConfigError, match="authorizationEnabled without authenticationEnabled"):
         World(authorization_enabled=True)
+
+
+PLAIN: dict[str, Any] = {"acl_enable": True, "rocketmq_home": "/rmq"}
+PLAIN_FILE = "/rmq/conf/plain_acl.yml"
+ACCOUNTS = b"""
+accounts:
+- {accessKey: the-admin, secretKey: admin-secret, admin: true}
+- {accessKey: the-reader, secretKey: reader-secret, topicPerms: [TBW102=SUB], groupPerms: [G=SUB]}
+"""
+
+
+def disk_with(path: str, content: bytes) -> CrashDisk:
+    disk = CrashDisk()
+    write_table(disk, path, content)
+    return disk
+
+
+def test_with_accounts_of_version_4_both_ports_ask_who_is_there() -> None:
+    world = World(disk_with(PLAIN_FILE, ACCOUNTS), **PLAIN).start()
+    assert world.started == [None]
+    for port in (MAIN, FAST):
+        client = world.connect(port)
+        answer = client.ask(RequestCode.GET_BROKER_CONFIG)
+        assert (answer.code, "No accessKey is configured" in (answer.remark or "")) == (1, True)
+        client.credentials = Credentials("the-reader", "reader-secret")
+        client.consume("G", "TBW102", f"c{port}")
+        body = b'{"clientID":"c","consumerDataSet":[{"groupName":"other","subscriptionDataSet":[]}]}'
+        assert "group:other" in (client.ask(RequestCode.HEART_BEAT, body=body).remark or "")
+
+
+def test_accounts_by_request_last_and_those_in_files_are_looked_after() -> None:
+    disk = disk_with(PLAIN_FILE, ACCOUNTS)
+    world = World(disk, **PLAIN).start()
+    client = world.connect()
+    client.credentials = Credentials("the-admin", "admin-secret")
+    header = CreateAccessConfigRequestHeader(access_key="another", secret_key="another-secret")
+    assert client.ask(AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG, header).code == 0
+    other = world.connect()
+    other.credentials = Credentials("another", "another-secret")
+    shown = RequestCode.GET_TOPIC_STATS_INFO
+    stats = GetTopicStatsInfoRequestHeader(topic="TBW102")
+    assert other.ask(shown, stats).code == 0
+    write_table(disk, PLAIN_FILE, ACCOUNTS)
+    world.net.advance(5)
+    assert "No acl config for another" in (other.ask(shown, stats).remark or "")
+    world.stop()
+    assert world.stopped == [None]
+
+
+def test_accounts_of_version_4_become_users() -> None:
+    more = {**ACCESS, "rocketmq_home": "/rmq", "migrate_auth_from_v1_enabled": True}
+    world = World(disk_with(PLAIN_FILE, ACCOUNTS), **more).start()
+    client = world.connect()
+    client.credentials = Credentials("the-reader", "reader-secret")
+    client.consume("G", "TBW102", "c")
+    assert client.ask(RequestCode.GET_BROKER_CONFIG).code == 16
+    client.credentials = Credentials("the-admin", "admin-secret")
+    assert client.ask(RequestCode.GET_BROKER_CONFIG).code == 0
+
+
+def test_a_broker_does_not_start_with_both_kinds_or_with_a_file_it_cannot_read() -> None:
+    with pytest.raises(ConfigError, match="there can be only one"):
+        World(**ACCESS, **PLAIN)
+    world = World(disk_with(PLAIN_FILE, b"accounts:\n- {accessKey: abc}\n"), **PLAIN).start()
+    (failure,) = world.started
+    assert isinstance(failure.value, ConfigError) and f"{PLAIN_FILE}:2: " in str(failure.value)
+
+
+def test_without_access_control_accounts_are_unknown_requests(world: World) -> None:
+    assert [world.connect().ask(code).code for code in AclRequestCode] == [3] * 5
 
 
 def test_without_access_control_nothing_stands_in_the_way(world: World) -> None:

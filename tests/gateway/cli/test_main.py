@@ -59,7 +59,7 @@ def test_the_standards_long_flags(tmp_path: Path, dash: str) -> None:
     assert "brokerConfigPaths=/a.conf:/b.conf" in invoke(*paths, command=mqbrokercontainer).output
 
 
-@pytest.mark.parametrize("key", ["enableControllerMode", "enableDLegerCommitLog"])
+@pytest.mark.parametrize("key", ["enableDLegerCommitLog"])
 def test_what_is_not_supported_yet_is_named_as_the_cause(tmp_path: Path, key: str) -> None:
     """Brokers with a controller have no id of their own, which would be refused as well."""
     file = tmp_path / "broker.conf"
@@ -68,6 +68,16 @@ def test_what_is_not_supported_yet_is_named_as_the_cause(tmp_path: Path, key: st
     first, *others = result.stderr.splitlines()
     assert result.exit_code == 2 and first.startswith(f"error: {file}:4: {key}=true: ")
     assert "not supported yet" in first and not others
+
+
+def test_a_broker_under_a_controller_needs_neither_role_nor_id(tmp_path: Path) -> None:
+    """But to know where the controller is."""
+    file = tmp_path / "broker.conf"
+    file.write_text("brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nenableControllerMode=true\n")
+    result = invoke("-c", str(file), "-p", command=mqbroker)
+    assert (result.exit_code, "controllerAddr: say where" in result.stderr) == (2, True)
+    file.write_text(file.read_text() + "controllerAddr=10.0.0.1:9878\n")
+    assert invoke("-c", str(file), "-p", command=mqbroker).exit_code == 0
 
 
 def test_the_important_settings_alone(tmp_path: Path) -> None:
@@ -171,7 +181,7 @@ def test_the_page_of_commands_names_what_there_is() -> None:
     commands = {**commands_of(main, "mqgateway"), "mqbroker": mqbroker, "mqnamesrv": mqnamesrv}
     commands |= {"mqbrokercontainer": mqbrokercontainer, "mqcontroller": mqcontroller}
     flags = {flag for command in commands.values() for one in command.params for flag in one.opts}
-    flags |= {f"--{one.long}" for one in OURS} | {"--batch"}
+    flags |= {f"--{one.long}" for one in OURS} | {"--batch", "--completion"}
     assert set(re.findall(r"--[a-zA-Z][-a-zA-Z]+", page)) <= flags | {"--help"}
     assert all(re.search(rf"\b{name.split()[-1]}\b", page) for name in commands if name.count(" ") == 1)
     examples = re.findall(r"^    (?:.* \| )?mqgateway ([a-z]+) ", page, re.M)

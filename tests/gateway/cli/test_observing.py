@@ -50,6 +50,28 @@ def test_a_name_server_alone(tmp_path: Path) -> None:
     assert not loop.ports
 
 
+def test_a_controller_beside_a_name_server(tmp_path: Path) -> None:
+    loop = Loop()
+    settings = namesrv_settings(tmp_path)
+    for name, value in (
+        ("metricsExporterType", "PROM"),
+        ("enableControllerInNamesrv", "true"),
+        ("controllerDLegerPeers", "n0-127.0.0.1:9878"),
+        ("controllerStorePath", str(tmp_path / "controller")),
+    ):
+        settings.options.set(name, value)
+    both = Both(loop, settings, None, 0.0)
+    loop.wait_for(both.start())
+    servers = json.loads(browser(loop, 5557).get("/readyz").body)["servers"]
+    assert servers["controller"]["role"]["ok"] and set(servers) == {"controller", "name server"}
+    one = browser(loop, 5557)
+    one.ask("/metrics")
+    loop.settle(1)
+    assert b'\nrole{address="127.0.0.1:9878"' in one.responses[-1].body
+    loop.wait_for(both.stop())
+    assert not loop.ports
+
+
 def test_nothing_is_served_by_default(tmp_path: Path) -> None:
     loop = Loop()
     both = Both(loop, namesrv_settings(tmp_path), None, 0.0)

@@ -179,3 +179,12 @@ def test_what_a_start_logs_is_sentences(tmp_path: Path) -> None:
     assert "ready in" in said
     assert f"the name server listens on 127.0.0.1:{port}" in said
     assert not re.search(r"\w+\(\w+=|\{'|\['", said), said
+
+
+def test_a_console_that_anybody_could_enter(tmp_path: Path) -> None:
+    _, broker = settings(tmp_path)
+    broker.broker.console_host = "0.0.0.0"
+    check_start(None, broker)
+    broker.broker.console_port = 8088
+    with pytest.raises(ConfigError, match=r"consoleHost=0\.0\.0\.0: without a login"):
+        check_start(None, broker)

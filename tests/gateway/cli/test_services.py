@@ -5,6 +5,7 @@ The disk and the worker's thread are real; what the thread has to tell is perfor
 
 from __future__ import annotations
 
+import json
 import queue
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import TlsMode
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
 from mqgateway.gateway.codec import headers
@@ -53,11 +55,16 @@ class Loop(Net):
                 callable, args = self.told.get(timeout=0.02)
                 callable(*args)
 
-    def ask(self, port: int, code: int, header: headers.Header | None = None) -> RemotingCommand:
+    def ask(
+        self, port: int, code: int, header: headers.Header | None = None, who: Credentials | None = None
+    ) -> RemotingCommand:
         """Ask a service on a connection of its own."""
         talker = Talker()
         self.meet(port, talker)
-        talker.transport.write(encode_command(RemotingCommand.request(code, header)))
+        command = RemotingCommand.request(code, header)
+        if who is not None:
+            who.sign(command)
+        talker.transport.write(encode_command(command))
         self.settle()
         answers = talker.take()
         for _ in range(100):  # what threads have to do with it comes later
@@ -116,6 +123,40 @@ def test_both_know_each_other_and_stop_in_good_order(tmp_path: Path) -> None:
     assert not loop.ports
     assert not [call for call in loop.getDelayedCalls() if call.active()]
     assert not (tmp_path / "store" / "abort").exists()
+
+
+def test_the_name_server_asks_who_is_there_as_its_broker_does(tmp_path: Path) -> None:
+    """With the broker's users, and without being told; the broker signs without having been given a name."""
+    loop = Loop()
+    user = '{"username":"root","password":"secret"}'
+    broker = broker_settings(tmp_path, authenticationEnabled="true", initAuthenticationUser=user)
+    namesrv = namesrv_settings(tmp_path)
+    namesrv.ask_as(broker)
+    both = Both(loop, namesrv, broker, began=0.0)
+    loop.wait_for(both.start())
+    for port in (NAMESRV_PORT, BROKER_PORT):
+        assert loop.ask(port, RequestCode.AUTH_LIST_USER).code == 16
+    root = Credentials("root", "secret")
+    cluster = ClusterInfo.decode(loop.ask(NAMESRV_PORT, RequestCode.GET_BROKER_CLUSTER_INFO, who=root).body)
+    assert set(cluster.broker_addr_table) == {"broker-a"}
+    for port in (NAMESRV_PORT, BROKER_PORT):
+        users = json.loads(loop.ask(port, RequestCode.AUTH_LIST_USER, who=root).body)
+        assert [one["username"] for one in users] == ["root"], "what the broker signs with is nobody's to use"
+    loop.wait_for(both.stop())
+    assert set(json.loads((tmp_path / "store/config/users.json").read_text())["userTable"]) == {"root"}
+    assert not (tmp_path / "namesrv" / "users.json").exists()
+
+
+def test_the_name_server_asks_nobody_where_it_is_told_not_to(tmp_path: Path) -> None:
+    namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, authenticationEnabled="true")
+    namesrv.options.apply(from_flags({"authenticationEnabled": "false"}))
+    namesrv.ask_as(broker)
+    assert not namesrv.namesrv.authentication_enabled
+    loop = Loop()
+    both = Both(loop, namesrv, broker, began=0.0)
+    loop.wait_for(both.start())
+    assert loop.ask(NAMESRV_PORT, RequestCode.GET_BROKER_CLUSTER_INFO).code == 0
+    loop.wait_for(both.stop())
 
 
 def test_a_controller_runs_beside_a_name_server_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -243,3 +284,24 @@ def test_stopping_before_the_start_is_nothing(tmp_path: Path) -> None:
     stopped: list[object] = []
     both.stop().addBoth(stopped.append)
     assert stopped == [None]
+
+
+def test_the_console_is_there_where_a_port_is_set(tmp_path: Path) -> None:
+    loop = Loop()
+    namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, consolePort=8088)
+    both = Both(loop, namesrv, broker, 0.0)
+    loop.wait_for(both.start())
+    url = both.summary().console
+    assert url is not None and url.startswith("http://127.0.0.1:8088/#token=")
+    assert both.console is not None and both.console.console.name_server is not None
+    assert any("console" in line for line in both.summary().lines())
+    loop.wait_for(both.stop())
+    assert both.summary().console is None
+
+
+def test_without_one_nothing_of_it_is_made(tmp_path: Path) -> None:
+    loop = Loop()
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), 0.0)
+    loop.wait_for(both.start())
+    assert both.console is None and both.summary().console is None
+    loop.wait_for(both.stop())

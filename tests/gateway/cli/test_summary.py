@@ -58,10 +58,15 @@ def test_who_may_use_a_server_depends_on_where_it_listens() -> None:
 
 def test_with_access_control_it_is_said_what_stays_open() -> None:
     said = who_may("0.0.0.0", asks_who=True, asks_what=True)
-    assert said.startswith("the broker's users, who may do what policies allow; the name server")
+    assert "slaves that sign." in said and "name server" not in said and "everybody" not in said
+    said = who_may(
+        "0.0.0.0", asks_who=True, asks_what=True, has_open_name_server=True, allowed_slaves="10.0.0.7"
+    )
+    assert "and 10.0.0.7 (haAllowedSlaves)" in said
+    assert said.startswith("the users of this server, who may do what policies allow; the name server")
     assert "everybody who reaches these ports" in said
     assert "since authorizationEnabled=false" in who_may("127.0.0.1", asks_who=True)
-    assert "everybody on this machine" in who_may("127.0.0.1", asks_who=True)
+    assert "everybody on this machine" in who_may("127.0.0.1", asks_who=True, has_open_name_server=True)
 
 
 def test_the_summary_as_lines_and_as_json() -> None:

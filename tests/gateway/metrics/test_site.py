@@ -6,7 +6,8 @@ from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.metrics.health import STARTING, Check, Health
-from mqgateway.gateway.metrics.site import MAX_CONNECTIONS, LimitedSite, Pages
+from mqgateway.gateway.metrics.site import Pages
+from mqgateway.gateway.runtime.http import LimitedSite
 from tests.support.gateway.web import Browser
 
 FINE: dict[str, Health] = {"broker": {"store": Check(True, "open")}}
@@ -124,11 +125,3 @@ def test_who_went_away_is_not_answered() -> None:
 def test_an_empty_scrape() -> None:
     one = Browser(LimitedSite(Pages(lambda: FINE, lambda _: succeed([]))))
     assert one.get("/metrics").body == b""
-
-
-def test_connections_are_limited() -> None:
-    site = LimitedSite(Pages(lambda: FINE))
-    browsers = [Browser(site) for _ in range(MAX_CONNECTIONS)]
-    assert Browser(site).protocol is None
-    browsers[0].protocol.connectionLost(Failure(ConnectionDone()))
-    assert Browser(site).protocol is not None

@@ -592,10 +592,10 @@ def test_the_same_words_are_only_a_sign_of_life(tables: RouteTables) -> None:
     said = copy_of(says())
     tables.register(said, NOW)
     assert said.fingerprint is not None
-    assert tables.register_again(key(), 0, said.fingerprint, "peer", NOW + 5) == Registered()
+    assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW + 5) == Registered()
     assert (tables.live[key()].last_update, tables.live[key()].peer) == (NOW + 5, "peer")
-    assert tables.register_again(key(), 0, said.fingerprint + 1, "peer", NOW + 5) is None
-    assert tables.register_again(key(OTHER), 0, said.fingerprint, "peer", NOW + 5) is None
+    assert tables.register_again(key(), 0, said.fingerprint + 1, "peer", "", NOW + 5) is None
+    assert tables.register_again(key(OTHER), 0, said.fingerprint, "peer", "", NOW + 5) is None
 
 
 @pytest.mark.parametrize(
@@ -615,7 +615,7 @@ def test_the_same_words_are_looked_at_after_a_change(
     tables.register(said, NOW)
     change(tables)
     assert said.fingerprint is not None
-    assert tables.register_again(key(), 0, said.fingerprint, None, NOW) is None
+    assert tables.register_again(key(), 0, said.fingerprint, None, "", NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -636,7 +636,7 @@ def test_the_same_words_of_a_slave_count_once_the_master_is_gone(
     assert "T9" not in tables.topic_queues
     lose_master(tables)
     assert slave.fingerprint is not None
-    assert tables.register_again(slave.key, 1, slave.fingerprint, None, NOW) is None
+    assert tables.register_again(slave.key, 1, slave.fingerprint, None, "", NOW) is None
     tables.register(slave, NOW)
     assert "T9" in tables.topic_queues
 
@@ -684,7 +684,7 @@ def test_who_says_the_same_again_finds_what_a_full_registration_would_leave(
             assert said.fingerprint is not None
             answer = None
             if tables is quick:
-                answer = tables.register_again(said.key, said.broker_id, said.fingerprint, said.peer, now)
+                answer = tables.register_again(said.key, said.broker_id, said.fingerprint, said.peer, "", now)
             try:
                 answers.append(answer or tables.register(said, now))
             except Refused as refused:

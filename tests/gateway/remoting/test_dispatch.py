@@ -284,3 +284,28 @@ def test_an_error_of_which_the_context_knows_nothing_is_one_of_the_system() -> N
 
     answer = answer_to(dispatcher(function, refusal=lambda _: None), probe())
     assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, "LookupError, gone")
+
+
+def test_a_refusal_may_wait_until_its_time_has_come() -> None:
+    until: Deferred[None] = Deferred()
+
+    def function(context: Any, call: Call) -> Reply:
+        raise RequestError(ResponseCode.NO_PERMISSION, "forbidden", until=until)
+
+    answer: Any = dispatcher(function).dispatch(probe(), PEER)
+    frames: list[bytes] = []
+    answer.addCallback(frames.append)
+    assert not frames
+    until.callback(None)
+    assert decode_command(frames[0][4:]).remark == "forbidden"
+
+
+def test_a_refusal_that_waits_goes_with_its_peer() -> None:
+    def function(context: Any, call: Call) -> Reply:
+        raise RequestError(ResponseCode.NO_PERMISSION, "forbidden", until=Deferred())
+
+    answer: Any = dispatcher(function).dispatch(probe(), PEER)
+    frames: list[bytes | None] = []
+    answer.addCallback(frames.append)
+    answer.cancel()
+    assert frames == [None]

@@ -38,7 +38,7 @@ class EtcdModel:
         self.now = 0
         self.revision = 1
         self.keys: dict[str, KeyValue] = {}
-        self.history: list[tuple[str, bytes | None]] = []
+        self.history: list[tuple[int, str, bytes | None]] = []
         self.server = "s0"
         self.cut_off: set[str] = set()
         self._leases: dict[int, _Lease] = {}
@@ -100,7 +100,7 @@ class EtcdModel:
         self.keys.pop(key, None)
         if after is not None:
             self.keys[key] = after
-        self.history.append((key, None if after is None else after.value))
+        self.history.append((self.now, key, None if after is None else after.value))
 
     def grant(self, seconds: int) -> Lease:
         self._check_answers()
@@ -120,6 +120,11 @@ class EtcdModel:
         self._check_answers()
         if number in self._leases:
             self._end(number)
+
+    def end_too_early(self) -> None:
+        """What a server did before etcd 3.4.29 and 3.5.11 that had led the others, and hung."""
+        if self._leases:
+            self._end(max(self._leases))
 
     def delete(self, key: str) -> None:
         """What an operator can do."""

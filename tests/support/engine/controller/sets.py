@@ -73,6 +73,9 @@ class HeldState:
     def close(self, told: Callable[[], None]) -> None:
         told()
 
+    def confirm(self, told: OnAgreed) -> None:
+        told(None if self.is_leader else NotLeading("not"))
+
     def propose(self, event: Event, told: OnAgreed) -> None:
         if not self.is_leader:
             told(NotLeading("not"))

@@ -50,6 +50,7 @@ class Member:
             "store_path_root_dir": "/store",
             "mapped_file_size_commit_log": FILE_SIZE,
             "broker_role": role,
+            "ha_allowed_slaves": "10.0.0.0/8",
         }
         name = {"broker_name": "b1"}
         wanted = {**name, **store, "timer_wheel_enable": False, **self.settings}
@@ -66,7 +67,7 @@ class Member:
             StoreOptions(**{name: value for name, value in wanted.items() if name in fields}),
             RemotingOptions(),
             TlsOptions(),
-            reactor=self.group.net,
+            reactor=self.reactor(),
             clock=self.group.clock,
             disk=self.disk,
             worker=InlineWorker(),
@@ -74,6 +75,10 @@ class Member:
         self.service.start()
         self.group.net.settle(1)
         return self
+
+    def reactor(self) -> Any:
+        """What the broker runs on."""
+        return self.group.net
 
     @property
     def store(self) -> Any:
@@ -187,8 +192,8 @@ class Member:
 class Group:
     """A name server, and brokers that register with it."""
 
-    def __init__(self, **settings: Any) -> None:
-        self.net = Net()
+    def __init__(self, net: Net | None = None, **settings: Any) -> None:
+        self.net = net or Net()
         self.clock = NetClock(self.net)
         self._ports = 50_000
         options = NamesrvOptions(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mqgateway.engine.options import RemotingOptions
@@ -13,6 +14,7 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.controller.service import ControllerService
+from mqgateway.gateway.remoting.dispatch import Hook
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
@@ -155,6 +157,7 @@ class ControllerWorld:
         disk: CrashDisk | None = None,
         worker: Worker | None = None,
         net: Net | None = None,
+        hooks: Sequence[Hook] = (),
         **options: Any,
     ) -> None:
         self.net = net or Net()
@@ -176,6 +179,7 @@ class ControllerWorld:
             clock=self.clock,
             disk=self.disk,
             worker=worker or InlineWorker(),
+            hooks=hooks,
         )
         self.service.start()
         self.port = self.service.peer.port

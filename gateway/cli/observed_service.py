@@ -1,25 +1,26 @@
-"""A container as its command runs it: with its health served, if that is asked for."""
+"""A container or controller as its command runs it: with health and metrics served, if that is asked for."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
 from mqgateway.gateway.cli.observing import Observation
-from mqgateway.gateway.container.service import ContainerService
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.cli.run import Service
 
 
-class RunningContainer:
+class ObservedService:
     """Both together, started and stopped as one."""
 
-    def __init__(self, service: ContainerService, observation: Observation) -> None:
+    def __init__(self, service: Service, observation: Observation) -> None:
         self.service = service
         self._observation = observation
-        observation.container(service)
 
     def start(self) -> Deferred[Any]:
-        """Fires as the container's own start does."""
+        """Fires as the service's own start does."""
         self._observation.start()
         return maybeDeferred(self.service.start).addCallback(self._started)
 
@@ -28,6 +29,6 @@ class RunningContainer:
         return result
 
     def stop(self) -> Deferred[Any]:
-        """Stop the container, then tell nobody more about it."""
+        """Stop the service, then tell nobody more about it."""
         stopped = maybeDeferred(self.service.stop)
         return stopped.addBoth(lambda result: self._observation.stop().addCallback(lambda _: result))

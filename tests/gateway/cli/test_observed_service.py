@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred, succeed
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options.container import ContainerOptions
-from mqgateway.gateway.cli.observed_container import RunningContainer
+from mqgateway.gateway.cli.observed_service import ObservedService
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.container.plan import BrokerIdentity, Plan
 from mqgateway.gateway.container.supervision import Charge, State
@@ -36,7 +36,8 @@ def test_it_is_ready_when_its_brokers_are(tmp_path: Path) -> None:
     net, service = Net(), Service()
     options = ContainerOptions(health_port=8081)
     observation = Observation(options, reactor=net, clock=ManualClock(), disk=RealDisk(), bound_to="0.0.0.0")
-    running = RunningContainer(service, observation)  # type: ignore[arg-type]
+    observation.container(service)  # type: ignore[arg-type]
+    running = ObservedService(service, observation)
     running.start()
 
     def ask() -> Response:

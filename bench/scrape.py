@@ -1,0 +1,160 @@
+"""`python -m bench.scrape`: what a scrape of very many topics and groups costs the loop.
+
+One broker in this process, on a real disk, without sockets: each topic has a message, each group lags in one
+topic. A scrape is done as it is served, a step at a time. What counts is the loop's time in all, and the
+longest time it is held in one go, both as CPU time; other work on the machine makes that longer too, so the
+least of some scrapes is taken of the first, and the median of the second.
+"""
+
+import datetime
+import gc
+import json
+import logging
+import statistics
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from bench.measure import is_compiled, machine
+from bench.micro import BODY, HOST, PROPERTIES, Loop
+from bench.pages import json_option, page_option, write_section
+from bench.results import commit
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.message import Message
+from mqgateway.engine.meters import Meters
+from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.steps import run_for
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedBroker
+from mqgateway.gateway.metrics.service import PIECE_SECONDS
+
+QUEUES = 4
+
+
+@dataclass
+class Scrape:
+    """One kind of scrape: milliseconds of the first, of the quickest later one, and of the longest piece."""
+
+    name: str
+    lines: int
+    bytes: int
+    first: float
+    later: float
+    piece: float
+
+
+def broker(folder: Path, topics: int, groups: int) -> ObservedBroker:
+    """A broker with so many topics that have messages, and so many groups that consumed none of one."""
+    options = BrokerOptions(
+        broker_ip1="127.0.0.1", broker_ip2="127.0.0.1", broker_name="broker-a", metrics_exporter_type="PROM"
+    )
+    service = BrokerService(
+        options,
+        StoreOptions(store_path_root_dir=str(folder / "broker"), mapped_file_size_consume_queue=20 * 1000),
+        RemotingOptions(),
+        TlsOptions(),
+        reactor=Loop(),  # type: ignore[arg-type]
+        clock=SystemClock(),
+        disk=RealDisk(),
+        worker=InlineWorker(),
+    )
+    meters = Meters(options.metrics_otel_cardinality_limit)
+    observed = ObservedBroker(service, options, meters, RealDisk())
+    service.start()
+    observed.is_started = True
+    made = service.broker
+    for number in range(topics):
+        name = f"orders-of-shop-{number:05}"
+        made.tables.topics.put(TopicConfig(topic_name=name, read_queue_nums=QUEUES, write_queue_nums=QUEUES))
+        made.store.put(Message(name, 0, BODY, dict(PROPERTIES), 0, HOST, HOST))
+        made.stats.put(name, 1, 1200)
+        meters.put(name, "normal", 1, 1200)
+    made.store.dispatch()
+    for number in range(groups):
+        group, name = f"billing-of-shop-{number:05}", f"orders-of-shop-{number:05}"
+        made.tables.groups.put(SubscriptionGroupConfig(group_name=group))
+        made.stats.got(group, name, 1, 1200)
+        for queue in range(QUEUES):
+            made.tables.offsets.commit(group, name, queue, 0)
+    return observed
+
+
+def scrape(observed: ObservedBroker, metrics: str) -> tuple[float, float, list[bytes]]:
+    """Milliseconds in all, and of the longest piece; and the text."""
+    text: list[bytes] = []
+    clock, pieces, done = SystemClock(), [], False
+    steps = observed.write(metrics, text, [])
+    while not done:
+        began = time.thread_time()
+        done = run_for(steps, clock, PIECE_SECONDS)
+        pieces.append((time.thread_time() - began) * 1000)
+    return sum(pieces), max(pieces), text
+
+
+def measure(observed: ObservedBroker, metrics: str, repeats: int) -> Scrape:
+    """The first scrape, and those after it."""
+    first, _, text = scrape(observed, metrics)
+    later = [scrape(observed, metrics)[:2] for _ in range(repeats)]
+    return Scrape(
+        metrics,
+        sum(part.count(b"\n") for part in text),
+        sum(map(len, text)),
+        first,
+        min(total for total, _ in later),
+        statistics.median(longest for _, longest in later),
+    )
+
+
+def section(scrapes: list[Scrape], topics: int, groups: int, repeats: int) -> list[str]:
+    """The section of the page."""
+    lines = [
+        "## Scrapes of metrics",
+        "",
+        f"Measured on {datetime.date.today().isoformat()}, {commit()}: {machine()}.",
+        f"One broker with {topics:,} topics that have messages and {groups:,} groups that lag; the CPU time",
+        f"of the loop without the writing to a socket, the least of {repeats} scrapes after the first, which",
+        "makes all labels; the longest piece is the median of theirs. `python -m bench.scrape` repeats it.",
+        "",
+        "| set | lines | MB | first, ms | later, ms | longest piece, ms |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for one in scrapes:
+        figures = f"{one.first:.0f} | {one.later:.0f} | {one.piece:.1f}"
+        lines.append(f"| {one.name} | {one.lines:,} | {one.bytes / 1e6:.1f} | {figures} |")
+    return lines
+
+
+@click.command()
+@click.option("--topics", default=10_000, show_default=True, help="Topics, each with a message.")
+@click.option("--groups", default=2_000, show_default=True, help="Groups that lag, in a topic each.")
+@click.option("--repeats", default=30, show_default=True, help="Scrapes of each set after the first.")
+@json_option()
+@page_option()
+def main(topics: int, groups: int, repeats: int, json_path: str | None, page_path: str | None) -> None:
+    """Measure scrapes in this process."""
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory(prefix="mqgateway-scrape-") as folder:
+        observed = broker(Path(folder), topics, min(groups, topics))
+        gc.collect()
+        gc.freeze()
+        scrapes = [measure(observed, metrics, repeats) for metrics in (STANDARD, EXPORTER)]
+    lines = section(scrapes, topics, groups, repeats)
+    Console(width=160).print("\n".join(lines), highlight=False, markup=False)
+    if json_path:
+        told = {"machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit()}
+        given = {**told, "compiled": is_compiled(), "scrapes": [asdict(one) for one in scrapes]}
+        Path(json_path).write_text(json.dumps(given, indent=1) + "\n")
+    if page_path:
+        write_section(Path(page_path), "scrapes", lines)
+
+
+if __name__ == "__main__":
+    main()

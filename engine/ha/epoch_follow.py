@@ -1,0 +1,153 @@
+"""A slave's side of one connection to its master under a controller.
+
+It says who it is and is told the master's epochs; cuts its own log where the two part, and only then reports,
+at once. What comes afterwards must begin where the log ends, and says in which epoch it lies and how far the
+log is confirmed. A log without epochs has nothing to compare: the caller has asked in another way whether
+it is the beginning of the master's. Standard: `AutoSwitchHAClient`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from mqgateway.engine.ha.epoch_frames import (
+    EpochTransfer,
+    Hello,
+    MasterCutter,
+    MasterEpochs,
+    encode_epoch_report,
+    encode_hello,
+)
+from mqgateway.engine.ha.epochs import Epoch, Epochs, consistent_point
+from mqgateway.engine.ha.flow import Flow
+from mqgateway.engine.ha.frames import StreamBroken
+from mqgateway.engine.options import StoreOptions
+
+
+class Log(Protocol):
+    """Where what comes is appended."""
+
+    @property
+    def position(self) -> int: ...
+
+    def append(self, offset: int, data: bytes) -> None:
+        """Raises `StreamBroken` or `OSError`, and then has taken nothing."""
+        ...
+
+
+class EpochFollow:
+    """One connection. `cut` ends the log somewhere, or says that this cannot be done yet; `confirm` is
+    told how far it is confirmed."""
+
+    def __init__(
+        self,
+        options: StoreOptions,
+        log: Log,
+        now: int,
+        *,
+        hello: Hello,
+        epochs: Epochs,
+        cut: Callable[[int], bool],
+        confirm: Callable[[int], None],
+    ) -> None:
+        self._options = options
+        self._log = log
+        self._hello = hello
+        self._epochs = epochs
+        self._cut = cut
+        self._confirm = confirm
+        self._cutter = MasterCutter(options.ha_max_frame_size)
+        self._is_greeted = False
+        self._point: int | None = None
+        self._is_answered = False
+        self._reported = -1
+        self.last_read = now
+        self.last_write = now
+        self.flow = Flow(now)
+
+    def receive(self, data: bytes, now: int) -> int:
+        """Take what the master sent, append it; how many bytes of the log that was.
+
+        Raises `StreamBroken`, and `OSError` and `StoreError` where the log cannot be written or cut.
+        """
+        self.last_read = now
+        self.flow.add(len(data), now)
+        self._cutter.feed(data)
+        if not self._is_answered:
+            answer = self._cutter.epochs()
+            if answer is None:
+                return 0
+            self._is_answered = True
+            self._point = self._common(answer)
+            self._go_back()
+        return sum(self._append(transfer) for transfer in self._cutter.transfers())
+
+    def _common(self, master: MasterEpochs) -> int | None:
+        """Where to go on; None: where the log ends."""
+        position = self._log.position
+        if not position or not self._epochs.entries:
+            return position or 0
+        point = consistent_point(self._epochs.entries, position, master.epochs, master.end)
+        if point < 0:
+            raise StreamBroken(
+                f"the logs have no epoch in common: ours {_shown(self._epochs.entries)}, the master's "
+                f"{_shown(master.epochs)}. Whoever has the messages that count must be the master; the store "
+                "of the other is to be removed"
+            )
+        return point
+
+    def _go_back(self) -> None:
+        """Cut what the master does not have, once the disk allows it."""
+        if self._point is not None and self._cut(self._point):
+            self._epochs.cut_from(self._point)
+            self._point = None
+
+    def _append(self, transfer: EpochTransfer) -> int:
+        offset, epoch, confirmed, body = transfer
+        position = self._log.position
+        if self._reported < 0:
+            raise StreamBroken("the master sends before it was told where to begin")
+        if offset >= 0 and position and offset != position:
+            raise StreamBroken(f"the master sends what lies at {offset}; our log ends at {position}")
+        if epoch.number < self._epochs.last:
+            raise StreamBroken(
+                f"the master sends epoch {epoch.number}; our log has epoch {self._epochs.last}"
+            )
+        if epoch.number and offset >= 0:
+            self._epochs.begin(*epoch)
+        if body:
+            self._log.append(offset, body)
+        self._confirm(min(confirmed, self._log.position))
+        return len(body)
+
+    def report(self, acknowledged: int, now: int) -> bytes:
+        """What to send now, empty for nothing, where everything before `acknowledged` is safe. Raises as
+        `receive`."""
+        if not self._is_greeted:
+            self._is_greeted = True
+            self.last_write = now
+            return encode_hello(self._hello)
+        if not self._is_answered:
+            return b""
+        if self._point is not None:
+            self._go_back()
+            acknowledged = min(acknowledged, self._log.position)
+        if self._point is not None or (self._reported < 0 and acknowledged < self._log.position):
+            return b""
+        if (
+            acknowledged <= self._reported
+            and now - self.last_write <= self._options.ha_send_heartbeat_interval
+        ):
+            return b""
+        self._reported = max(acknowledged, self._reported)
+        self.last_write = now
+        return encode_epoch_report(self._reported)
+
+    def is_expired(self, now: int) -> bool:
+        """Whether the master was silent for too long."""
+        return now - self.last_read > self._options.ha_housekeeping_interval
+
+
+def _shown(epochs: Iterable[Epoch]) -> str:
+    return ", ".join(f"{number} from {start}" for number, start in epochs) or "none"

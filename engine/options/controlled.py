@@ -1,0 +1,43 @@
+"""Settings of a broker whose role a controller decides. Standard: `BrokerConfig`."""
+
+from dataclasses import dataclass
+
+from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.reasons import NO_LOOKUP
+
+
+@dataclass(kw_only=True)
+class ControlledOptions(Options):
+    """A broker and its controller."""
+
+    enable_controller_mode: bool = option(
+        False,
+        "Let a controller choose the master; brokerRole and brokerId have no effect then.",
+    )
+    controller_addr: str = option("", "Controllers as host:port, separated by semicolons.")
+    fetch_controller_addr_by_dns_lookup: bool = option(
+        False, "Find controllers by a domain.", unavailable={"true": NO_LOOKUP}
+    )
+    controller_heart_beat_timeout_mills: int = option(
+        10000,
+        "Silence after which the controller elects another master; a master stops before.",
+        unit="ms",
+        low=1000,
+    )
+    sync_controller_metadata_period: int = option(
+        10000, "Time between questions which controller leads.", unit="ms", low=1
+    )
+    sync_broker_metadata_period: int = option(5000, "Time between questions who is master.", unit="ms", low=1)
+    check_sync_state_set_period: int = option(
+        5000, "Time between a master's looks for replicas that do not keep up.", unit="ms", low=1
+    )
+    broker_election_priority: int = option(
+        2**31 - 1, "Of equal candidates for master the one with the least wins."
+    )
+    enable_master_lease: bool = option(
+        True,
+        "Let a master acknowledge nothing once it may have a successor; false: as the standard's brokers, "
+        "which can lose what a master acknowledges that was frozen.",
+        ours=True,
+    )

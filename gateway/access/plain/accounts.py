@@ -1,0 +1,142 @@
+"""An account: who signs with which secret, and what may be done with which topic and group.
+
+Standard: `PlainAccessResource`, `Permission`, and what `PlainPermissionManager` checks of an account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntFlag
+
+from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.plain.addresses import WhiteAddresses, parse_white_address
+from mqgateway.gateway.access.policies import Resource, ResourceType, group, topic
+from mqgateway.gateway.codec.version_4 import PlainAccessConfig
+
+KEY_MIN_LENGTH = 6
+"""Access keys and secret keys have to be longer."""
+
+
+class Permission(IntFlag):
+    """What may be done. Standard: `Permission`."""
+
+    DENY = 1
+    PUB = 4
+    SUB = 8
+
+
+_PERMISSIONS = {
+    "PUB": Permission.PUB,
+    "SUB": Permission.SUB,
+    "PUB|SUB": Permission.PUB | Permission.SUB,
+    "SUB|PUB": Permission.PUB | Permission.SUB,
+    "DENY": Permission.DENY,
+}
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of a file; `secret_key` is what requests are signed with, and is not shown in logs."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+    is_admin: bool
+    white_addresses: WhiteAddresses
+    default_topic: Permission
+    default_group: Permission
+    permissions: Mapping[Resource, Permission]
+
+    def may(self, resource: Resource, needed: Permission) -> bool:
+        """Whether it may do that with a topic or group; an admin without permissions of its own may all."""
+        if self.is_admin and not self.permissions:
+            return True
+        default = self.default_group if resource.type is ResourceType.GROUP else self.default_topic
+        return needed in self.permissions.get(resource, default)
+
+
+def account_of(config: PlainAccessConfig) -> Account:
+    """The account that is meant. Raises `AccessError` with the standard's sentence."""
+    access_key, secret_key = check_keys(config)
+    permissions: dict[Resource, Permission] = {}
+    for text in config.group_perms or ():
+        name, permission = _entry(text, "group")
+        permissions[group(name)] = permission
+    for text in config.topic_perms or ():
+        name, permission = _entry(text, "topic")
+        permissions[topic(name)] = permission
+    return Account(
+        access_key,
+        secret_key,
+        config.admin,
+        parse_white_address(config.white_remote_address),
+        parse_permission(config.default_topic_perm),
+        parse_permission(config.default_group_perm),
+        permissions,
+    )
+
+
+def parse_permission(text: str | None) -> Permission:
+    """The permission that is written; any other text denies. Standard: `parsePermFromString`."""
+    return _PERMISSIONS.get((text or "").strip(), Permission.DENY)
+
+
+def unknown_permissions(config: PlainAccessConfig) -> list[str]:
+    """What is written in the place of a permission and is none, so that it denies."""
+    words = [config.default_topic_perm, config.default_group_perm]
+    words += [_pair(text)[1] for text in (*(config.topic_perms or ()), *(config.group_perms or ()))]
+    return [word for word in words if word and word.strip() not in _PERMISSIONS]
+
+
+def check_keys(config: PlainAccessConfig) -> tuple[str, str]:
+    """The keys of an account. Raises `AccessError`."""
+    access_key, secret_key = config.access_key, config.secret_key
+    if not _is_long_enough(access_key) or not _is_long_enough(secret_key):
+        raise AccessError(
+            f"The accessKey={_shown(access_key)} and secretKey={'null' if secret_key is None else '******'} "
+            f"cannot be null and length should longer than {KEY_MIN_LENGTH}"
+        )
+    assert access_key is not None and secret_key is not None
+    return access_key, secret_key
+
+
+def check_given(config: PlainAccessConfig) -> None:
+    """What a request gives must be spelled as it is meant. Raises `AccessError`."""
+    check_keys(config)
+    _check_permissions(config.topic_perms or ())
+    _check_permissions(config.group_perms or ())
+
+
+def _check_permissions(texts: Iterable[str]) -> None:
+    for text in texts:
+        pair = _pair(text)
+        if len(pair) != 2:
+            raise AccessError(
+                f"Parse Resource format error for {text}.\n"
+                "The expected resource format is 'Res=Perm'. For example: topicA=SUB"
+            )
+        if pair[1].strip() not in _PERMISSIONS:
+            raise AccessError(
+                f"Parse resource permission error for {text}.\n"
+                "The expected permissions are 'SUB' or 'PUB' or 'SUB|PUB' or 'PUB|SUB'."
+            )
+
+
+def _is_long_enough(key: str | None) -> bool:
+    return key is not None and len(key) > KEY_MIN_LENGTH
+
+
+def _shown(text: str | None) -> str:
+    return "null" if text is None else text
+
+
+def _entry(text: str, kind: str) -> tuple[str, Permission]:
+    """What `name=permission` says."""
+    pair = _pair(text)
+    if len(pair) != 2:
+        raise AccessError(f"Parse resource permission failed for {kind}:{text}")
+    return pair[0].strip(), parse_permission(pair[1])
+
+
+def _pair(text: str) -> list[str]:
+    return [part for part in text.split("=") if part]

@@ -1,0 +1,103 @@
+"""Addresses that are let in without a signature, in the forms that version 4 has for them.
+
+    *   *.*.*.*   *:*:*:*:*:*:*:*       everybody
+    10.0.0.7   2001:db8::7              one
+    10.0.0.7,10.0.0.9                   some
+    10.0.0.{7,9}   2001:db8::{7,9}      the same
+    10.0.0.*   10.0.0.7-20   10.0.7-20.*   2001:db8::*   2001:db8::1-ff   2001:db8::1-ff:*
+
+Standard: `RemoteAddressStrategyFactory`, `AclUtils`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.policies import Address, parse_address
+
+EVERYBODY = ("*", "*.*.*.*", "*:*:*:*:*:*:*:*")
+
+
+class AddressRange(NamedTuple):
+    """Addresses of one version, from the first to the last."""
+
+    first: Address
+    last: Address
+
+
+class WhiteAddresses:
+    """Addresses that one text stands for."""
+
+    def __init__(self, ranges: Iterable[AddressRange] = (), *, is_everybody: bool = False) -> None:
+        self._ranges = tuple(ranges)
+        self._is_everybody = is_everybody
+
+    def match(self, ip: str) -> bool:
+        """Whether the address of a client is among them."""
+        if self._is_everybody:
+            return True
+        address = parse_address(ip) if self._ranges else None
+        if address is None:
+            return False
+        return any(
+            first.version == address.version and int(first) <= int(address) <= int(last)
+            for first, last in self._ranges
+        )
+
+
+NOBODY = WhiteAddresses()
+
+
+def parse_white_address(text: str | None) -> WhiteAddresses:
+    """The addresses that are meant; nobody where nothing is written. Raises `AccessError`."""
+    if text is None or not text.strip():
+        return NOBODY
+    if text in EVERYBODY:
+        return WhiteAddresses(is_everybody=True)
+    if text.endswith("}"):
+        beginning, brace, ends = text[:-1].rpartition("{")
+        if not brace or not beginning.endswith((".", ":")):
+            raise AccessError(f"Netaddress examine scope Exception netaddress is {text}")
+        return WhiteAddresses(_one(beginning + end) for end in ends.split(",") if end)
+    if "," in text:
+        return WhiteAddresses(_one(part) for part in text.split(",") if part)
+    if "*" in text or "-" in text:
+        return WhiteAddresses([_range(text)])
+    return WhiteAddresses([_one(text)])
+
+
+def _one(text: str) -> AddressRange:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        raise AccessError(f"Netaddress examine Exception netaddress is {text}") from None
+    return AddressRange(address, address)
+
+
+def _range(text: str) -> AddressRange:
+    """An address of which one part is a range, and all parts after it are any: one run of addresses."""
+    between, base, most = (":", 16, 0xFFFF) if ":" in text else (".", 10, 255)
+    parts = [part.strip() for part in text.split(between)]
+    any_after = 0
+    while parts and parts[-1] == "*":
+        any_after += 1
+        parts.pop()
+    first, last = [0] * any_after, [most] * any_after
+    try:
+        if parts and "-" in parts[-1]:
+            begin, end = (int(one, base) for one in parts.pop().split("-"))
+            if not 0 <= begin <= end <= most:
+                raise ValueError
+            first.insert(0, begin)
+            last.insert(0, end)
+        ends = (ipaddress.ip_address(between.join([*parts, *_written(tail, base)])) for tail in (first, last))
+        return AddressRange(*ends)
+    except ValueError:
+        raise AccessError(f"Netaddress examine scope Exception netaddress is {text}") from None
+
+
+def _written(numbers: Iterable[int], base: int) -> Iterable[str]:
+    return (f"{number:x}" if base == 16 else str(number) for number in numbers)

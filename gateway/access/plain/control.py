@@ -1,0 +1,138 @@
+"""What stands before every request of a broker with access control of version 4.
+
+As a hook it sees the header of each request before anything else does; what a body names is looked at in
+front of the function of the code. A refusal is answered with 1 and the standard's text, which has the class
+of the exception and the place in it. Standard: `PlainAccessValidator`, `PlainPermissionManager.validate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.plain.accounts import Account
+from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.needs import BodyReader, needs_admin, needs_of_fields, readers
+from mqgateway.gateway.access.plain.rules import TRACES, PlainNeed, refused_need, shown
+from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+
+
+class PlainControl:
+    """Lets in who the keeper's rules let in."""
+
+    def __init__(self, keeper: Keeper, options: BrokerOptions) -> None:
+        self._keeper = keeper
+        self._options = options
+        self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
+        self._readers = readers(self._is_strict)
+        self._audit = Audit(options.audit_log_format)
+
+    # As a hook.
+
+    def before(self, call: Call) -> None:
+        """Refuse what is not signed, or not allowed by what the header says. Raises `RequestError`."""
+        account = self._account(call)
+        if account is None:
+            return
+        name, code = account.access_key, call.command.code
+        if not is_signed(call.command, account.secret_key, as_version_4=True):
+            self._refuse_name(call, name, f"Check signature failed for accessKey={name}", 683)
+        if self._audit.is_verbose:
+            self._audit.authenticated(name, call.peer.address, code, "")
+        needs = needs_of_fields(code, call.command.ext_fields, self._is_strict)
+        if TRACES in needs:
+            return
+        if not account.is_admin and needs_admin(code, self._is_strict):
+            sentence = f"Need admin permission for request code={code}, but accessKey={name} is not"
+            self._refuse(call, account, "admin", "", sentence, 580)
+        self._check(call, account, needs)
+
+    def after(self, call: Call, reply: Reply) -> None:
+        """Answers are as they are."""
+
+    def guarded(self, table: Mapping[int, Any]) -> dict[int, Any]:
+        """A table of request functions in which those stand behind a check whose bodies name resources."""
+        return {
+            code: self._guarded(function, self._readers[code]) if code in self._readers else function
+            for code, function in table.items()
+        }
+
+    def _guarded(self, function: Any, reader: BodyReader) -> Any:
+        def serve(broker: Any, call: Call) -> Steps[Any]:
+            account = self._account(call)
+            if account is not None and not (account.is_admin and not account.permissions):
+                try:
+                    needs = yield from reader(call.body, self._options)
+                except Exception as error:
+                    raise RequestError(
+                        ResponseCode.SYSTEM_ERROR, _said(str(error), "PlainAccessValidator", "parse", 134)
+                    ) from None
+                for need in dict.fromkeys(needs):
+                    self._check(call, account, [need])
+                    yield
+            reply = function(broker, call)
+            if isinstance(reply, Generator):
+                reply = yield from reply
+            return reply
+
+        return serve
+
+    def _account(self, call: Call) -> Account | None:
+        """Whose request it is; None where its address is enough. Raises `RequestError`."""
+        ip = call.peer.address.rpartition(":")[0].strip("[]")
+        rules = self._keeper.rules
+        if rules.is_white(ip):
+            return None
+        name = call.command.ext_fields.get(ACCESS_KEY)
+        if name is None:
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR, _said("No accessKey is configured", _MANAGER, "validate", 663)
+            )
+        account = rules.account(name)
+        if account is None:
+            self._refuse_name(call, name, f"No acl config for {name}", 667)
+        return None if account.white_addresses.match(ip) else account
+
+    def _check(self, call: Call, account: Account, needs: Sequence[PlainNeed]) -> None:
+        need = refused_need(account, needs)
+        if need is not None:
+            resource = shown(need.resource)
+            line = 610 if need.resource in account.permissions else 605
+            action = need.permission.name or ""
+            self._refuse(call, account, action, resource, f"No default permission for {resource}", line)
+        if self._audit.is_verbose:
+            for one in needs:
+                self._audit.authorized(
+                    account.access_key,
+                    call.peer.address,
+                    call.command.code,
+                    one.permission.name or "",
+                    shown(one.resource),
+                    "",
+                )
+
+    def _refuse_name(self, call: Call, name: str, sentence: str, line: int) -> NoReturn:
+        self._audit.authenticated(name, call.peer.address, call.command.code, sentence)
+        raise RequestError(ResponseCode.SYSTEM_ERROR, _said(sentence, _MANAGER, "validate", line))
+
+    def _refuse(
+        self, call: Call, account: Account, action: str, resource: str, sentence: str, line: int
+    ) -> NoReturn:
+        code, address = call.command.code, call.peer.address
+        self._audit.authorized(account.access_key, address, code, action, resource, sentence)
+        raise RequestError(ResponseCode.SYSTEM_ERROR, _said(sentence, _MANAGER, "checkPerm", line))
+
+
+_MANAGER = "PlainPermissionManager"
+
+
+def _said(sentence: str, where: str, method: str, line: int) -> str:
+    """The text of a refusal, as the standard tells of an exception, with the line where 4.9.7 raises it."""
+    exception = "org.apache.rocketmq.acl.common.AclException"
+    return f"{exception}: {sentence}, org.apache.rocketmq.acl.plain.{where}.{method}({where}.java:{line})"

@@ -1,0 +1,104 @@
+"""Accounts of version 4 as users and policies of ACL 2.0, for `migrateAuthFromV1Enabled`.
+
+Whoever has a user already is left alone, so what was changed since stays. White addresses are not taken over:
+nothing in ACL 2.0 lets an address in. Standard: `AuthMigrator`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+
+from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.plain.rules import Rules
+from mqgateway.gateway.access.policies import (
+    Action,
+    Decision,
+    Policy,
+    PolicyEntry,
+    PolicyType,
+    Resource,
+    ResourcePattern,
+    ResourceType,
+    group,
+    literal,
+)
+from mqgateway.gateway.access.users import UserType
+from mqgateway.gateway.codec.version_4 import PlainAccessConfig
+
+log = logging.getLogger(__name__)
+
+_ACTIONS = {
+    "PUB": (Action.PUB,),
+    "SUB": (Action.SUB,),
+    "PUB|SUB": (Action.PUB, Action.SUB),
+    "SUB|PUB": (Action.PUB, Action.SUB),
+}
+_EVERY_TOPIC = Resource(ResourceType.TOPIC, None, ResourcePattern.ANY)
+_EVERY_GROUP = Resource(ResourceType.GROUP, None, ResourcePattern.ANY)
+
+
+def migrate(rules: Rules, users: Administration) -> int:
+    """Make a user with policies of each account that has none; how many were made.
+
+    One that cannot be made is told in the log, and the others are.
+    """
+    made = 0
+    for path, document in rules.documents():
+        for config in document.configs:
+            name = config.access_key or ""
+            if rules.path_of[name] != path or users.user(name) is not None:
+                continue
+            try:
+                kind = UserType.SUPER if config.admin else UserType.NORMAL
+                users.create_user("", name, config.secret_key, kind, None)
+                policies = policies_of(config)
+                if policies:
+                    users.update_acl(name, policies)
+                made += 1
+            except AccessError as error:
+                log.error("%s: the account %s is not taken over whole: %s", path, name, error)
+            if config.white_remote_address:
+                log.warning(
+                    "%s: the white address of %s is not taken over: requests must be signed",
+                    path,
+                    name,
+                )
+        if document.addresses:
+            log.warning("%s: globalWhiteRemoteAddresses are not taken over: requests must be signed", path)
+    return made
+
+
+def policies_of(config: PlainAccessConfig) -> dict[PolicyType, Policy]:
+    """The policies that say what the permissions of an account say."""
+    custom = [*_entries(config.topic_perms, _topic), *_entries(config.group_perms, group)]
+    default = [
+        _entry(resource, text)
+        for resource, text in (
+            (_EVERY_TOPIC, config.default_topic_perm),
+            (_EVERY_GROUP, config.default_group_perm),
+        )
+        if text and text.strip()
+    ]
+    kinds = {PolicyType.CUSTOM: custom, PolicyType.DEFAULT: default}
+    return {kind: Policy(entries) for kind, entries in kinds.items() if entries}
+
+
+def _entries(texts: Iterable[str] | None, make: Callable[[str], Resource]) -> Iterator[PolicyEntry]:
+    for text in texts or ():
+        pair = [part for part in text.split("=") if part]
+        if len(pair) == 2:
+            yield _entry(make(pair[0].strip()), pair[1])
+
+
+def _entry(resource: Resource, text: str) -> PolicyEntry:
+    """A word that is no permission denies, as it did; the standard's migration lets it allow everything."""
+    actions = _ACTIONS.get(text.strip())
+    if actions is None:
+        return PolicyEntry(resource, (Action.ALL,), Decision.DENY)
+    return PolicyEntry(resource, actions, Decision.ALLOW)
+
+
+def _topic(name: str) -> Resource:
+    return literal(ResourceType.TOPIC, name)

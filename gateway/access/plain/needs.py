@@ -1,0 +1,116 @@
+"""What each request code needs of an account: which topics and groups, and for which it must be an admin.
+
+`standard` is what version 4.9.7 asks. By default more is asked, since that lets any account read all secrets
+(54), make itself an admin (50), and send and read what it may not (320, 361, 200050): needs are then those of
+ACL 2.0 too, as far as accounts have words for them, and whatever changes the broker needs an admin.
+Standard: `PlainAccessValidator.parse`, `Permission`, which asked some of this in 5.3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.access.plain.accounts import Permission
+from mqgateway.gateway.access.plain.rules import PlainNeed
+from mqgateway.gateway.access.policies import Action, Resource, ResourceType, group, topic
+from mqgateway.gateway.access.resources import BY_BODY, needs_of_header
+from mqgateway.gateway.codec.bodies import HeartbeatData
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.version_4 import AclRequestCode
+
+Fields = Mapping[str, str]
+BodyReader = Callable[[bytes, BrokerOptions], Steps[list[PlainNeed]]]
+Row = tuple[tuple[Callable[[str], Resource], str, Permission], ...]
+"""What is in which field, and what must be allowed with it."""
+
+PUB, SUB = Permission.PUB, Permission.SUB
+
+STANDARD_ADMIN = frozenset(
+    {
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        RequestCode.UPDATE_BROKER_CONFIG,
+        RequestCode.DELETE_TOPIC_IN_BROKER,
+        RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+        RequestCode.DELETE_SUBSCRIPTIONGROUP,
+    }
+)
+"""What only admins may send to 4.9.7."""
+
+_STRICT_ADMIN = STANDARD_ADMIN | {
+    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
+    *AclRequestCode,
+}
+
+STANDARD: dict[int, Row] = {
+    RequestCode.SEND_MESSAGE: ((topic, "topic", PUB),),
+    RequestCode.SEND_MESSAGE_V2: ((topic, "b", PUB),),
+    RequestCode.CONSUMER_SEND_MSG_BACK: ((group, "group", SUB),),
+    RequestCode.PULL_MESSAGE: ((topic, "topic", SUB), (group, "consumerGroup", SUB)),
+    RequestCode.QUERY_MESSAGE: ((topic, "topic", SUB),),
+    RequestCode.UNREGISTER_CLIENT: ((group, "consumerGroup", SUB),),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: ((group, "consumerGroup", SUB),),
+    RequestCode.UPDATE_CONSUMER_OFFSET: ((group, "consumerGroup", SUB), (topic, "topic", SUB)),
+}
+"""What 4.9.7 looks at; who sends to a retry topic must be let read by its group."""
+
+_PERMISSIONS = {Action.PUB: PUB, Action.SUB: SUB}
+
+
+def needs_admin(code: int, is_strict: bool) -> bool:
+    """Whether only an admin may send this."""
+    if not is_strict:
+        return code in STANDARD_ADMIN
+    return code in _STRICT_ADMIN or any(
+        need.resource.type is ResourceType.CLUSTER and Action.UPDATE in need.actions
+        for need in needs_of_header(code, {}, "")
+    )
+
+
+def needs_of_fields(code: int, fields: Fields, is_strict: bool) -> list[PlainNeed]:
+    """What the header fields of a request need; nothing where `readers` has the code."""
+    row = STANDARD.get(code)
+    if row is not None:
+        return [_need(make(fields[name]), permission) for make, name, permission in row if name in fields]
+    return _translated(needs_of_header(code, fields, "")) if is_strict else []
+
+
+def readers(is_strict: bool) -> dict[int, BodyReader]:
+    """By code what a body needs."""
+    strict = {code: _translating(read) for code, read in BY_BODY.items()} if is_strict else {}
+    return {**strict, RequestCode.HEART_BEAT: _heart_beat}
+
+
+def _need(resource: Resource, permission: Permission) -> PlainNeed:
+    return PlainNeed(resource, SUB if resource.type is ResourceType.GROUP else permission)
+
+
+def _translated(needs: Iterable[tuple[Resource, tuple[Action, ...]]]) -> list[PlainNeed]:
+    """Needs of ACL 2.0 as permissions; there is none for looking at things and changing them."""
+    return [
+        PlainNeed(resource, _PERMISSIONS[action])
+        for resource, actions in needs
+        for action in actions
+        if action in _PERMISSIONS
+    ]
+
+
+def _translating(read: Callable[..., Steps[Sequence[tuple[Resource, tuple[Action, ...]]]]]) -> BodyReader:
+    def read_translated(body: bytes, options: BrokerOptions) -> Steps[list[PlainNeed]]:
+        return _translated((yield from read(body, options)))
+
+    return read_translated
+
+
+def _heart_beat(body: bytes, options: BrokerOptions) -> Steps[list[PlainNeed]]:
+    """Who consumes needs the group and each topic; who only sends nothing."""
+    heartbeat = yield from HeartbeatData.read(
+        body, options.max_groups_per_client, options.max_subscriptions_per_group
+    )
+    needs = []
+    for consumer in heartbeat.consumer_data_set:
+        needs.append(PlainNeed(group(consumer.group_name), SUB))
+        needs += [PlainNeed(topic(one.topic), SUB) for one in consumer.subscription_data_set]
+    return needs

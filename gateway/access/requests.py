@@ -1,0 +1,260 @@
+"""Users by request: 3001 creates, 3002 changes, 3003 deletes, 3004 and 3005 show; policies by 3006 to 3010.
+
+Every server that has users serves these; its context says where they are. Standard: `AdminBrokerProcessor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
+
+import orjson
+
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.tables.config_table import VERSION
+from mqgateway.gateway.access.administration import Administration, OnlySuperUsers
+from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.policies import Acl, PolicyType, parse_resource, read_policies
+from mqgateway.gateway.access.signature import ACCESS_KEY
+from mqgateway.gateway.access.tables import AS_TABLE, AclTable, UserTable
+from mqgateway.gateway.access.users import User, UserStatus, UserType, by_name, username_of
+from mqgateway.gateway.codec.bodies import AclInfo, Body, UserInfo
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.headers import (
+    CreateAclRequestHeader,
+    CreateUserRequestHeader,
+    DeleteAclRequestHeader,
+    DeleteUserRequestHeader,
+    GetAclRequestHeader,
+    GetUserRequestHeader,
+    ListAclsRequestHeader,
+    ListUsersRequestHeader,
+    UpdateAclRequestHeader,
+    UpdateUserRequestHeader,
+)
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+
+T = TypeVar("T")
+
+
+class HasUsers(Protocol):
+    """What request functions of a server are given; `access` is None where nobody is asked who they are."""
+
+    @property
+    def access(self) -> Administration | None:
+        """Its users and policies."""
+        ...
+
+
+UNSET = "not set any response code"
+"""The remark of what went well: the standard makes its answer with it, and sets only the code afterwards."""
+TRY_LATER = "An system error occurred, please try again later."
+_NO_BODY = "java.lang.NullPointerException: the body is empty"
+_NO_POLICIES = (
+    "org.apache.rocketmq.auth.authorization.exception.AuthorizationException: The body of acl is null"
+)
+
+
+def create_user(server: HasUsers, call: Call) -> Reply:
+    """3001 AUTH_CREATE_USER."""
+    header = call.header
+    assert isinstance(header, CreateUserRequestHeader)
+    username, given = _username(header.username), _given(call)
+    user_type, status = by_name(UserType, given.user_type), by_name(UserStatus, given.user_status)
+    _carry_out(
+        server,
+        lambda access: access.create_user(_caller(call), username, given.password, user_type, status),
+    )
+    return Reply(remark=UNSET)
+
+
+def update_user(server: HasUsers, call: Call) -> Reply:
+    """3002 AUTH_UPDATE_USER: what is given replaces what was."""
+    header = call.header
+    assert isinstance(header, UpdateUserRequestHeader)
+    username, given = _username(header.username), _given(call)
+    user_type, status = by_name(UserType, given.user_type), by_name(UserStatus, given.user_status)
+    _carry_out(
+        server,
+        lambda access: access.update_user(_caller(call), username, given.password, user_type, status),
+    )
+    return Reply(remark=UNSET)
+
+
+def delete_user(server: HasUsers, call: Call) -> Reply:
+    """3003 AUTH_DELETE_USER, with the policies."""
+    header = call.header
+    assert isinstance(header, DeleteUserRequestHeader)
+    username = header.username or ""
+    _carry_out(server, lambda access: access.delete_user(_caller(call), username))
+    return Reply(remark=UNSET)
+
+
+def get_user(server: HasUsers, call: Call) -> Reply:
+    """3004 AUTH_GET_USER; no body where there is no such user."""
+    header = call.header
+    assert isinstance(header, GetUserRequestHeader)
+    given = header.username or ""
+    username = _username(given if given.strip() else "")
+    user = _carry_out(server, lambda access: access.user(username))
+    body = b"" if user is None else _user_info(server, call, user).encode()
+    return Reply(body=body, remark=UNSET)
+
+
+def list_users(server: HasUsers, call: Call) -> Steps[Reply]:
+    """3005 AUTH_LIST_USER, in steps."""
+    header = call.header
+    assert isinstance(header, ListUsersRequestHeader)
+    if _is_for_slave(server, call):
+        return (yield from _as_table(call, lambda access: access.tables.users, server))
+    users = _carry_out(server, lambda access: access.users(header.filter or ""))
+    body = yield from _listed(_user_info(server, call, user) for user in users)
+    return Reply(body=body, remark=UNSET)
+
+
+def update_acl(server: HasUsers, call: Call) -> Reply:
+    """3006 AUTH_CREATE_ACL and 3007 AUTH_UPDATE_ACL: entries take the place of those of the same resource."""
+    header = call.header
+    assert isinstance(header, CreateAclRequestHeader | UpdateAclRequestHeader)
+    info = AclInfo.decode(call.body) if call.body else AclInfo()
+    if not info.policies:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, _NO_POLICIES)
+    username = _subject(info.subject, header.subject)
+    _carry_out(server, lambda access: access.update_acl(username, read_policies(info.policies)))
+    return Reply(remark=UNSET)
+
+
+def delete_acl(server: HasUsers, call: Call) -> Reply:
+    """3008 AUTH_DELETE_ACL: the entry of a resource, or all policies where none is named.
+
+    The standard takes a resource that it cannot read for none.
+    """
+    header = call.header
+    assert isinstance(header, DeleteAclRequestHeader)
+    username = username_of(header.subject)
+    resource = parse_resource(header.resource)
+    kind = by_name(PolicyType, header.policy_type) or PolicyType.CUSTOM
+
+    def delete(access: Administration) -> None:
+        if username is None:
+            raise AccessError("The subject is null.")
+        if resource is None and (header.resource or "").strip():
+            raise AccessError("The resource is null.")
+        access.delete_acl(username, kind, resource)
+
+    _carry_out(server, delete)
+    return Reply(remark=UNSET)
+
+
+def get_acl(server: HasUsers, call: Call) -> Reply:
+    """3009 AUTH_GET_ACL; no body where a user has no policies."""
+    header = call.header
+    assert isinstance(header, GetAclRequestHeader)
+    username = _subject(header.subject)
+    acl = _carry_out(server, lambda access: access.acl(username))
+    return Reply(body=b"" if acl is None else acl.info().encode(), remark=UNSET)
+
+
+def list_acls(server: HasUsers, call: Call) -> Steps[Reply]:
+    """3010 AUTH_LIST_ACL, in steps: entries whose resource does not have the filter in it are left out."""
+    header = call.header
+    assert isinstance(header, ListAclsRequestHeader)
+    if _is_for_slave(server, call):
+        return (yield from _as_table(call, lambda access: access.tables.acls, server))
+    acls = _carry_out(server, lambda access: access.acls(header.subject_filter or ""))
+    wanted = header.resource_filter or ""
+    infos = (acl.info(wanted if wanted.strip() else "") for acl in acls)
+    body = yield from _listed(info for info in infos if info.policies)
+    return Reply(body=body, remark=UNSET)
+
+
+def _carry_out(server: HasUsers, operation: Callable[[Administration], T]) -> T:
+    """What an operation on the tables gives, or its refusal. Raises `RequestError`."""
+    if server.access is None:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, TRY_LATER)
+    try:
+        return operation(server.access)
+    except OnlySuperUsers as error:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+    except AccessError as error:
+        raise RequestError(ResponseCode.NO_PERMISSION, str(error)) from None
+
+
+def _caller(call: Call) -> str:
+    return call.command.ext_fields.get(ACCESS_KEY, "")
+
+
+def _username(given: str | None) -> str:
+    if not given:
+        raise RequestError(ResponseCode.INVALID_PARAMETER, "The username is blank")
+    return given
+
+
+def _given(call: Call) -> UserInfo:
+    if not call.body:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, _NO_BODY)
+    return UserInfo.decode(call.body)
+
+
+def _subject(*texts: str | None) -> str:
+    """The user whom the first subject names that is one. Raises `RequestError`."""
+    for text in texts:
+        username = username_of(text)
+        if username is not None:
+            return username
+    raise RequestError(ResponseCode.SYSTEM_ERROR, TRY_LATER)
+
+
+def _user_info(server: HasUsers, call: Call, user: User) -> UserInfo:
+    """A user as it is shown: with the password to those who may do everything anyway."""
+    info = user.info()
+    if server.access is None or not server.access.shows_passwords(_caller(call)):
+        info.password = None
+    return info
+
+
+def _is_for_slave(server: HasUsers, call: Call) -> bool:
+    """Whether a slave asks, which may know everything."""
+    if AS_TABLE not in call.command.ext_fields:
+        return False
+    return _carry_out(server, lambda access: access.shows_passwords(_caller(call)))
+
+
+def _as_table(
+    call: Call, choose: Callable[[Administration], UserTable | AclTable], server: HasUsers
+) -> Steps[Reply]:
+    """A whole table, as its file has it; nothing where the one who asks has it already."""
+    table = _carry_out(server, choose)
+    version = table.data_version.encode()
+    if call.command.ext_fields[AS_TABLE].encode() == version:
+        return Reply(remark=UNSET)
+    pieces = []
+    entries: list[User | Acl] = list(table.all())
+    for entry in entries:
+        pieces.append(orjson.dumps(entry.key) + b":" + entry.info().encode())
+        yield
+    body = b'{"%s":%s,"%s":{%s}}' % (VERSION.encode(), version, table.member.encode(), b",".join(pieces))
+    return Reply(body=body, remark=UNSET)
+
+
+def _listed(infos: Iterable[Body]) -> Steps[bytes]:
+    """An array; nothing for an empty one."""
+    pieces = []
+    for info in infos:
+        pieces.append(info.encode())
+        yield
+    return b"[" + b",".join(pieces) + b"]" if pieces else b""
+
+
+REQUESTS: dict[int, Callable[[Any, Call], Reply | Steps[Reply]]] = {
+    RequestCode.AUTH_CREATE_USER: create_user,
+    RequestCode.AUTH_UPDATE_USER: update_user,
+    RequestCode.AUTH_DELETE_USER: delete_user,
+    RequestCode.AUTH_GET_USER: get_user,
+    RequestCode.AUTH_LIST_USER: list_users,
+    RequestCode.AUTH_CREATE_ACL: update_acl,
+    RequestCode.AUTH_UPDATE_ACL: update_acl,
+    RequestCode.AUTH_DELETE_ACL: delete_acl,
+    RequestCode.AUTH_GET_ACL: get_acl,
+    RequestCode.AUTH_LIST_ACL: list_acls,
+}

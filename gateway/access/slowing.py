@@ -1,0 +1,50 @@
+"""Who signs wrongly again and again is answered more and more slowly, and then loses the connection.
+
+Counted is by address, whatever connections and names are used; a network of version 6 (64 bits) is one. A
+right signature is never slowed down, so that nobody can lock others out who come from the same address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+ADDRESSES_MAX = 10_000
+"""Addresses that are remembered; of more, those that were wrong longest ago are forgotten."""
+AT_ONCE = 20
+"""Refusals that an address is given without a wait."""
+MILLIS_BETWEEN = 100
+"""Between two refusals after those."""
+WAIT_MAX_MILLIS = 1000
+"""Instead of an answer that waits longer the connection ends."""
+
+
+class Slowing:
+    """When the next refusal of each address may be given."""
+
+    def __init__(self) -> None:
+        self._paid_off: dict[str, int] = {}  # in the order of the last refusal
+
+    def __len__(self) -> int:
+        return len(self._paid_off)
+
+    def refused(self, ip: str, now: int) -> int | None:
+        """How many ms the refusal of this address waits at `now` (ms); None where that is too long."""
+        name = _network(ip)
+        paid_off = max(self._paid_off.pop(name, now), now)
+        wait = paid_off + MILLIS_BETWEEN - now - AT_ONCE * MILLIS_BETWEEN
+        if wait <= WAIT_MAX_MILLIS:
+            paid_off += MILLIS_BETWEEN
+        if len(self._paid_off) >= ADDRESSES_MAX:
+            del self._paid_off[next(iter(self._paid_off))]
+        self._paid_off[name] = paid_off
+        return None if wait > WAIT_MAX_MILLIS else max(0, wait)
+
+
+def _network(ip: str) -> str:
+    try:
+        address = ipaddress.ip_address(ip)
+    except ValueError:
+        return ip
+    if address.version == 4:
+        return ip
+    return str(address.ipv4_mapped or ipaddress.ip_network((int(address), 64), strict=False))

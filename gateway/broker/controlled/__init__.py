@@ -1,0 +1,1 @@
+"""The broker under a controller, which says whether it is master or slave."""

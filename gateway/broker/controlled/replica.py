@@ -1,0 +1,333 @@
+"""A broker whose role the controller decides.
+
+It joins its set, says each second that it is there, and asks every few seconds who is master; notices (1008)
+come sooner. What a controller says of an epoch that is over is dropped. A master keeps the set of those in
+sync (`InSyncKeeper`), and looks before each acknowledgement whether it still is the master
+(`engine.ha.authority`): it is fenced when it may have a successor. A slave asks its master itself where
+its port for slaves is, as soon as it knows who that is. Standard: `ReplicasManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.agreed_replicas import AgreedReplicas
+from mqgateway.engine.ha.authority import Authority
+from mqgateway.engine.ha.epochs import Epochs
+from mqgateway.engine.ha.identity import FILE_NAME, IdentityFiles
+from mqgateway.engine.ha.role import UNKNOWN_ID, RoleKind
+from mqgateway.engine.options import FlushDiskType
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.controlled.controllers import Controllers
+from mqgateway.gateway.broker.controlled.in_sync_keeper import InSyncKeeper
+from mqgateway.gateway.broker.controlled.joining import Joining
+from mqgateway.gateway.broker.controlled.told import Told, by_election, by_notice, by_question
+from mqgateway.gateway.broker.replication.replication import Replication
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.errors import HeaderError
+from mqgateway.gateway.codec.headers import (
+    BrokerHeartbeatRequestHeader,
+    ElectMasterRequestHeader,
+    ExchangeHAInfoRequestHeader,
+    ExchangeHAInfoResponseHeader,
+    GetReplicaInfoRequestHeader,
+    NotifyBrokerRoleChangedRequestHeader,
+)
+from mqgateway.gateway.remoting.client import Ask
+from mqgateway.gateway.remoting.exchange import RemotingError
+
+log = logging.getLogger(__name__)
+
+AGAIN_MILLIS = 1000
+"""How soon what failed is tried again."""
+HEARTBEAT_SECONDS = 3.0
+EXPECTED = (RemotingError, HeaderError, ConfigError, OSError)
+"""What goes wrong without a fault of this program."""
+
+
+class ControlledReplica:
+    """One broker of a set. `ask` asks controllers and the master."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        replication: Replication,
+        replicas: AgreedReplicas,
+        epochs: Epochs,
+        ask: Ask,
+    ) -> None:
+        options, on = broker.options, broker.environment
+        self._broker = broker
+        self._replication = replication
+        self._replicas = replicas
+        self.epochs = epochs
+        self._ask = ask
+        self._role = broker.role
+        self.controllers = Controllers(options, ask)
+        path = broker.store_options.store_path_broker_identity or on.path(FILE_NAME)
+        files = IdentityFiles(on.disk, path, options.broker_cluster_name, options.broker_name)
+        self._joining = Joining(options, files, self.controllers, broker.clock, on.address)
+        self.authority = Authority(
+            options.controller_heart_beat_timeout_mills,
+            self.now(),
+            is_endless=not options.enable_master_lease,
+        )
+        self.keeper = InSyncKeeper(broker, replicas, self.controllers, self._refused)
+        self.number = UNKNOWN_ID
+        self.epoch = 0
+        self.master_address = ""
+        self._is_registered = self._is_asking = self._is_stopped = False
+        self._is_locating = False
+        self._must_elect = False
+        self._complaint = ""
+        self._next_question = self._next_heartbeat = self._next_leader = self._next_location = 0
+        replicas.may_answer = self.is_authorized
+        replication.server.on_gone = self.keeper.consider
+        broker.cluster.registration.on_master = self._on_master
+
+    def now(self) -> int:
+        """Ms of a clock that never goes back."""
+        return elapsed_millis(self._broker.clock)
+
+    def stop(self) -> None:
+        """Nothing more is asked or told."""
+        self._is_stopped = True
+
+    # Authority.
+
+    def is_authorized(self) -> bool:
+        """Whether this broker is master beyond doubt; one that is in doubt is fenced."""
+        if not self._role.is_master:
+            return False
+        now = self.now()
+        if self.authority.was_away(now):
+            log.warning("this broker did not run for a while: connections with slaves are made anew")
+            self._replication.server.drop_all()
+        if self.authority.holds(now, self._heard()):
+            return True
+        self._fence("neither the controller nor all who are in sync were heard of")
+        return False
+
+    def _heard(self) -> Iterator[int | None]:
+        """When each of the others in sync was heard of."""
+        heard = {feed.replica_id: feed.heard for feed in self._replicas.followers()}
+        members = self._replicas.in_sync_set.members
+        return (heard.get(number) for number in members if number != self.number)
+
+    def _fence(self, reason: str) -> None:
+        log.error("this broker acknowledges nothing any more: %s", reason)
+        self._role.become(RoleKind.FENCED)
+        self._next_question = 0
+
+    def _refused(self, is_no_master: bool) -> None:
+        """The controller knows something else than this broker does, perhaps another master."""
+        self._next_question = 0
+        if is_no_master and self._role.is_master:
+            self._fence("the controller knows another master")
+
+    # Time.
+
+    def tick(self) -> None:
+        """Do what is due; called with every beat."""
+        if self._is_stopped:
+            return
+        now, options = self.now(), self._broker.options
+        if self._role.is_master:
+            self.is_authorized()
+        else:
+            self.authority.was_away(now)
+        if self._is_registered and now >= self._next_heartbeat:
+            self._next_heartbeat = now + options.broker_heartbeat_interval
+            self._say_that_we_are_there(now)
+        if not self._is_asking and now >= self._next_question:
+            self._next_question = now + AGAIN_MILLIS
+            self._run(self._take_turn())
+        if self._role.is_slave and self.master_address and not self._replication.follows:
+            self._locate(now)
+        self.keeper.tick(now)
+
+    def _run(self, work: Coroutine[Deferred[Any], Any, None]) -> None:
+        self._is_asking = True
+
+        def ended(outcome: object) -> None:
+            self._is_asking = False
+            problem = ""
+            if isinstance(outcome, Failure):
+                problem = outcome.getErrorMessage()
+                if not isinstance(outcome.value, EXPECTED):
+                    log.error("the controller's answer: %s", outcome.getTraceback())
+            if problem and problem != self._complaint and not self._is_stopped:
+                log.warning("the controller: %s", problem)
+            self._complaint = problem
+
+        Deferred.fromCoroutine(work).addBoth(ended)
+
+    async def _take_turn(self) -> None:
+        """Join, or ask who is master and elect one where there is none."""
+        options, now = self._broker.options, self.now()
+        if now >= self._next_leader:
+            self._next_leader = now + options.sync_controller_metadata_period
+            await self.controllers.find_leader()
+        if not self._is_registered:
+            await self._join()
+        else:
+            await self._ask_for_master()
+        if self._must_elect and self._is_registered and not self._is_stopped:
+            await self._elect()
+        if self._is_registered and not self._must_elect and not self._role.is_fenced:
+            self._next_question = self.now() + options.sync_broker_metadata_period
+
+    async def _join(self) -> None:
+        identity, told = await self._joining.join()
+        if self._is_stopped:
+            return
+        self.number = identity.number
+        if told.master == self.number and told.in_sync - {self.number} and self._may_lack_messages:
+            raise RemotingError(
+                "this broker was master until it died, and others who are in sync may have more: they are "
+                "elected once the controller misses it"
+            )
+        self._is_registered = True
+        self._say_that_we_are_there(self.now())
+        self._take(told)
+
+    @property
+    def _may_lack_messages(self) -> bool:
+        """Whether the last run ended in a way that took what was acknowledged and not yet on disk."""
+        store = self._broker.store
+        return not store.was_clean and (
+            self._broker.store_options.flush_disk_type is not FlushDiskType.SYNC_FLUSH
+        )
+
+    async def _ask_for_master(self) -> None:
+        header = GetReplicaInfoRequestHeader(broker_name=self._broker.options.broker_name)
+        answer = await self.controllers.ask(RequestCode.CONTROLLER_GET_REPLICA_INFO, header)
+        if answer.code == ResponseCode.CONTROLLER_BROKER_METADATA_NOT_EXIST:
+            self._is_registered = False
+            raise RemotingError(f"it answers {answer.code}, {answer.remark}")
+        if answer.code != ResponseCode.SUCCESS:
+            raise RemotingError(f"it answers {answer.code}, {answer.remark}")
+        self._take(by_question(answer))
+
+    async def _elect(self) -> None:
+        options = self._broker.options
+        header = ElectMasterRequestHeader(
+            cluster_name=options.broker_cluster_name,
+            broker_name=options.broker_name,
+            broker_id=self.number,
+            designate_elect=False,
+            invoke_time=self._broker.clock.millis(),
+        )
+        answer = await self.controllers.ask(RequestCode.CONTROLLER_ELECT_MASTER, header)
+        if answer.code in (ResponseCode.SUCCESS, ResponseCode.CONTROLLER_MASTER_STILL_EXIST):
+            self._take(by_election(answer))
+        else:
+            raise RemotingError(f"it answers {answer.code}, {answer.remark}")
+
+    def _say_that_we_are_there(self, now: int) -> None:
+        options, store = self._broker.options, self._broker.store
+        header = BrokerHeartbeatRequestHeader(
+            cluster_name=options.broker_cluster_name,
+            broker_addr=self._broker.environment.address,
+            broker_name=options.broker_name,
+            broker_id=self.number,
+            epoch=self.epochs.last,
+            max_offset=store.max_physical_offset,
+            confirm_offset=store.confirm_offset,
+            heartbeat_timeout_mills=options.controller_heart_beat_timeout_mills,
+            election_priority=options.broker_election_priority,
+        )
+        for address in self.controllers.addresses:
+            command = RemotingCommand.request(RequestCode.BROKER_HEARTBEAT, header)
+            self._ask(address, command, HEARTBEAT_SECONDS).addCallbacks(
+                self._heard_by, lambda _: None, callbackArgs=(address, now)
+            )
+
+    def _heard_by(self, answer: RemotingCommand, address: str, asked: int) -> None:
+        if answer.code == ResponseCode.SUCCESS and address == self.controllers.leader:
+            self.authority.heard(asked)
+
+    # What the controller says.
+
+    def noticed(self, header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> None:
+        """1008: somebody is master now. Raises `HeaderError`."""
+        told = by_notice(header, body)
+        if self._is_registered and told.epoch > self.epoch and not self._is_stopped:
+            self._take(told)
+
+    def _take(self, told: Told) -> None:
+        """Be what the controller says, unless that is over."""
+        self._must_elect = False
+        if told.master is None:
+            self._must_elect = not self._role.is_master or told.epoch > self.epoch
+            if self._must_elect and self._role.is_master:
+                self._fence("the controller knows no master")
+            return
+        if told.epoch < self.epoch:
+            return
+        if told.epoch < self._role.state.epoch:
+            raise ConfigError(
+                f"it is in epoch {told.epoch}, this broker's log in epoch {self._role.state.epoch}: the "
+                "controller has lost its data. Bring it back, or remove the epoch files as well"
+            )
+        if told.master == self.number:
+            self._lead(told)
+        elif told.epoch > self.epoch or told.address != self.master_address or not self._role.is_slave:
+            self._follow(told)
+
+    def _lead(self, told: Told) -> None:
+        if told.epoch > self.epoch:
+            self.epoch, self.master_address = told.epoch, self._broker.environment.address
+            self._replicas.begin(self.number, told.in_sync, told.in_sync_epoch)
+            self._role.become(RoleKind.MASTER, epoch=told.epoch)
+            self._broker.tables.topics.enter_state(told.epoch)
+            return
+        if self._replicas.in_sync_set.take(told.in_sync, told.in_sync_epoch):
+            self._replicas.acknowledged()
+        if self._role.is_fenced and self.authority.holds(self.now(), self._heard()):
+            self._role.become(RoleKind.MASTER)
+
+    def _follow(self, told: Told) -> None:
+        self.epoch, self.master_address = told.epoch, told.address
+        # What counts as confirmed from here on is the new master's to say.
+        self._replicas.agreement.limit = self._broker.store.confirm_offset
+        self._role.become(RoleKind.SLAVE, broker_id=self.number, epoch=told.epoch)
+        self._replication.follow_another(told.address)
+        self._broker.tables.topics.enter_state(told.epoch)
+        self._next_location = 0
+
+    # Where the master is.
+
+    def _on_master(self, main_address: str | None, ha_address: str | None) -> None:
+        """A name server says who the master is, which counts only where the controller has said so."""
+        if self._role.is_slave and main_address == self.master_address:
+            self._replication.on_master(main_address, ha_address)
+
+    def _locate(self, now: int) -> None:
+        """Ask the master where it takes slaves."""
+        if self._is_locating or now < self._next_location:
+            return
+        self._is_locating = True
+        self._next_location = now + AGAIN_MILLIS
+        address = self.master_address
+        command = RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader())
+
+        def located(answer: RemotingCommand) -> None:
+            found = ExchangeHAInfoResponseHeader.decode(answer.ext_fields).master_ha_address
+            if found and self._role.is_slave and address == self.master_address:
+                self._replication.follow(address, found)
+
+        def ended(_: object) -> None:
+            self._is_locating = False
+
+        self._ask(address, command).addCallback(located).addErrback(
+            lambda failure: log.info("the master does not say where its log is: %s", failure.value)
+        ).addBoth(ended)

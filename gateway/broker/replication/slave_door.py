@@ -1,0 +1,232 @@
+"""The door before a broker's port for slaves: strangers get no further, and take nobody's place.
+
+Who comes from an address that is known for a slave's is let in at once, as slaves of the standard say nothing
+for a while. Of others what they say first is their ticket or their first report; by that and by the address
+`engine.ha.admission` says whether it is a slave. If that is not known, name servers are asked for the members
+of the group. Only then is a connection given to who serves slaves, and counted. See `docs/security.md`.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Collection, Sequence
+
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.ha.admission import Admission, Entrance, parted
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
+from mqgateway.gateway.codec.bodies import ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.exchange import RemotingError
+from mqgateway.gateway.runtime.loop import Transport
+
+log = logging.getLogger(__name__)
+
+WAITING_MAX = 32
+"""Connections that wait before the door; for one more the first of them ends."""
+PATIENCE_MILLIS = 10_000
+"""How long each may take to say who it is; slaves of the standard take up to six seconds."""
+FIRST_WORDS_MAX = 1024
+"""Bytes that are kept of one while name servers are asked."""
+
+
+MakeSlave = Callable[[object], Protocol | None]
+"""Makes what serves a slave, by its address; None where there are too many."""
+
+
+class SlaveDoor(Protocol):
+    """One connection, and behind it, once it is let in, that of a slave."""
+
+    transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
+
+    def __init__(self, doors: SlaveDoors, address: object) -> None:
+        self._doors = doors
+        self._address = address
+        self._said = b""
+        self._has_shown = False
+        self._slave: Protocol | None = None
+
+    def connectionMade(self) -> None:
+        self.host = str(self.transport.getPeer().host).removeprefix("::ffff:")
+        self._doors.came(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._has_shown and self._slave is not None:
+            self._slave.dataReceived(data)
+            return
+        self._said += data
+        if not self._has_shown and (words := parted(self._said)) is not None:
+            ticket, self._said = words
+            self._has_shown = True
+            if self._slave is None:
+                self._doors.knocked(self, ticket)
+            else:
+                self._pass_on()
+        if len(self._said) > FIRST_WORDS_MAX:
+            self._doors.refuse(self, "it says too much before it is let in")
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        if self._slave is not None:
+            self._slave.connectionLost(reason)
+        else:
+            self._doors.left(self)
+
+    def open(self, make: MakeSlave) -> None:
+        """Let it in, if there is room for one more slave."""
+        self._slave = make(self._address)
+        if self._slave is None:
+            self.abort()
+            return
+        self._slave.makeConnection(self.transport)  # type: ignore[no-untyped-call]
+        if self._has_shown:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        said, self._said = self._said, b""
+        if said and self._slave is not None:
+            self._slave.dataReceived(said)
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.transport.abortConnection()
+
+
+class SlaveDoors(Factory):
+    """All who stand before the port; who is let in gets what `make` makes."""
+
+    noisy = False
+
+    def __init__(
+        self,
+        admission: Admission,
+        make: MakeSlave,
+        *,
+        clock: Clock,
+        worker: Worker,
+        name_servers: NameServers,
+        broker_name: str,
+        own_address: str,
+        on_refused: Callable[[str, str], None],
+    ) -> None:
+        self.admission = admission
+        self._make = make
+        self._clock = clock
+        self._worker = worker
+        self._name_servers = name_servers
+        self._broker_name = broker_name
+        self._own_address = own_address
+        self._on_refused = on_refused
+        self._waiting: dict[SlaveDoor, int] = {}
+        self._unknown: set[SlaveDoor] = set()  # for whom name servers are being asked, if not empty
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def now(self) -> int:
+        """Ms of a clock that never goes back."""
+        return elapsed_millis(self._clock)
+
+    def buildProtocol(self, addr: object) -> SlaveDoor:
+        return SlaveDoor(self, addr)
+
+    def tick(self) -> None:
+        """Send away who does not say who they are."""
+        now = self.now()
+        for door in [door for door, since in self._waiting.items() if now - since > PATIENCE_MILLIS]:
+            self.refuse(door, "it does not say who it is")
+
+    def stop(self) -> None:
+        """Send everybody away who still waits."""
+        for door in list(self._waiting):
+            self._waiting.pop(door)
+            door.abort()
+
+    # Called by doors
+
+    def came(self, door: SlaveDoor) -> None:
+        """Somebody has connected."""
+        if self.admission.judge(b"", door.host, self.now()) is Entrance.OPEN:
+            door.open(self._make)
+            return
+        if len(self._waiting) >= WAITING_MAX:
+            self.refuse(next(iter(self._waiting)), "too many wait before it")
+        self._waiting[door] = self.now()
+
+    def left(self, door: SlaveDoor) -> None:
+        """Somebody did not wait."""
+        self._waiting.pop(door, None)
+
+    def knocked(self, door: SlaveDoor, ticket: bytes) -> None:
+        """Somebody has shown a ticket, empty for none."""
+        entrance = self.admission.judge(ticket, door.host, self.now())
+        if entrance is Entrance.UNKNOWN:
+            is_asking, self._unknown = bool(self._unknown), self._unknown | {door}
+            if not is_asking:
+                self._members().addBoth(self._told)
+        else:
+            self._let(door, entrance is Entrance.OPEN)
+
+    def refuse(self, door: SlaveDoor, reason: str) -> None:
+        """End a connection, and say why."""
+        self._waiting.pop(door, None)
+        self._on_refused(f"{door.host}:0", reason)
+        door.abort()
+
+    def _told(self, hosts: Collection[str] | Failure) -> None:
+        if isinstance(hosts, Failure):
+            log.debug("who is in the group is not known: %s", hosts.getErrorMessage())
+            hosts = ()
+        doors, self._unknown = self._unknown, set()
+        for door in doors & self._waiting.keys():
+            self.admission.members_are(hosts, door.host, self.now())
+            self._let(door, door.host in hosts)
+
+    def _let(self, door: SlaveDoor, is_slave: bool) -> None:
+        if door not in self._waiting:
+            return
+        if not is_slave:
+            self.refuse(door, self.admission.reason)
+            return
+        del self._waiting[door]
+        door.open(self._make)
+
+    def _members(self) -> Deferred[Collection[str]]:
+        """The addresses of the members, as the first name server says that knows the group."""
+        command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+        return self._name_servers.read(command, self._hosts).addCallback(self._looked_up)
+
+    def _hosts(self, answer: RemotingCommand) -> list[str]:
+        data = ClusterInfo.decode(accepted(answer).body).broker_addr_table.get(self._broker_name)
+        others = set() if data is None else set(data.broker_addrs.values()) - {self._own_address}
+        if not others:
+            raise RemotingError(f"the name server knows no other member of {self._broker_name}")
+        return [address.rpartition(":")[0].strip("[]") for address in others]
+
+    def _looked_up(self, names: Sequence[str]) -> Deferred[Collection[str]]:
+        found: Deferred[Collection[str]] = Deferred()
+        self._worker.run(lambda: _addresses_of(names), lambda hosts: _fire(found, hosts))
+        return found
+
+
+def _fire(found: Deferred[Collection[str]], hosts: Collection[str] | Exception) -> None:
+    if isinstance(hosts, Exception):
+        found.errback(hosts)
+    else:
+        found.callback(hosts)
+
+
+def _addresses_of(names: Sequence[str]) -> Collection[str]:
+    """All addresses of the hosts; on a thread, as names are looked up."""
+    found: set[str] = set()
+    for name in names:
+        try:
+            found.update(str(entry[4][0]) for entry in socket.getaddrinfo(name, None))
+        except OSError as error:
+            log.warning("the member at %s has no address: %s", name, error)
+    return found

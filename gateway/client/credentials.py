@@ -1,0 +1,74 @@
+"""What requests are signed with: settings, else a file, else the environment.
+
+The file has the form of the standard's `tools.yml`. It is looked at again every few seconds, so that new
+keys are used without a restart: first a broker knows them, then the file has them. While it cannot be read,
+what it said before counts. In the environment they are `ROCKETMQ_ACCESS_KEY` and `ROCKETMQ_SECRET_KEY`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.disk import Disk
+from mqgateway.gateway.access.signature import Credentials, credentials_in
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.options import ClientOptions
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 5.0
+"""Between two looks at the file."""
+
+
+class CredentialsFile:
+    """The file, with what it says now. Raises `BadArgument` where it says nothing at the start."""
+
+    def __init__(self, path: str, disk: Disk, clock: Clock) -> None:
+        self._path = path
+        self._disk = disk
+        self._clock = clock
+        self._problem = ""
+        self._looked_at = clock.monotonic()
+        try:
+            self._current = self._read()
+        except (OSError, ValueError) as error:
+            raise BadArgument(f"credentials_file={path}: {error}") from None
+
+    def current(self) -> Credentials:
+        """The credentials, a few seconds after they were changed at the latest."""
+        now = self._clock.monotonic()
+        if now - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = now
+            self._look_again()
+        return self._current
+
+    def _look_again(self) -> None:
+        try:
+            found, problem = self._read(), ""
+        except (OSError, ValueError) as error:
+            found, problem = self._current, str(error)
+        if problem and problem != self._problem:
+            log.error("%s: %s; requests are signed as before", self._path, problem)
+        elif found != self._current:
+            log.info("%s has new credentials: requests are signed by %s", self._path, found.access_key)
+        self._current, self._problem = found, problem
+
+    def _read(self) -> Credentials:
+        found = credentials_in(self._disk.read_bytes(self._path).decode())
+        if found is None:
+            raise ValueError("it has no accessKey and secretKey, each on a line of its own")
+        return found
+
+
+def credentials_of(
+    options: ClientOptions, environment: Mapping[str, str], disk: Disk, clock: Clock
+) -> Credentials | CredentialsFile | None:
+    """What a client signs with; None for nothing. Raises `BadArgument` for a file that cannot be used."""
+    if options.access_key:
+        return Credentials(options.access_key, options.secret_key, options.security_token)
+    if options.credentials_file:
+        return CredentialsFile(options.credentials_file, disk, clock)
+    access, secret = environment.get("ROCKETMQ_ACCESS_KEY"), environment.get("ROCKETMQ_SECRET_KEY")
+    return Credentials(access, secret) if access and secret else None

@@ -1,0 +1,181 @@
+"""The metrics of the standard's controller, by its names, and ours. Standard: `ControllerMetricsConstant`,
+`ControllerMetricsManager`.
+
+The standard's `role` is summed up from differences, and is wrong after a start; here it is what it says. What
+its DLedger writes is here what was agreed, in a file or in etcd.
+"""
+
+from __future__ import annotations
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.controller.counts import MICROS_BOUNDS, ControllerCounts
+from mqgateway.engine.controller.local_state import FILE_NAME
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.meters import Counter, Histogram
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.controller.requests import REQUESTS
+from mqgateway.gateway.controller.service import ControllerService
+from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples, counted, distributed
+from mqgateway.gateway.remoting.call import Call, Reply
+
+UNKNOWN, FOLLOWER, LEADER = 0, 2, 3
+"""The standard has candidates (1) too, who ask others for votes."""
+SUCCESS, FAILED = "success", "failed"
+
+
+class ControllerTimes:
+    """Requests of brokers and tools, counted as they are answered: a hook of the dispatcher."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._monotonic = clock.monotonic
+        self.requests = Counter(2 * len(REQUESTS))
+        self.latency = Histogram(MICROS_BOUNDS, len(REQUESTS))
+
+    def before(self, call: Call) -> None:
+        """The time begins."""
+        call.began = self._monotonic()
+
+    def after(self, call: Call, reply: Reply) -> None:
+        """The answer is about to be written."""
+        code = call.command.code
+        if code not in REQUESTS:
+            return
+        name = RequestCode(code).name
+        self.requests.add((name, FAILED if reply.code == ResponseCode.SYSTEM_ERROR else SUCCESS))
+        began = getattr(call, "began", None)  # None: it was refused at the door
+        if began is not None:
+            self.latency.record((name,), int((self._monotonic() - began) * 1_000_000))
+
+
+class ControllerReading:
+    """What a scrape finds of a controller."""
+
+    def __init__(self, service: ControllerService, times: ControllerTimes, disk: Disk) -> None:
+        self._service = service
+        self._controller = service.controller
+        self._disk = disk
+        self.times = times
+
+    @property
+    def counts(self) -> ControllerCounts:
+        """What it counted."""
+        return self._controller.counts
+
+    def role(self) -> int:
+        """Whether it leads, or knows who does."""
+        state = self._controller.state
+        return LEADER if state.is_leader else FOLLOWER if state.leader else UNKNOWN
+
+    def disk_usage(self) -> Samples:
+        """Bytes of its files; nothing where sets are in etcd."""
+        folder = self._service.folder
+        if folder:
+            found = [name for name in self._disk.listdir(folder) if name.startswith(FILE_NAME)]
+            yield (), sum(self._disk.size(f"{folder}/{name}") for name in found)
+
+    def brokers(self) -> Samples:
+        """Brokers that are heard of, by cluster and set."""
+        found: dict[tuple[str, str], int] = {}
+        for key in self._controller.alive_brokers():
+            found[key.cluster, key.name] = found.get((key.cluster, key.name), 0) + 1
+        yield from found.items()
+
+    def sets(self) -> Samples:
+        """Sets that this controller answers for."""
+        state = self._controller.state
+        yield (), len(state.sets) if state.is_leader else 0
+
+    def without_master(self) -> Samples:
+        """Those of them that had a master and have none."""
+        state = self._controller.state
+        sets = state.sets.values() if state.is_leader else ()
+        yield (), sum(one.had_master and one.master is None for one in sets)
+
+
+def _append(samples: Samples) -> Samples:
+    """With the one kind of writing that there is before the other labels."""
+    for sample in samples:
+        yield sample and _with_append(sample)
+
+
+def _with_append(sample: Sample) -> Sample:
+    labels, value = sample
+    return None if labels is None else ("append", *labels), value
+
+
+CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
+    Metric(
+        name="role",
+        kind=Kind.GAUGE,
+        meaning="3 leads, 2 knows who leads, 0 does not.",
+        read=lambda reading: [((), reading.role())],
+    ),
+    Metric(
+        name="dledger_disk_usage",
+        kind=Kind.GAUGE,
+        meaning="Bytes of the files of broker sets; without files there is no series.",
+        unit="bytes",
+        read=lambda reading: reading.disk_usage(),
+    ),
+    Metric(
+        name="active_broker_num",
+        kind=Kind.GAUGE,
+        meaning="Brokers that this controller hears of.",
+        labels=("cluster", "broker_set"),
+        read=lambda reading: reading.brokers(),
+    ),
+    Metric(
+        name="request_total",
+        kind=Kind.COUNTER,
+        meaning="Requests answered; failed ones with an error of the system.",
+        labels=("request_type", "request_handle_status"),
+        read=lambda reading: counted(reading.times.requests),
+    ),
+    Metric(
+        name="request_latency",
+        kind=Kind.HISTOGRAM,
+        meaning="Time from when a request was read to when it was answered.",
+        unit="microseconds",
+        labels=("request_type",),
+        bounds=MICROS_BOUNDS,
+        read=lambda reading: distributed(reading.times.latency),
+    ),
+    Metric(
+        name="dledger_op_total",
+        kind=Kind.COUNTER,
+        meaning="Changes that were to be agreed, in the file or in etcd.",
+        labels=("dledger_operation", "dLedger_operation_status"),
+        read=lambda reading: _append(counted(reading.counts.changes)),
+    ),
+    Metric(
+        name="dledger_op_latency",
+        kind=Kind.HISTOGRAM,
+        meaning="Time until they were agreed, or were not.",
+        unit="microseconds",
+        labels=("dledger_operation",),
+        bounds=MICROS_BOUNDS,
+        read=lambda reading: _append(distributed(reading.counts.change_times)),
+    ),
+    Metric(
+        name="election_total",
+        kind=Kind.COUNTER,
+        meaning="Elections, by what came of them.",
+        labels=("election_result",),
+        read=lambda reading: counted(reading.counts.elections),
+    ),
+)
+
+OWN_CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
+    Metric(
+        name="mqgateway_controller_broker_sets",
+        kind=Kind.GAUGE,
+        meaning="Broker sets, at the controller that leads.",
+        read=lambda reading: reading.sets(),
+    ),
+    Metric(
+        name="mqgateway_controller_broker_sets_without_master",
+        kind=Kind.GAUGE,
+        meaning="Those that had a master and have none.",
+        read=lambda reading: reading.without_master(),
+    ),
+)

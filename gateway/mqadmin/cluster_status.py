@@ -1,0 +1,257 @@
+"""How a cluster is: who is master of each broker group and who follows, as name servers, controllers and the
+brokers themselves say; and what is wrong with that.
+
+    {"controllers": [{"id","address","leads"}], "groups": [{"cluster","brokerName","master","masterEpoch",
+     "syncStateSetEpoch","members": [{"address","brokerId","role","alive","inSync","epoch","maxOffset",
+     "behind"}]}], "problems": [...], "errors": [...]}
+
+What nobody says is null: groups without a controller have no epochs. Offsets and `behind` are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from mqgateway.gateway.cli.plain import escaped
+from mqgateway.gateway.client import admin_broker
+from mqgateway.gateway.client import admin_replicas as replicas
+from mqgateway.gateway.client.errors import NoBroker
+from mqgateway.gateway.mqadmin.servers import MASTER, Servers
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.client.admin_question import Question
+    from mqgateway.gateway.codec.bodies import BrokerData, ReplicasInfo
+
+T = TypeVar("T")
+
+
+class ControllerStatus(TypedDict):
+    """One controller; `leads` is None when it was not reached."""
+
+    id: str
+    address: str
+    leads: bool | None
+
+
+class Member(TypedDict):
+    """One broker; `brokerId` is the controller's, where there is one."""
+
+    address: str
+    brokerId: int
+    role: str
+    alive: bool | None
+    inSync: bool | None
+    epoch: int | None
+    maxOffset: int | None
+    behind: int | None
+
+
+class Group(TypedDict):
+    """The brokers of one name."""
+
+    cluster: str
+    brokerName: str
+    master: str | None
+    masterEpoch: int | None
+    syncStateSetEpoch: int | None
+    members: list[Member]
+
+
+class Status(TypedDict):
+    """All that was found, and what is wrong with it."""
+
+    controllers: list[ControllerStatus]
+    groups: list[Group]
+    problems: list[str]
+
+
+def cluster_status(servers: Servers, controllers: Sequence[str] = (), cluster: str | None = None) -> Status:
+    """Ask them all; of one `cluster`, or of all that the name servers know. Controllers are those that the
+    brokers have, unless given. Who cannot be asked is among `servers.errors`.
+
+    Raises `ClientError` when no name server answers, or does not know the cluster.
+    """
+    if cluster is not None:
+        found = servers.members(cluster)
+    else:
+        found = sorted(servers.clusters().broker_addr_table.values(), key=lambda one: one.broker_name)
+    if not found:
+        raise NoBroker("the name server knows no broker")
+    known = list(controllers) or _controllers_of(servers, found)
+    asked, leader = _ask_controllers(servers, known)
+    table: dict[str, ReplicasInfo] = {}
+    if leader is not None:
+        names = [one.broker_name for one in found]
+        table = _try(servers, leader, replicas.in_sync(names)) or {}
+    groups = [_group(servers, one, table.get(one.broker_name)) for one in found]
+    named = [(one, table.get(one["brokerName"])) for one in groups]
+    problems = [*_of_controllers(known, asked), *(text for pair in named for text in _of_group(*pair))]
+    return Status(controllers=asked, groups=groups, problems=problems)
+
+
+def _try(servers: Servers, address: str, question: Question[T]) -> T | None:
+    """What a server says; None when it could not be asked, which is noted."""
+    with servers.part(address):
+        return servers.ask(question, address)
+    return None
+
+
+def _controllers_of(servers: Servers, found: Iterable[BrokerData]) -> list[str]:
+    for one in found:
+        for _, address in sorted(one.broker_addrs.items()):
+            settings = _try(servers, address, admin_broker.settings())
+            if settings is not None:
+                if settings.get("enableControllerMode") == "true":
+                    return _split(settings.get("controllerAddr", ""))
+                break
+    return []
+
+
+def _split(text: str) -> list[str]:
+    return [one.strip() for one in text.split(";") if one.strip()]
+
+
+def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[ControllerStatus], str | None]:
+    """All controllers, those too that others name; and where the one that leads is."""
+    waiting, names = list(known), dict[str, str]()
+    asked: dict[str, bool | None] = {}
+    while waiting:
+        address = waiting.pop(0)
+        if address in asked:
+            continue
+        told = _try(servers, address, replicas.controllers())
+        asked[address] = None if told is None else bool(told.is_leader)
+        for peer in _split((told.peers if told else None) or ""):
+            # Ids have no colons, and hosts may.
+            name, _, where = peer.partition(":")
+            names[where] = name
+            waiting.append(where)
+    leads = [address for address, is_leader in asked.items() if is_leader]
+    statuses = [
+        ControllerStatus(id=names.get(address, ""), address=address, leads=is_leader)
+        for address, is_leader in sorted(asked.items(), key=lambda item: (names.get(item[0], ""), item[0]))
+    ]
+    return statuses, leads[0] if leads else None
+
+
+def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> Group:
+    by_address = {address: (number, None, None) for number, address in data.broker_addrs.items()}
+    members: dict[str, tuple[int, bool | None, bool | None]] = dict(by_address)
+    if known is not None:
+        for follows, ones in ((True, known.in_sync_replicas), (False, known.not_in_sync_replicas)):
+            for one in ones:
+                members[one.broker_address or ""] = (one.broker_id, one.alive, follows)
+    master = data.broker_addrs.get(MASTER) if known is None else known.master_address
+    group = Group(
+        cluster=data.cluster or "",
+        brokerName=data.broker_name,
+        master=master,
+        masterEpoch=None if known is None else known.master_epoch,
+        syncStateSetEpoch=None if known is None else known.sync_state_set_epoch,
+        members=[],
+    )
+    for address, (number, alive, is_in_sync) in sorted(members.items(), key=lambda item: item[1][0]):
+        epoch, end = (None, None) if alive is False else _log_of(servers, address, known is not None)
+        group["members"].append(
+            Member(
+                address=address,
+                brokerId=number,
+                role="master" if address == master else "slave",
+                alive=alive,
+                inSync=is_in_sync,
+                epoch=epoch,
+                maxOffset=end,
+                behind=None,
+            )
+        )
+    _compare(group)
+    return group
+
+
+def _log_of(servers: Servers, address: str, has_epochs: bool) -> tuple[int | None, int | None]:
+    """The newest epoch in a broker's log, and where the log ends."""
+    if has_epochs:
+        cache = _try(servers, address, replicas.epochs())
+        if cache is None:
+            return None, None
+        return (cache.epoch_list[-1].epoch if cache.epoch_list else None), cache.max_offset
+    told = _try(servers, address, replicas.replication())
+    if told is None:
+        return None, None
+    end = told.master_commit_log_max_offset if told.master else told.ha_client_runtime_info.max_offset
+    return None, end
+
+
+def _compare(group: Group) -> None:
+    end = next((one["maxOffset"] for one in group["members"] if one["role"] == "master"), None)
+    for one in group["members"]:
+        if end is not None and one["maxOffset"] is not None:
+            one["behind"] = max(0, end - one["maxOffset"])
+
+
+def _of_controllers(known: Sequence[str], asked: Sequence[ControllerStatus]) -> Iterator[str]:
+    leaders = [one["address"] for one in asked if one["leads"]]
+    if known and not leaders:
+        yield "no controller leads"
+    if len(leaders) > 1:
+        yield f"several controllers say that they lead: {', '.join(leaders)}"
+
+
+def _of_group(group: Group, known: ReplicasInfo | None) -> Iterator[str]:
+    name = group["brokerName"]
+    if group["master"] is None:
+        yield f"{name} has no master"
+    if known is None:
+        return
+    for one in group["members"]:
+        if one["alive"] is False:
+            yield f"{name}: the controller does not hear of {one['brokerId']} at {one['address']}"
+        elif one["inSync"] is False:
+            yield f"{name}: {one['brokerId']} at {one['address']} is not in sync"
+        elif one["inSync"] is None:
+            yield f"{name}: the controller does not know {one['address']}, which name servers have"
+
+
+def as_text(status: Status) -> Iterator[str]:
+    """Lines for a person."""
+    words = {True: "leads", False: "", None: "not reached"}
+    for number, one in enumerate(status["controllers"]):
+        title = "controllers" if not number else ""
+        yield escaped(f"{title:<13}{one['id']:<4} {one['address']:<22} {words[one['leads']]}".rstrip())
+    for group in status["groups"]:
+        epochs = ""
+        if group["masterEpoch"] is not None:
+            epochs = f"epoch {group['masterEpoch']}, in sync since change {group['syncStateSetEpoch']}"
+        yield ""
+        head = f"{group['cluster']} {group['brokerName']}: master {group['master'] or 'none'}"
+        yield escaped(f"{head}, {epochs}" if epochs else head)
+        yield _ROW.format(*_COLUMNS.values())
+        for member in group["members"]:
+            found: Mapping[str, Any] = {**member}
+            yield escaped(_ROW.format(*(_word(found[name]) for name in _COLUMNS)))
+    if status["problems"]:
+        yield ""
+    for problem in status["problems"]:
+        yield escaped(f"problem: {problem}")
+
+
+_ROW = "  {:<4} {:<22} {:<7} {:<6} {:<8} {:>6} {:>16} {:>12}"
+_COLUMNS = {
+    "brokerId": "id",
+    "address": "address",
+    "role": "role",
+    "alive": "alive",
+    "inSync": "in sync",
+    "epoch": "epoch",
+    "maxOffset": "max offset",
+    "behind": "behind",
+}
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

@@ -1,0 +1,257 @@
+"""Users and policies; and whether somebody may do something, with the entry that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.decisions import decide
+from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.policies import Action, PolicyType, parse_resource, read_policies
+from mqgateway.gateway.access.users import UserStatus, UserType, by_name
+from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
+from mqgateway.gateway.web.api.needs import of_cluster
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.lists import PAGE_FIELDS, page_of
+from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+
+T = TypeVar("T")
+
+
+def users(console: Console, call: Call) -> dict[str, Any]:
+    """A page of users with their policies; passwords are never shown. `isOn` false: nobody is asked."""
+    if console.broker.access is None:
+        return {"isOn": False, "rows": [], "total": 0, "cursor": ""}
+    query, access = call.query, console.broker.access
+    known = {user.username: user for user in access.users(query["search"])}
+    rows = [(name, name) for name in known]
+    page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
+    return {
+        "isOn": console.broker.options.authentication_enabled,
+        "authorizes": console.broker.options.authorization_enabled,
+        "rows": [
+            {
+                "user": name,
+                "type": known[name].user_type.value,
+                "status": known[name].status.value,
+                "policies": _policies(access, name),
+            }
+            for name in page.names
+        ],
+        "total": page.total,
+        "cursor": page.cursor,
+    }
+
+
+def _policies(access: Administration, name: str) -> list[dict[str, Any]]:
+    acl = access.acl(name)
+    if acl is None:
+        return []
+    return [
+        {
+            "type": policy.policy_type,
+            "resource": entry.resource,
+            "actions": list(entry.actions or ()),
+            "sources": list(entry.source_ips or ()),
+            "decision": entry.decision,
+        }
+        for policy in acl.info().policies or ()
+        for entry in policy.entries or ()
+    ]
+
+
+def create_user(console: Console, call: Call) -> dict[str, Any]:
+    """Create a user."""
+    body = call.body
+    _carry_out(
+        console,
+        lambda access: access.create_user(
+            call.caller.user,
+            body["user"],
+            body["password"],
+            by_name(UserType, body["type"]),
+            by_name(UserStatus, body["status"]),
+        ),
+    )
+    return {"user": body["user"]}
+
+
+def change_user(console: Console, call: Call) -> dict[str, Any]:
+    """Change what is given of a user."""
+    body, name = call.body, call.path["user"]
+    _carry_out(
+        console,
+        lambda access: access.update_user(
+            call.caller.user,
+            name,
+            body["password"],
+            by_name(UserType, body["type"]),
+            by_name(UserStatus, body["status"]),
+        ),
+    )
+    return {"user": name}
+
+
+def delete_user(console: Console, call: Call) -> dict[str, Any]:
+    """Delete a user with the policies; nobody deletes the user that asks."""
+    name = call.path["user"]
+    if name == call.caller.user:
+        raise ApiError(409, "nobody can delete the user that asks")
+    if _carry_out(console, lambda access: access.user(name)) is None:
+        raise ApiError(404, f"there is no user {name}")
+    _carry_out(console, lambda access: access.delete_user(call.caller.user, name))
+    return {"user": name}
+
+
+def put_policy(console: Console, call: Call) -> dict[str, Any]:
+    """Let a user do something with a resource, or forbid it; an entry of the same resource is replaced."""
+    body, name = call.body, call.path["user"]
+    call.before = _carry_out(console, lambda access: _policies(access, name))
+    entry = PolicyEntryInfo(
+        resource=body["resource"],
+        actions=[str(action) for action in body["actions"]],
+        source_ips=[str(source) for source in body["sources"] or ()],
+        decision=body["decision"],
+    )
+    info = PolicyInfo(policy_type=body["type"], entries=[entry])
+    _carry_out(console, lambda access: access.update_acl(name, read_policies([info])))
+    call.after = _carry_out(console, lambda access: _policies(access, name))
+    return {"user": name}
+
+
+def delete_policy(console: Console, call: Call) -> dict[str, Any]:
+    """Delete the entry of a resource."""
+    name, query = call.path["user"], call.query
+    resource = parse_resource(query["resource"])
+    if resource is None:
+        raise ApiError(400, f"{query['resource']} is no resource: Topic:NAME, Group:NAME, Cluster:NAME or *")
+    kind = by_name(PolicyType, query["type"]) or PolicyType.CUSTOM
+    call.before = _carry_out(console, lambda access: _policies(access, name))
+    _carry_out(console, lambda access: access.delete_acl(name, kind, resource))
+    return {"user": name}
+
+
+def decision(console: Console, call: Call) -> dict[str, Any]:
+    """Whether a user may do something, from an address; and which entry decides."""
+    query = call.query
+    resource, action = parse_resource(query["resource"]), by_name(Action, query["action"])
+    if resource is None or action is None:
+        known = ", ".join(action.value for action in Action)
+        raise ApiError(400, f"a resource is Topic:NAME, Group:NAME or Cluster:NAME; an action one of {known}")
+
+    def ask(access: Administration) -> dict[str, Any]:
+        name = query["user"]
+        acl = access.acl(name)
+        verdict = decide(name, access.user(name), acl, resource, [action], query["address"])
+        return {
+            "isAllowed": verdict.is_allowed,
+            "refusal": verdict.refusal,
+            "entry": None if verdict.entry is None else str(verdict.entry.resource),
+        }
+
+    return _carry_out(console, ask)
+
+
+def _carry_out(console: Console, operation: Callable[[Administration], T]) -> T:
+    if console.broker.access is None:
+        raise ApiError(409, "there are no users: access control is off (authenticationEnabled)")
+    try:
+        return operation(console.broker.access)
+    except AccessError as error:
+        raise ApiError(400, str(error)) from None
+
+
+_TYPES = tuple(one.value for one in UserType)
+_STATUSES = tuple(one.value for one in UserStatus)
+_POLICY_TYPES = tuple(one.value for one in PolicyType)
+
+ROUTES = (
+    Route(
+        "GET",
+        "/users",
+        Role.ADMIN,
+        "A page of users and their policies.",
+        users,
+        query=PAGE_FIELDS,
+        needs=of_cluster(Action.GET),
+    ),
+    Route(
+        "POST",
+        "/users",
+        Role.ADMIN,
+        "Create a user.",
+        create_user,
+        body=(
+            Field("user", str, "The name."),
+            Field("password", str, "The secret that requests are signed with.", is_secret=True),
+            Field("type", str, "Super users may do everything.", "Normal", choices=_TYPES),
+            Field("status", str, "Whether the user is let in.", "enable", choices=_STATUSES),
+        ),
+        needs=of_cluster(Action.UPDATE),
+    ),
+    Route(
+        "PUT",
+        "/users/{user}",
+        Role.ADMIN,
+        "Change a user.",
+        change_user,
+        body=(
+            Field("password", str, "A new secret.", None, is_secret=True),
+            Field("type", str, "Super users may do everything.", None, choices=_TYPES),
+            Field("status", str, "Whether the user is let in.", None, choices=_STATUSES),
+        ),
+        needs=of_cluster(Action.UPDATE),
+    ),
+    Route(
+        "DELETE", "/users/{user}", Role.ADMIN, "Delete a user.", delete_user, needs=of_cluster(Action.UPDATE)
+    ),
+    Route(
+        "PUT",
+        "/users/{user}/policies",
+        Role.ADMIN,
+        "Allow or forbid something.",
+        put_policy,
+        body=(
+            Field("resource", str, "Topic:NAME, Group:NAME, Cluster:NAME, names may end in a star; or *."),
+            Field("actions", list, "Pub, Sub, Create, Update, Delete, Get, List, or All."),
+            Field("sources", list, "Addresses or networks; empty for any.", None),
+            Field("decision", str, "What is said.", "Allow", choices=("Allow", "Deny")),
+            Field(
+                "type",
+                str,
+                "Default entries count where no custom one matches.",
+                "Custom",
+                choices=_POLICY_TYPES,
+            ),
+        ),
+        needs=of_cluster(Action.UPDATE),
+    ),
+    Route(
+        "DELETE",
+        "/users/{user}/policies",
+        Role.ADMIN,
+        "Delete the entry of a resource.",
+        delete_policy,
+        query=(
+            Field("resource", str, "The resource."),
+            Field("type", str, "The kind of the entry.", "Custom", choices=_POLICY_TYPES),
+        ),
+        needs=of_cluster(Action.UPDATE),
+    ),
+    Route(
+        "GET",
+        "/decision",
+        Role.ADMIN,
+        "May somebody do something?",
+        decision,
+        query=(
+            Field("user", str, "Who."),
+            Field("resource", str, "What with."),
+            Field("action", str, "What."),
+            Field("address", str, "Where from.", "127.0.0.1"),
+        ),
+        needs=of_cluster(Action.GET),
+    ),
+)

@@ -1,0 +1,119 @@
+"""The brokers of the cluster, replicas, name servers, and who is connected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.admin.broker import runtime_info
+from mqgateway.gateway.broker.replication.status import ha_status
+from mqgateway.gateway.codec.codes import version_name
+from mqgateway.gateway.web.api.needs import of_cluster
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.lists import PAGE_FIELDS, has, page_of
+from mqgateway.gateway.web.route import Role, Route
+
+
+def cluster(console: Console, call: Call) -> dict[str, Any]:
+    """Brokers as this process's name server knows them, replicas, and this broker's figures."""
+    broker = console.broker
+    return {
+        "broker": broker.options.broker_name,
+        "cluster": broker.options.broker_cluster_name,
+        "role": broker.role.state.kind.value,
+        "brokerId": broker.role.state.broker_id,
+        "epoch": broker.role.state.epoch,
+        "nameServers": [
+            {"address": address, "registered": told}
+            for address, told in broker.cluster.registration.registered.items()
+        ],
+        "brokers": _brokers(console),
+        "replication": _replication(console),
+        "runtime": dict(sorted(runtime_info(broker).items())),
+    }
+
+
+def _brokers(console: Console) -> list[dict[str, Any]] | None:
+    """Brokers that are registered; None where no name server runs in this process."""
+    server = console.name_server
+    if server is None:
+        return None
+    now = server.now()
+    heard = {key.address: now - live.last_update for key, live in server.tables.live.items()}
+    return [
+        {
+            "broker": name,
+            "cluster": group.cluster,
+            "brokerId": broker_id,
+            "address": address,
+            "heardBefore": heard.get(address),
+        }
+        for name, group in sorted(server.tables.brokers.items())
+        for broker_id, address in sorted(group.broker_addrs.items())
+    ]
+
+
+def _replication(console: Console) -> dict[str, Any]:
+    if console.broker.replication is None:
+        return {}
+    status = ha_status(console.broker)
+    return {
+        "isMaster": status.master,
+        "maxOffset": status.master_commit_log_max_offset,
+        "inSync": status.in_sync_slave_nums,
+        "slaves": [
+            {
+                "address": slave.addr,
+                "offset": slave.slave_ack_offset,
+                "behind": slave.diff,
+                "inSync": slave.in_sync,
+                "bytesPerSecond": slave.transferred_byte_in_second,
+            }
+            for slave in status.ha_connection_info
+        ],
+        "master": status.ha_client_runtime_info.to_json(),
+    }
+
+
+def clients(console: Console, call: Call) -> dict[str, Any]:
+    """A page of who is connected: producers and consumers, one row for each group a client is in."""
+    table, query = console.broker.clients, call.query
+    found: dict[str, dict[str, Any]] = {}
+    for kind, groups in (
+        ("producer", table.producer_groups),
+        ("consumer", {name: group.clients for name, group in table.consumer_groups.items()}),
+    ):
+        for group, members in groups.items():
+            for client in members.values():
+                name = f"{client.client_id} {kind} {group} {client.peer.address}"
+                if has(name, query["search"]):
+                    found[name] = {
+                        "kind": kind,
+                        "group": group,
+                        "clientId": client.client_id,
+                        "address": client.peer.address,
+                        "language": client.language,
+                        "version": version_name(client.version),
+                        "lastHeard": client.last_update,
+                    }
+    page = page_of(
+        [(name, name) for name in found], query["limit"], query["cursor"], descending=query["descending"]
+    )
+    return {"rows": [found[name] for name in page.names], "total": page.total, "cursor": page.cursor}
+
+
+_SHOWN = of_cluster(Action.GET)
+
+ROUTES = (
+    Route("GET", "/cluster", Role.VIEWER, "Brokers, replicas, name servers.", cluster, needs=_SHOWN),
+    Route(
+        "GET",
+        "/clients",
+        Role.VIEWER,
+        "A page of who is connected.",
+        clients,
+        query=PAGE_FIELDS,
+        needs=_SHOWN,
+    ),
+)

@@ -1,0 +1,170 @@
+"""Dead letters: which groups have some; sent again to their topic or to the group; what became of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.message import (
+    DLQ_PREFIX,
+    PROPERTY_RETRY_TOPIC,
+    RETRY_PREFIX,
+    StoredMessage,
+    SysFlag,
+    format_properties,
+)
+from mqgateway.gateway.access.needs import Need
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.policies import topic as topic_resource
+from mqgateway.gateway.broker.errors import OperationError
+from mqgateway.gateway.web.api.messages import find
+from mqgateway.gateway.web.api.needs import of_cluster, of_group
+from mqgateway.gateway.web.api.topics import TestMessage, put
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
+from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+
+REPLAY_MAX = 100
+REPLAYED_FROM = "REPLAYED_FROM"
+"""Property of a message that was sent again: the id of the dead letter."""
+TO_TOPIC, TO_GROUP = "topic", "group"
+
+_OF_THE_SYSTEM = frozenset(
+    {
+        "1ST_POP_TIME",
+        "CLUSTER",
+        "CONSUME_START_TIME",
+        "DELAY",
+        "DLQ_ORIGIN_MESSAGE_ID",
+        "DLQ_ORIGIN_TOPIC",
+        "MAX_OFFSET",
+        "MAX_RECONSUME_TIMES",
+        "MIN_OFFSET",
+        "MSG_REGION",
+        "ORIGIN_GROUP",
+        "ORIGIN_MESSAGE_ID",
+        "POP_CK",
+        "REAL_QID",
+        "REAL_TOPIC",
+        "RECONSUME_TIME",
+        "RETRY_TOPIC",
+        "TRACE_ON",
+        "TRAN_MSG",
+        "UNIQ_KEY",
+        "WAIT",
+        "__CRC32#",
+    }
+)
+"""Properties that tell of a message's way so far: what is sent again begins anew."""
+
+
+def dead_letters(console: Console, call: Call) -> dict[str, Any]:
+    """The groups that have dead letters, with their number and the time of the newest."""
+    broker, query = console.broker, call.query
+    counts = {}
+    for name in broker.tables.topics.names():
+        if name.startswith(DLQ_PREFIX) and has(name, query["search"]):
+            count = broker.store.max_offset(name, 0) - broker.store.min_offset(name, 0)
+            if count:
+                counts[name] = count
+    rows: list[Row] = [(name if query["sort"] == "name" else count, name) for name, count in counts.items()]
+    page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
+    return {
+        "rows": [
+            {
+                "group": name.removeprefix(DLQ_PREFIX),
+                "topic": name,
+                "messages": counts[name],
+                "lastTimestamp": broker.store.store_time(name, 0, broker.store.max_offset(name, 0) - 1),
+            }
+            for name in page.names
+        ],
+        "total": page.total,
+        "cursor": page.cursor,
+    }
+
+
+async def replay(console: Console, call: Call) -> dict[str, Any]:
+    """Send dead letters again: to their topic, for all its groups, or to their group alone.
+
+    Each is stored as a new message, which has the old one's id as a property; the dead letter stays.
+    """
+    group, ids = call.path["group"], call.body["ids"]
+    locks = console.broker.clients.locks
+    if call.body["to"] == TO_GROUP and locks.any_live(group, elapsed_millis(console.clock)):
+        raise ApiError(409, f"{group} consumes in order, without retries: send them to their topic")
+    if not 0 < len(ids) <= REPLAY_MAX:
+        raise ApiError(400, f"ids must be 1 to {REPLAY_MAX} ids of messages")
+    breathe, results = console.turns(), []
+    for message_id in ids:
+        await breathe()
+        try:
+            stored = await find(console, str(message_id))
+            if stored.topic != DLQ_PREFIX + group:
+                raise ApiError(400, f"it is no dead letter of {group}")
+            target = _target(stored, group, call.body["to"])
+            if target.startswith(DLQ_PREFIX) or target not in console.broker.tables.topics:
+                raise ApiError(404, f"there is no topic {target} to send it to")
+            _check_may_send(console, call, target)
+            outcome = await put(console, call, _again(stored, target, call.now), stored.body)
+        except (ApiError, OperationError) as error:
+            results.append({"id": message_id, "error": error.message})
+        else:
+            results.append({"id": message_id, "newId": outcome.message_id, "topic": target})
+    call.after = {"replayed": sum("newId" in result for result in results), "of": len(ids)}
+    return {"results": results}
+
+
+def _check_may_send(console: Console, call: Call, target: str) -> None:
+    console.entrance.check_needs(call.caller, [Need(topic_resource(target), (Action.PUB, Action.SUB))])
+
+
+def _target(stored: StoredMessage, group: str, to: str) -> str:
+    if to == TO_GROUP:
+        return RETRY_PREFIX + group
+    return stored.properties.get(PROPERTY_RETRY_TOPIC) or stored.properties.get("DLQ_ORIGIN_TOPIC", "")
+
+
+def _again(stored: StoredMessage, target: str, now: int) -> TestMessage:
+    properties = {name: value for name, value in stored.properties.items() if name not in _OF_THE_SYSTEM}
+    properties[REPLAYED_FROM] = stored.message_id
+    is_retry = target.startswith(RETRY_PREFIX)
+    if is_retry:
+        properties[PROPERTY_RETRY_TOPIC] = stored.properties.get(PROPERTY_RETRY_TOPIC, "")
+    kept = stored.sys_flag & (SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK)
+    return TestMessage(
+        target,
+        format_properties({name: value for name, value in properties.items() if value}),
+        now,
+        sys_flag=kept,
+        flag=stored.flag,
+        reconsume_times=0 if is_retry else None,
+    )
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/dead-letters",
+        Role.VIEWER,
+        "A page of groups that have dead letters.",
+        dead_letters,
+        query=(*PAGE_FIELDS, Field("sort", str, "By what.", "name", choices=("name", "messages"))),
+        needs=of_cluster(Action.GET),
+    ),
+    Route(
+        "POST",
+        "/dead-letters/{group}/replay",
+        Role.OPERATOR,
+        "Send dead letters again.",
+        replay,
+        body=(
+            Field("ids", list, f"Ids of the messages, {REPLAY_MAX} at most."),
+            Field(
+                "to", str, "To their topic, or to the group alone.", TO_TOPIC, choices=(TO_TOPIC, TO_GROUP)
+            ),
+        ),
+        needs=of_group(Action.SUB),
+    ),
+)

@@ -1,0 +1,267 @@
+"""Consumer groups: the list, one of them with members, subscriptions and progress; made, changed, deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, is_lmq, is_system_group
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.admin import consumers
+from mqgateway.gateway.broker.admin import groups as operations
+from mqgateway.gateway.broker.admin.topics import time_spans
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
+from mqgateway.gateway.codec.codes import version_name
+from mqgateway.gateway.web.api.behind import behind
+from mqgateway.gateway.web.api.needs import of_cluster, of_group
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
+from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.scan import settled
+
+ROWS_A_LOOK = 64
+TOPICS_SHOWN_MAX = 200
+
+
+async def groups(console: Console, call: Call) -> dict[str, Any]:
+    """A page of groups."""
+    broker, query, breathe = console.broker, call.query, console.turns()
+    topics: dict[str, list[str]] = {}
+    for number, (topic, group) in enumerate(broker.tables.offsets.pairs()):
+        if not number % ROWS_A_LOOK:
+            await breathe()
+        if topic in broker.tables.topics and not is_lmq(topic):
+            topics.setdefault(group, []).append(topic)
+    known = {*broker.tables.groups.names(), *broker.clients.consumer_groups}
+    rows: list[Row] = []
+    for number, name in enumerate(known):
+        if not number % ROWS_A_LOOK:
+            await breathe()
+        if has(name, query["search"]) and (query["system"] or not is_system_group(name)):
+            rows.append((_sort_key(broker, name, topics.get(name, []), query["sort"]), name))
+    page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
+    return {
+        "rows": [_row(broker, name, topics.get(name, [])) for name in page.names],
+        "total": page.total,
+        "cursor": page.cursor,
+    }
+
+
+def _sort_key(broker: Broker, name: str, topics: list[str], sort: str) -> Any:
+    if sort == "behind":
+        return _behind(broker, name, topics)
+    if sort == "members":
+        members = broker.clients.consumer_group(name)
+        return 0 if members is None else len(members.clients)
+    return name
+
+
+def _behind(broker: Broker, name: str, topics: list[str]) -> int:
+    return sum(behind(broker, topic, name) for topic in topics)
+
+
+def _row(broker: Broker, name: str, topics: list[str]) -> dict[str, Any]:
+    online = broker.clients.consumer_group(name)
+    dead = DLQ_PREFIX + name
+    return {
+        "group": name,
+        "members": 0 if online is None else len(online.clients),
+        "mode": "" if online is None else online.message_model,
+        "kind": "" if online is None else online.consume_type,
+        "behind": _behind(broker, name, topics),
+        "rate": round(sum(broker.stats.get_tps(name, topic) for topic in topics), 2),
+        "topics": sum(not topic.startswith(RETRY_PREFIX) for topic in topics),
+        "deadLetters": broker.store.max_offset(dead, 0) - broker.store.min_offset(dead, 0),
+        "isInconsistent": name in broker.clients.inconsistent_groups,
+        "isSystem": is_system_group(name),
+    }
+
+
+def group(console: Console, call: Call) -> dict[str, Any]:
+    """One group: its settings, members with what each subscribes to, and how far it is in each queue."""
+    broker, name = console.broker, call.path["group"]
+    config, online = broker.tables.groups.get(name), broker.clients.consumer_group(name)
+    if config is None and online is None:
+        raise ApiError(404, f"there is no group {name} on this broker")
+    topics = sorted(topic for topic in broker.tables.offsets.topics_of(name) if topic in broker.tables.topics)
+    return {
+        **_row(broker, name, topics),
+        "settings": None if config is None else config.to_json(),
+        "subscriptions": []
+        if online is None
+        else [
+            {"topic": topic, "kind": one.expression_type, "expression": one.sub_string}
+            for topic, one in sorted(online.subscriptions.items())
+        ],
+        "clients": [] if online is None else [_member(client) for client in online.clients.values()],
+        "progress": [_progress(broker, name, topic, call.now) for topic in topics[:TOPICS_SHOWN_MAX]],
+        "topicsLeftOut": max(0, len(topics) - TOPICS_SHOWN_MAX),
+    }
+
+
+def _member(client: Any) -> dict[str, Any]:
+    return {
+        "clientId": client.client_id,
+        "address": client.peer.address,
+        "language": client.language,
+        "version": version_name(client.version),
+        "lastHeard": client.last_update,
+        "subscriptions": sorted(f"{topic}: {text}" for topic, _, text in client.subscribed or ()),
+    }
+
+
+def _progress(broker: Broker, name: str, topic: str, now: int) -> dict[str, Any]:
+    """How far the group is in a topic, by queue; `delay` in ms is how old the next message is."""
+    store, offsets = broker.store, broker.tables.offsets
+    delays = {span.message_queue.queue_id: span.delay_time for span in time_spans(broker, topic, name, now)}
+    queues = []
+    for queue_id, committed in sorted(offsets.queues_of(name, topic).items()):
+        end = store.max_offset(topic, queue_id)
+        queues.append(
+            {
+                "queueId": queue_id,
+                "minOffset": store.min_offset(topic, queue_id),
+                "maxOffset": end,
+                "offset": offsets.query(name, topic, queue_id),
+                "behind": max(0, end - committed),
+                "inFlight": broker.pop.log.in_flight.count((topic, name, queue_id)),
+                "delay": max(0, delays.get(queue_id) or 0) if end > committed else 0,
+                "resetWaits": offsets.has_reset(name, topic, queue_id),
+            }
+        )
+    return {
+        "topic": topic,
+        "behind": behind(broker, topic, name),
+        "rate": round(broker.stats.get_tps(name, topic), 2),
+        "mayRead": operations.is_readable(broker, name, topic),
+        "queues": queues,
+    }
+
+
+async def running(console: Console, call: Call) -> dict[str, Any]:
+    """What a member is doing, told by itself; with the stacks of its threads if so wished."""
+    answer: ClientAnswer = await settled(
+        consumers.running_info(
+            console.broker, call.path["group"], call.path["client"], jstack=call.query["stacks"]
+        )
+    )
+    if answer.code:
+        raise ApiError(502, f"the client answered {answer.code}: {answer.remark}")
+    try:
+        told = orjson.loads(answer.body)
+    except ValueError:
+        told = {"text": answer.body.decode("utf-8", "replace")}
+    return {"clientId": call.path["client"], "running": told}
+
+
+def create_group(console: Console, call: Call) -> dict[str, Any]:
+    """Create a group; refused where there is one of this name."""
+    name = call.body["group"]
+    if name in console.broker.tables.groups:
+        raise ApiError(409, f"there is a group {name} already")
+    return _put_group(console, call, SubscriptionGroupConfig(name))
+
+
+def change_group(console: Console, call: Call) -> dict[str, Any]:
+    """Change a group: what is not given stays."""
+    known = operations.group_config(console.broker, call.path["group"])
+    call.before = known.to_json()
+    return _put_group(console, call, SubscriptionGroupConfig.from_json(known.to_json()))
+
+
+def _put_group(console: Console, call: Call, config: SubscriptionGroupConfig) -> dict[str, Any]:
+    console.check_writable()
+    body = call.body
+    for name, attribute in _CHANGEABLE.items():
+        if body[name] is not None:
+            setattr(config, attribute, body[name])
+    config.attributes = {}
+    operations.update_group(console.broker, config)
+    call.after = operations.group_config(console.broker, config.group_name).to_json()
+    return {"group": config.group_name}
+
+
+def delete_group(console: Console, call: Call) -> dict[str, Any]:
+    """Delete a group; with its offsets if so wished."""
+    console.check_writable()
+    name = call.path["group"]
+    if name not in console.broker.tables.groups:
+        raise ApiError(404, f"there is no group {name} on this broker")
+    call.before = operations.group_config(console.broker, name).to_json()
+    operations.delete_group(console.broker, name, with_offsets=call.query["offsets"])
+    return {"group": name}
+
+
+_CHANGEABLE = {
+    "consumeEnable": "consume_enable",
+    "consumeBroadcastEnable": "consume_broadcast_enable",
+    "consumeMessageOrderly": "consume_message_orderly",
+    "retryQueueNums": "retry_queue_nums",
+    "retryMaxTimes": "retry_max_times",
+    "consumeTimeoutMinute": "consume_timeout_minute",
+}
+_SETTINGS = (
+    Field("consumeEnable", bool, "Whether it may consume.", None),
+    Field("consumeBroadcastEnable", bool, "Whether it may consume as broadcast.", None),
+    Field("consumeMessageOrderly", bool, "Whether it pops in order.", None),
+    Field("retryQueueNums", int, "Queues of its retry topic.", None, least=0, most=1024),
+    Field("retryMaxTimes", int, "Tries before a message is a dead letter.", None, least=-1, most=100_000),
+    Field("consumeTimeoutMinute", int, "Minutes a message may take.", None, least=1, most=100_000),
+)
+
+ROUTES = (
+    Route(
+        "GET",
+        "/groups",
+        Role.VIEWER,
+        "A page of consumer groups.",
+        groups,
+        query=(
+            *PAGE_FIELDS,
+            Field("sort", str, "By what.", "name", choices=("name", "behind", "members")),
+            Field("system", bool, "The system's own too.", False),
+        ),
+        needs=of_cluster(Action.GET),
+    ),
+    Route(
+        "POST",
+        "/groups",
+        Role.OPERATOR,
+        "Create a group.",
+        create_group,
+        body=(Field("group", str, "Its name."), *_SETTINGS),
+        needs=of_group(Action.CREATE),
+    ),
+    Route("GET", "/groups/{group}", Role.VIEWER, "One group.", group, needs=of_group(Action.GET)),
+    Route(
+        "PUT",
+        "/groups/{group}",
+        Role.OPERATOR,
+        "Change a group.",
+        change_group,
+        body=_SETTINGS,
+        needs=of_group(Action.UPDATE, Action.CREATE),
+    ),
+    Route(
+        "DELETE",
+        "/groups/{group}",
+        Role.ADMIN,
+        "Delete a group.",
+        delete_group,
+        query=(Field("offsets", bool, "Its offsets too.", False),),
+        needs=of_group(Action.DELETE),
+    ),
+    Route(
+        "GET",
+        "/groups/{group}/clients/{client}",
+        Role.VIEWER,
+        "What a member is doing.",
+        running,
+        query=(Field("stacks", bool, "With the stacks of its threads.", False),),
+        needs=of_group(Action.GET),
+    ),
+)

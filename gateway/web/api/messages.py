@@ -1,0 +1,134 @@
+"""Messages: looked for in a topic within a budget, by key, by id; one of them shown whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, StoredMessage, parse_offset_message_id
+from mqgateway.engine.store.record import decode
+from mqgateway.gateway.access.needs import Need
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.policies import topic as topic_resource
+from mqgateway.gateway.broker.consume import query as queries
+from mqgateway.gateway.web import messages as shown
+from mqgateway.gateway.web.api.needs import of_topic
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.scan import Wanted, scan, settled
+
+FOREVER = 2**62
+KEY_MAX = 64
+BUDGET_MAX = 100_000
+
+
+async def search(console: Console, call: Call) -> dict[str, Any]:
+    """Messages of a topic that fit; `scanned` were read, `left` are still to be read from `cursor` on."""
+    broker, query = console.broker, call.query
+    if query["topic"] not in broker.tables.topics:
+        raise ApiError(404, f"there is no topic {query['topic']} on this broker")
+    wanted = Wanted(
+        query["topic"],
+        queue_id=query["queueId"],
+        begin=query["begin"],
+        end=query["end"],
+        tag=query["tag"],
+        key=query["key"],
+        property=query["property"],
+        text=query["text"],
+        newest_first=query["order"] == "newest",
+    )
+    found = await scan(
+        broker,
+        wanted,
+        limit=query["limit"],
+        budget=query["budget"],
+        cursor=query["cursor"],
+        breathe=console.turns(),
+    )
+    rows = [shown.row(message) for message in found.messages]
+    return {"rows": rows, "scanned": found.scanned, "left": found.left, "cursor": found.cursor}
+
+
+async def by_key(console: Console, call: Call) -> dict[str, Any]:
+    """Messages with a key, or the unique key that clients call the message's id: by the index."""
+    topic, key = call.query["topic"], call.query["key"]
+    found: dict[int, StoredMessage] = {}
+    for kind in (queries.INDEX_KEY, queries.INDEX_UNIQUE):
+        result = await settled(queries.query_message(console.broker, topic, key, 0, FOREVER, KEY_MAX, kind))
+        for record in result.records:
+            message = decode(record)
+            keys = message.properties.get(PROPERTY_KEYS, "").split()
+            if key in keys or message.properties.get(PROPERTY_UNIQ_KEY) == key:
+                found[message.physical_offset] = message
+    return {"rows": [shown.row(message) for message in found.values()], "isAll": len(found) < KEY_MAX}
+
+
+async def message(console: Console, call: Call) -> dict[str, Any]:
+    """One message, by the id that the broker gave it, and which groups are past it."""
+    stored = await find(console, call.path["id"])
+    needs = [Need(topic_resource(stored.topic), (Action.SUB,))]
+    console.entrance.check_needs(call.caller, needs)
+    offsets = console.broker.tables.offsets
+    groups = sorted(offsets.groups_of(stored.topic))
+    return {
+        **shown.whole(stored),
+        "groups": [
+            {
+                "group": group,
+                "isPast": offsets.query(group, stored.topic, stored.queue_id) > stored.queue_offset,
+            }
+            for group in groups
+        ],
+    }
+
+
+async def find(console: Console, message_id: str) -> StoredMessage:
+    """The message with an id of ours. Raises `ApiError`."""
+    try:
+        offset = parse_offset_message_id(message_id)[2]
+    except ValueError:
+        raise ApiError(
+            400, f"{message_id} is no id that a broker gave; look for it by key in its topic"
+        ) from None
+    record = await settled(queries.view_message(console.broker, offset))
+    stored = decode(record)
+    if stored.message_id != message_id.upper():
+        raise ApiError(404, f"there is no message {message_id} on this broker")
+    return stored
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/messages",
+        Role.READER,
+        "Look through a topic, within a budget.",
+        search,
+        query=(
+            Field("topic", str, "The topic."),
+            Field("queueId", int, "The queue; -1 for all.", -1, least=-1),
+            Field("begin", int, "Stored then or later, in ms since the epoch; 0 for any.", 0, least=0),
+            Field("end", int, "Stored then or before, in ms since the epoch; 0 for any.", 0, least=0),
+            Field("tag", str, "With this tag.", ""),
+            Field("key", str, "With this among its keys.", ""),
+            Field("property", str, "With this property: name, or name=value.", ""),
+            Field("text", str, "With this in its body.", ""),
+            Field("order", str, "Which first.", "newest", choices=("newest", "oldest")),
+            Field("limit", int, "Messages to find.", 50, least=1, most=500),
+            Field("budget", int, "Messages to read at most.", 2000, least=1, most=BUDGET_MAX),
+            Field("cursor", str, "Where the search before stopped: its `cursor`.", ""),
+        ),
+        needs=of_topic(Action.SUB),
+    ),
+    Route(
+        "GET",
+        "/messages/by-key",
+        Role.READER,
+        "Messages with a key, by the index: 64 at most.",
+        by_key,
+        query=(Field("topic", str, "The topic."), Field("key", str, "The key, or the unique key.")),
+        needs=of_topic(Action.SUB),
+    ),
+    Route("GET", "/messages/{id}", Role.READER, "One message, whole.", message),
+)

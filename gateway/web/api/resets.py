@@ -1,0 +1,136 @@
+"""A group sent to other offsets: shown before, done, undone. It need not be connected.
+
+The offsets before are kept in memory, for the last hundred changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.admin.progress import Restart, restart_targets, set_offsets
+from mqgateway.gateway.web.api.needs import of_cluster, of_group
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+
+BEGINNING, END, TIME, OFFSET = "beginning", "end", "time", "offset"
+
+
+def preview(console: Console, call: Call) -> dict[str, Any]:
+    """Where the group is and where it would go on, by queue. Nothing is changed."""
+    targets = _targets(console, call.path["group"], call.query)
+    return {"queues": _rows(console, call.path["group"], call.query["topic"], targets)}
+
+
+def reset(console: Console, call: Call) -> dict[str, Any]:
+    """Let the group go on there: with its next pull, or when it comes back. `id` undoes it."""
+    console.check_writable()
+    group, topic = call.path["group"], call.body["topic"]
+    targets = _targets(console, group, call.body)
+    rows = _rows(console, group, topic, targets)
+    before = {row["queueId"]: row["offset"] for row in rows if row["offset"] >= 0}
+    set_offsets(console.broker, group, topic, targets)
+    call.before, call.after = before, targets
+    return {"id": console.keep_reset(call, group, topic, before, targets), "queues": rows}
+
+
+def undo(console: Console, call: Call) -> dict[str, Any]:
+    """Let the group go on where it was before a change: it consumes again what it did since.
+
+    Of queues in which it had no offset the new one stays, unless it had none at all.
+    """
+    console.check_writable()
+    number = call.path["id"]
+    done = console.resets.get(int(number)) if number.isdecimal() else None
+    if done is None:
+        raise ApiError(404, f"there is no change {number} to undo")
+    console.entrance.check_needs(call.caller, of_group(Action.UPDATE)(_of_group(call, done.group)))
+    offsets = console.broker.tables.offsets
+    call.before = {queue: offsets.query(done.group, done.topic, queue) for queue in done.before}
+    call.after = done.before
+    if done.before:
+        set_offsets(console.broker, done.group, done.topic, done.before)
+    else:
+        offsets.remove(done.group, done.topic)
+    del console.resets[done.id]
+    return {"group": done.group, "topic": done.topic, "offsets": done.before}
+
+
+def resets(console: Console, call: Call) -> dict[str, Any]:
+    """The changes that can be undone, the newest first."""
+    return {
+        "rows": [
+            {"id": one.id, "time": one.time, "user": one.user, "group": one.group, "topic": one.topic}
+            for one in reversed(console.resets.values())
+        ]
+    }
+
+
+def _of_group(call: Call, group: str) -> Call:
+    return Call(call.caller, call.now, call.cluster, path={"group": group})
+
+
+def _targets(console: Console, group: str, given: dict[str, Any]) -> dict[int, int]:
+    to, queue_id = given["to"], given["queueId"]
+    if to == OFFSET and queue_id < 0:
+        raise ApiError(400, "an offset is of one queue: say which by queueId")
+    timestamp = {BEGINNING: 0, END: -1, TIME: given["time"]}.get(to, 0)
+    restart = Restart(group, given["topic"], timestamp, queue_id, given["offset"] if to == OFFSET else None)
+    targets = restart_targets(console.broker, restart)
+    if to != BEGINNING:
+        return targets
+    return {queue: console.broker.store.min_offset(given["topic"], queue) for queue in targets}
+
+
+def _rows(console: Console, group: str, topic: str, targets: dict[int, int]) -> list[dict[str, Any]]:
+    """`again` counts messages that come again, `skipped` those that never come."""
+    store, offsets = console.broker.store, console.broker.tables.offsets
+    rows = []
+    for queue_id, target in sorted(targets.items()):
+        now = offsets.query(group, topic, queue_id)
+        stands = max(now, 0)
+        rows.append(
+            {
+                "queueId": queue_id,
+                "offset": now,
+                "target": target,
+                "again": max(0, stands - target),
+                "skipped": max(0, target - stands),
+                "minOffset": store.min_offset(topic, queue_id),
+                "maxOffset": store.max_offset(topic, queue_id),
+            }
+        )
+    return rows
+
+
+_WHERE = (
+    Field("topic", str, "In which topic."),
+    Field("to", str, "Where to.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
+    Field("time", int, "The first message stored then or later, in ms since the epoch.", 0, least=0),
+    Field("queueId", int, "In this queue alone; -1 for all.", -1, least=-1),
+    Field("offset", int, "The offset, in one queue.", 0, least=0),
+)
+
+ROUTES = (
+    Route(
+        "GET",
+        "/groups/{group}/reset-preview",
+        Role.VIEWER,
+        "Where a group would go on.",
+        preview,
+        query=_WHERE,
+        needs=of_group(Action.GET),
+    ),
+    Route(
+        "POST",
+        "/groups/{group}/reset",
+        Role.OPERATOR,
+        "Let a group go on somewhere else.",
+        reset,
+        body=_WHERE,
+        needs=of_group(Action.UPDATE),
+    ),
+    Route("GET", "/resets", Role.VIEWER, "Changes that can be undone.", resets, needs=of_cluster(Action.GET)),
+    Route("POST", "/resets/{id}/undo", Role.OPERATOR, "Undo a change of offsets.", undo),
+)

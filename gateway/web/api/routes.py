@@ -1,0 +1,37 @@
+"""All routes of the API."""
+
+from __future__ import annotations
+
+from mqgateway.gateway.web.api import (
+    access,
+    cluster,
+    dead_letters,
+    delayed,
+    groups,
+    messages,
+    overview,
+    resets,
+    session,
+    settings,
+    topics,
+)
+from mqgateway.gateway.web.route import Route
+
+ROUTES: tuple[Route, ...] = (
+    *session.ROUTES,
+    *overview.ROUTES,
+    *topics.ROUTES,
+    *groups.ROUTES,
+    *resets.ROUTES,
+    *messages.ROUTES,
+    *dead_letters.ROUTES,
+    *delayed.ROUTES,
+    *cluster.ROUTES,
+    *settings.ROUTES,
+    *access.ROUTES,
+)
+
+
+def routes(*, read_only: bool) -> list[Route]:
+    """Those that are there: none that changes anything in a read-only console."""
+    return [route for route in ROUTES if not (read_only and route.is_write)]

@@ -1,0 +1,55 @@
+"""Who is logged in, what may be done, and the way in and out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.route import Field, Role, Route
+from mqgateway.gateway.web.sessions import Session
+
+
+def session(console: Console, call: Call) -> dict[str, Any]:
+    """Who asks. `login` says how to get in: `password` or `link`."""
+    options = console.broker.options
+    return {
+        "isIn": call.caller.role is not Role.NOBODY,
+        "user": call.caller.user,
+        "role": call.caller.role.name.lower(),
+        "login": "password" if console.entrance.asks_passwords else "link",
+        "csrf": call.csrf,
+        "isReadOnly": console.is_read_only,
+        "broker": options.broker_name if call.caller.role is not Role.NOBODY else "",
+    }
+
+
+def log_in(console: Console, call: Call) -> Session:
+    """Open a session: with user and password, or with the token of the link."""
+    body = call.body
+    if body["token"]:
+        return console.entrance.enter(body["token"])
+    return console.entrance.log_in(body["user"], body["password"], call.caller.address)
+
+
+def log_out(console: Console, call: Call) -> dict[str, Any]:
+    """End the session."""
+    return {"isIn": False}
+
+
+ROUTES = (
+    Route("GET", "/session", Role.NOBODY, "Who is logged in.", session),
+    Route(
+        "POST",
+        "/session",
+        Role.NOBODY,
+        "Log in.",
+        log_in,
+        body=(
+            Field("user", str, "The user.", ""),
+            Field("password", str, "The secret the user signs requests with.", "", is_secret=True),
+            Field("token", str, "Or the token of the link that the broker printed.", "", is_secret=True),
+        ),
+    ),
+    Route("DELETE", "/session", Role.NOBODY, "Log out.", log_out),
+)

@@ -1,0 +1,80 @@
+"""The broker's settings: what they are, where they came from, what they mean; changed while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.options import Setting
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.admin.broker import update_settings
+from mqgateway.gateway.web.api.needs import of_cluster
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.lists import has
+from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+
+
+def settings(console: Console, call: Call) -> dict[str, Any]:
+    """All settings. `fixed` says why one cannot be changed here; secrets are hidden."""
+    configuration, query = console.broker.configuration, call.query
+    rows = []
+    for name, value, origin, note in configuration.effective():
+        option = configuration.option(name)
+        is_wanted = has(name, query["search"]) or has(option.meaning, query["search"])
+        if not is_wanted or (query["changed"] and origin == "default"):
+            continue
+        rows.append(
+            {
+                "name": name,
+                "value": value,
+                "origin": origin,
+                "note": note,
+                "meaning": option.meaning,
+                "unit": option.unit,
+                "default": "" if option.secret else str(option.default),
+                "isOurs": option.ours,
+                "isSecret": option.secret,
+                "fixed": configuration.why_fixed(name) or option.no_effect,
+            }
+        )
+    return {"rows": rows, "total": len(rows)}
+
+
+def change_settings(console: Console, call: Call) -> dict[str, Any]:
+    """Change settings, all or none. They are kept in the broker's file, if it has one."""
+    changes = {str(name): str(value) for name, value in call.body["changes"].items()}
+    configuration = console.broker.configuration
+    if not changes:
+        raise ApiError(400, "changes are missing: properties by name")
+    shown = {name: value for name, value, _, _ in configuration.effective()}
+    call.before = {name: shown.get(name, "") for name in changes}
+    found = [Setting(name, value, 0, "console") for name, value in changes.items()]
+    update_settings(console.broker, found, call.now)
+    now = {name: value for name, value, _, _ in configuration.effective()}
+    call.after = {name: now.get(name, "") for name in changes}
+    return {"before": call.before, "after": call.after}
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/settings",
+        Role.VIEWER,
+        "The broker's settings.",
+        settings,
+        query=(
+            Field("search", str, "Only those with this in their names or meanings.", ""),
+            Field("changed", bool, "Only those that somebody set.", False),
+        ),
+        needs=of_cluster(Action.GET),
+    ),
+    Route(
+        "PUT",
+        "/settings",
+        Role.ADMIN,
+        "Change settings.",
+        change_settings,
+        body=(Field("changes", dict, "Properties by name, with their new values as text.", is_secret=True),),
+        needs=of_cluster(Action.UPDATE),
+    ),
+)

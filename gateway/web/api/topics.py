@@ -1,0 +1,352 @@
+"""Topics: the list, one of them with its queues, routes and groups; changes; a message sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mqgateway.engine.message import (
+    DLQ_PREFIX,
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_KEYS,
+    PROPERTY_TAGS,
+    RETRY_PREFIX,
+    format_properties,
+)
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.admin import topics as operations
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.produce.send import SendOutcome, send
+from mqgateway.gateway.web.api.behind import behind
+from mqgateway.gateway.web.api.needs import of_cluster, of_topic
+from mqgateway.gateway.web.api.tail import tail
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
+from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.scan import settled
+
+KINDS = ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED", "RETRY", "DLQ", "SYSTEM")
+MESSAGE_TYPE = "message.type"
+PRODUCER_GROUP = "CONSOLE"
+ROWS_A_LOOK = 64
+USERS, ALL = "users", "all"
+
+
+def kind_of(broker: Broker, config: TopicConfig) -> str:
+    """What a topic is for: by its name, else by its attribute `message.type`."""
+    name = config.topic_name
+    if name.startswith(RETRY_PREFIX):
+        return "RETRY"
+    if name.startswith(DLQ_PREFIX):
+        return "DLQ"
+    if broker.tables.topics.is_system(name):
+        return "SYSTEM"
+    return config.attributes.get(MESSAGE_TYPE, "UNSPECIFIED")
+
+
+def messages_in(broker: Broker, config: TopicConfig) -> int:
+    """Messages that are still there."""
+    store, name = broker.store, config.topic_name
+    count = max(config.write_queue_nums, config.read_queue_nums)
+    return sum(store.max_offset(name, queue) - store.min_offset(name, queue) for queue in range(count))
+
+
+def _matches(broker: Broker, config: TopicConfig, wanted: str, search: str) -> bool:
+    if not has(config.topic_name, search):
+        return False
+    if wanted == ALL:
+        return True
+    kind = kind_of(broker, config)
+    return kind == wanted if wanted != USERS else kind not in ("RETRY", "DLQ", "SYSTEM")
+
+
+async def topics(console: Console, call: Call) -> dict[str, Any]:
+    """A page of topics."""
+    broker, query, breathe = console.broker, call.query, console.turns()
+    sort = query["sort"]
+    rows: list[Row] = []
+    for number, config in enumerate(list(broker.tables.topics.all())):
+        if not number % ROWS_A_LOOK:
+            await breathe()
+        if _matches(broker, config, query["kind"], query["search"]):
+            rows.append((_sort_key(broker, config, sort), config.topic_name))
+    page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
+    counts = await _group_counts(console, set(page.names))
+    shown = [
+        _row(broker, known, counts.get(name, 0))
+        for name in page.names
+        if (known := broker.tables.topics.get(name)) is not None
+    ]
+    return {"rows": shown, "total": page.total, "cursor": page.cursor}
+
+
+def _sort_key(broker: Broker, config: TopicConfig, sort: str) -> Any:
+    if sort == "messages":
+        return messages_in(broker, config)
+    if sort == "rate":
+        return broker.stats.put_tps(config.topic_name)
+    return config.topic_name
+
+
+async def _group_counts(console: Console, names: set[str]) -> dict[str, int]:
+    """How many groups have offsets in each of these topics."""
+    breathe, counts = console.turns(), dict.fromkeys(names, 0)
+    for number, (topic, _group) in enumerate(console.broker.tables.offsets.pairs()):
+        if not number % ROWS_A_LOOK:
+            await breathe()
+        if topic in counts:
+            counts[topic] += 1
+    return counts
+
+
+def _row(broker: Broker, config: TopicConfig, groups: int) -> dict[str, Any]:
+    return {
+        "topic": config.topic_name,
+        "kind": kind_of(broker, config),
+        "perm": config.perm,
+        "readQueues": config.read_queue_nums,
+        "writeQueues": config.write_queue_nums,
+        "messages": messages_in(broker, config),
+        "rate": round(broker.stats.put_tps(config.topic_name), 2),
+        "groups": groups,
+    }
+
+
+def topic(console: Console, call: Call) -> dict[str, Any]:
+    """One topic: its settings, queues, routes, groups, and who sends to it now."""
+    broker, name = console.broker, call.path["topic"]
+    config = operations.topic_config(broker, name).config
+    groups = sorted(operations.groups_of_topic(broker, name))
+    stats = operations.topic_stats(broker, name)
+    return {
+        **_row(broker, config, len(groups)),
+        "order": config.order,
+        "attributes": config.attributes,
+        "isSystem": broker.tables.topics.is_system(name),
+        "queues": [
+            {
+                "queueId": queue.queue_id,
+                "minOffset": offsets.min_offset,
+                "maxOffset": offsets.max_offset,
+                "lastTimestamp": offsets.last_update_timestamp,
+            }
+            for queue, offsets in sorted(stats.offset_table.items(), key=lambda pair: pair[0].queue_id)
+        ],
+        "consumers": [
+            {
+                "group": group,
+                "behind": behind(broker, name, group),
+                "online": broker.clients.consumer_group(group) is not None,
+                "rate": round(broker.stats.get_tps(group, name), 2),
+            }
+            for group in groups
+        ],
+        "routes": _routes(console, name),
+    }
+
+
+def _routes(console: Console, name: str) -> list[dict[str, Any]] | None:
+    """Which brokers have the topic, as the name server of this process says; None without one."""
+    if console.name_server is None:
+        return None
+    tables = console.name_server.tables
+    return [
+        {
+            "broker": broker,
+            "addresses": {str(key): value for key, value in tables.brokers[broker].broker_addrs.items()}
+            if broker in tables.brokers
+            else {},
+            "readQueues": queues.read_queue_nums,
+            "writeQueues": queues.write_queue_nums,
+            "perm": queues.perm,
+        }
+        for broker, queues in sorted(tables.topic_queues.get(name, {}).items())
+    ]
+
+
+async def create_topic(console: Console, call: Call) -> dict[str, Any]:
+    """Create a topic; refused where there is one of this name."""
+    if call.body["topic"] in console.broker.tables.topics:
+        raise ApiError(409, f"there is a topic {call.body['topic']} already")
+    return await _put_topic(console, call, call.body["topic"], None)
+
+
+async def change_topic(console: Console, call: Call) -> dict[str, Any]:
+    """Change a topic: what is not given stays."""
+    name = call.path["topic"]
+    return await _put_topic(console, call, name, operations.topic_config(console.broker, name).config)
+
+
+async def _put_topic(console: Console, call: Call, name: str, known: TopicConfig | None) -> dict[str, Any]:
+    console.check_writable()
+    body, before = call.body, known or TopicConfig(name, 8, 8)
+    attributes: Mapping[str, Any] = body["attributes"] or {}
+    changed = {key: value for key, value in attributes.items() if value != before.attributes.get(key)}
+    config = TopicConfig(
+        topic_name=name,
+        read_queue_nums=_given(body["readQueues"], before.read_queue_nums),
+        write_queue_nums=_given(body["writeQueues"], before.write_queue_nums),
+        perm=_given(body["perm"], before.perm),
+        topic_filter_type=before.topic_filter_type,
+        topic_sys_flag=before.topic_sys_flag,
+        order=_given(body["order"], before.order),
+        attributes={f"+{key}": str(value) for key, value in changed.items()},
+    )
+    call.before = None if known is None else known.to_json()
+    await settled(operations.update_topic(console.broker, config))
+    call.after = operations.topic_config(console.broker, name).config.to_json()
+    return {"topic": name}
+
+
+def _given(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is None else value
+
+
+def delete_topic(console: Console, call: Call) -> dict[str, Any]:
+    """Delete a topic with all its messages and offsets on this broker."""
+    console.check_writable()
+    name = call.path["topic"]
+    call.before = operations.topic_config(console.broker, name).config.to_json()
+    operations.delete_topic(console.broker, name)
+    server, options = console.name_server, console.broker.options
+    if server is not None and set(server.tables.topic_queues.get(name, ())) <= {options.broker_name}:
+        server.tables.delete_topic(name, options.broker_cluster_name)
+    return {"topic": name}
+
+
+@dataclass(frozen=True)
+class TestMessage:
+    """A message from the console: `broker.message_request.MessageRequest`."""
+
+    topic: str
+    properties: str
+    born_timestamp: int
+    queue_id: int = -1
+    sys_flag: int = 0
+    reconsume_times: int | None = None
+    producer_group: str = PRODUCER_GROUP
+    default_topic: str = ""
+    default_topic_queue_nums: int = 4
+    flag: int = 0
+    unit_mode: bool | None = False
+    batch: bool | None = False
+    max_reconsume_times: int | None = None
+
+
+async def send_message(console: Console, call: Call) -> dict[str, Any]:
+    """Store a message in an existing topic, as a producer would."""
+    name, body = call.path["topic"], call.body
+    operations.topic_config(console.broker, name)
+    given = {str(key): str(value) for key, value in (body["properties"] or {}).items()}
+    named = {PROPERTY_TAGS: body["tags"], PROPERTY_KEYS: body["keys"]}
+    if body["delayLevel"]:
+        named[PROPERTY_DELAY_TIME_LEVEL] = str(body["delayLevel"])
+    properties = format_properties(given | {key: value for key, value in named.items() if value})
+    request = TestMessage(name, properties, call.now, queue_id=body["queueId"])
+    return sent(await put(console, call, request, body["body"].encode()))
+
+
+async def put(console: Console, call: Call, request: TestMessage, body: bytes) -> SendOutcome:
+    """Store a message, and let those read it who wait. Raises `ApiError`."""
+    console.check_writable()
+    outcome = send(console.broker, request, body, call.connection, call.now)
+    if not isinstance(outcome, SendOutcome) and not hasattr(outcome, "addCallback"):
+        raise ApiError(400, "a batch cannot be sent from here")
+    console.broker.store.dispatch()
+    stored: SendOutcome = await settled(outcome)
+    return stored
+
+
+def sent(outcome: SendOutcome) -> dict[str, Any]:
+    """Where a message was put, as the API tells it."""
+    return {
+        "status": outcome.status.value,
+        "id": outcome.message_id,
+        "queueId": outcome.queue_id,
+        "queueOffset": outcome.queue_offset,
+        "recallHandle": outcome.recall_handle,
+    }
+
+
+_SETTINGS = (
+    Field("readQueues", int, "Queues that are read.", None, least=1, most=65535),
+    Field("writeQueues", int, "Queues that are written.", None, least=1, most=65535),
+    Field("perm", int, "What clients may do: 6 read and write, 4 read, 2 write.", None, least=0, most=7),
+    Field("order", bool, "Whether routes name the queues in a fixed order.", None),
+    Field("attributes", dict, "Attributes, as `message.type`; what is not named stays.", None),
+)
+
+ROUTES = (
+    Route(
+        "GET",
+        "/topics",
+        Role.VIEWER,
+        "A page of topics.",
+        topics,
+        query=(
+            *PAGE_FIELDS,
+            Field("sort", str, "By what.", "name", choices=("name", "messages", "rate")),
+            Field("kind", str, "Which.", USERS, choices=(USERS, ALL, *KINDS)),
+        ),
+        needs=of_cluster(Action.GET),
+    ),
+    Route(
+        "POST",
+        "/topics",
+        Role.OPERATOR,
+        "Create a topic.",
+        create_topic,
+        body=(Field("topic", str, "Its name."), *_SETTINGS),
+        needs=of_topic(Action.CREATE),
+    ),
+    Route("GET", "/topics/{topic}", Role.VIEWER, "One topic.", topic, needs=of_topic(Action.GET)),
+    Route(
+        "PUT",
+        "/topics/{topic}",
+        Role.OPERATOR,
+        "Change a topic.",
+        change_topic,
+        body=_SETTINGS,
+        needs=of_topic(Action.UPDATE, Action.CREATE),
+    ),
+    Route(
+        "DELETE",
+        "/topics/{topic}",
+        Role.ADMIN,
+        "Delete a topic with its messages.",
+        delete_topic,
+        needs=of_topic(Action.DELETE),
+    ),
+    Route(
+        "POST",
+        "/topics/{topic}/messages",
+        Role.OPERATOR,
+        "Send a message.",
+        send_message,
+        body=(
+            Field("body", str, "Its text.", is_secret=True),
+            Field("tags", str, "Its tag.", ""),
+            Field("keys", str, "Its keys, separated by blanks.", ""),
+            Field("properties", dict, "More properties.", None, is_secret=True),
+            Field("queueId", int, "The queue; -1 for any.", -1, least=-1, most=65535),
+            Field("delayLevel", int, "A level of delay; 0 for none.", 0, least=0, most=64),
+        ),
+        needs=of_topic(Action.PUB),
+    ),
+    Route(
+        "GET",
+        "/topics/{topic}/tail",
+        Role.READER,
+        "Messages as they arrive.",
+        tail,
+        query=(
+            Field("tag", str, "Only with this tag.", ""),
+            Field("text", str, "Only with this in their bodies.", ""),
+        ),
+        needs=of_topic(Action.SUB),
+        is_stream=True,
+    ),
+)

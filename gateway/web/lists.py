@@ -1,0 +1,65 @@
+"""A page of a long list: sorted, with a cursor that goes on behind its last row whatever came or went."""
+
+from __future__ import annotations
+
+import base64
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mqgateway.gateway.web.route import ApiError, Field
+
+LIMIT_MAX = 500
+PAGE_FIELDS = (
+    Field("limit", int, "Rows of a page.", 50, least=1, most=LIMIT_MAX),
+    Field("cursor", str, "Where the page before ended: its `cursor`.", ""),
+    Field("search", str, "Only names that have this in them, in any case of letters.", ""),
+    Field("descending", bool, "Greatest first.", False),
+)
+
+Row = tuple[Any, str]
+"""By what it is sorted (all numbers, or all text), and its name."""
+
+
+class Page(NamedTuple):
+    """The names of a page. `total` is how many rows there are in all, `cursor` empty on the last page."""
+
+    names: list[str]
+    total: int
+    cursor: str
+
+
+def page_of(rows: Sequence[Row], limit: int, cursor: str, *, descending: bool = False) -> Page:
+    """A page of the rows, in whatever order they come. Raises `ApiError` for a cursor that is none."""
+    ordered = sorted(rows, reverse=descending)
+    start = _after(ordered, _read(cursor), descending) if cursor else 0
+    end = start + limit
+    names = [name for _, name in ordered[start:end]]
+    return Page(names, len(ordered), _write(ordered[end - 1]) if end < len(ordered) else "")
+
+
+def has(name: str, search: str) -> bool:
+    """Whether a name has the text in it."""
+    return not search or search.lower() in name.lower()
+
+
+def _after(ordered: Sequence[Row], last: Row, descending: bool) -> int:
+    try:
+        if not descending:
+            return bisect_right(ordered, last)
+        return len(ordered) - bisect_left(list(reversed(ordered)), last)
+    except TypeError:
+        raise ApiError(400, "the cursor is of a list that is sorted otherwise") from None
+
+
+def _write(row: Row) -> str:
+    return base64.urlsafe_b64encode(json.dumps(row).encode()).decode()
+
+
+def _read(cursor: str) -> Row:
+    try:
+        key, name = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except ValueError:
+        raise ApiError(400, "the cursor is none of ours") from None
+    return key, str(name)

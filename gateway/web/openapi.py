@@ -1,0 +1,106 @@
+"""The API's document, made of its routes: OpenAPI 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mqgateway.gateway.web.route import KINDS, PREFIX, REQUIRED, Field, Role, Route
+
+_ANSWERS = {
+    "400": "A parameter is wrong; `error` says which.",
+    "401": "Nobody is logged in.",
+    "403": "The role, policies, another site or another host name forbid it.",
+    "404": "There is no such thing, or no such route.",
+    "409": "It cannot be done as things are.",
+}
+
+
+def document(routes: Iterable[Route], version: str) -> dict[str, Any]:
+    """The whole document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "mqgateway console",
+            "version": version,
+            "description": "What the console in the browser is made of. Writes need the header "
+            "`x-console-token` with `csrf` of `GET /session`.",
+        },
+        "servers": [{"url": PREFIX}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"session": {"type": "apiKey", "in": "cookie", "name": "mqgateway-PORT"}},
+            "schemas": {
+                "Error": {
+                    "type": "object",
+                    "properties": {"error": {"type": "string"}},
+                    "required": ["error"],
+                }
+            },
+        },
+    }
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    in_path = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in route.names
+    ]
+    in_query = [
+        {
+            "name": field.name,
+            "in": "query",
+            "required": field.default is REQUIRED,
+            "description": field.meaning,
+            "schema": _schema(field),
+        }
+        for field in route.query
+    ]
+    kind = "text/event-stream" if route.is_stream else "application/json"
+    content = {kind: {"schema": {"type": "string" if route.is_stream else "object"}}}
+    name = route.path.replace("/", "_").replace("{", "").replace("}", "")
+    operation: dict[str, Any] = {
+        "operationId": route.method.lower() + name,
+        "summary": route.summary,
+        "description": f"Role: {route.role.name.lower()}.",
+        "parameters": in_path + in_query,
+        "responses": {
+            "200": {"description": "Done.", "content": content},
+            **{
+                code: {
+                    "description": meaning,
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+                }
+                for code, meaning in _ANSWERS.items()
+            },
+        },
+        "security": [] if route.role is Role.NOBODY else [{"session": []}],
+    }
+    if route.body:
+        body = {"application/json": {"schema": _body(route)}}
+        operation["requestBody"] = {"required": True, "content": body}
+    return operation
+
+
+def _body(route: Route) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {field.name: _schema(field) | {"description": field.meaning} for field in route.body},
+        "required": [field.name for field in route.body if field.default is REQUIRED],
+        "additionalProperties": False,
+    }
+
+
+def _schema(field: Field) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": KINDS[field.kind]}
+    if field.default is not REQUIRED and field.default is not None:
+        schema["default"] = field.default
+    if field.choices:
+        schema["enum"] = list(field.choices)
+    if field.least is not None:
+        schema["minimum"] = field.least
+    if field.most is not None:
+        schema["maximum"] = field.most
+    return schema

@@ -1,0 +1,51 @@
+"""The last 24 hours of a few figures, for charts: a row of numbers every 10 seconds, in memory. Pure."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+STEP_SECONDS = 10
+KEPT = 24 * 3600 // STEP_SECONDS
+POINTS_MAX = 1000
+"""How many points a chart gets; of more the mean of neighbours is given."""
+
+
+class Rings:
+    """Series of the same length. Values are numbers; times in s since the epoch."""
+
+    def __init__(self, names: tuple[str, ...], kept: int = KEPT) -> None:
+        self.names = names
+        self._kept = kept
+        self._times = array("d")
+        self._values = {name: array("d") for name in names}
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def add(self, time: float, row: Mapping[str, float]) -> None:
+        """Note a row; the oldest goes when there are enough."""
+        self._times.append(time)
+        for name, values in self._values.items():
+            values.append(row[name])
+        if len(self._times) > self._kept + self._kept // 16:  # in one go: an array is moved by this
+            surplus = len(self._times) - self._kept
+            for column in (self._times, *self._values.values()):
+                del column[:surplus]
+
+    def last(self) -> dict[str, float]:
+        """The newest row; zeros before the first."""
+        return {name: values[-1] if values else 0.0 for name, values in self._values.items()}
+
+    def since(self, time: float, most: int = POINTS_MAX) -> dict[str, Any]:
+        """The rows after a time: `time` and each name with as many numbers."""
+        begin = next((at for at, then in enumerate(self._times) if then >= time), len(self._times))
+        width = max(1, -(-(len(self._times) - begin) // most))
+        starts = range(begin, len(self._times), width)
+        columns = {"time": self._times, **self._values}
+        return {name: [_mean(column[at : at + width]) for at in starts] for name, column in columns.items()}
+
+
+def _mean(values: array[float]) -> float:
+    return round(sum(values) / len(values), 3)

@@ -1,0 +1,119 @@
+"""The console as it is served: its port, and its time.
+
+It is there once the broker is, and not in its way: pages and API are loaded by a worker meanwhile, or when
+somebody connects.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.error import CannotListenError
+from twisted.internet.protocol import Factory
+
+from mqgateway.engine.clock import Clock
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.namesrv.name_server import NameServer
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.entrance import Entrance
+from mqgateway.gateway.web.guard import Guard
+from mqgateway.gateway.web.rings import STEP_SECONDS
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.web.site import ConsolePages
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 50
+
+
+class ConsoleService:
+    """Serves the console of a broker, whose options have passed `entrance.check`.
+
+    A port that cannot be listened on is a warning in the log, no reason not to start. `url` is where the
+    console is, with what opens it; empty while it is not served.
+    """
+
+    def __init__(
+        self, broker: Broker, *, reactor: Reactor, clock: Clock, name_server: NameServer | None = None
+    ) -> None:
+        options = broker.options
+        self._host, self._port = options.console_host, options.console_port
+        self._reactor = reactor
+        self._schedule = Schedule(reactor)
+        self._entrance = Entrance(options, broker.access, clock)
+        self.console = Console(broker, self._entrance, self._schedule, clock, name_server)
+        self._guard = Guard(options.console_hosts)
+        self._pages: ConsolePages | None = None
+        self._listening: ListeningPort | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is, for a person."""
+        if self._listening is None:
+            return ""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        token = self._entrance.link_token
+        return f"http://{host}:{self._listening.getHost().port}/" + (f"#token={token}" if token else "")
+
+    def start(self) -> None:
+        """Listen."""
+        try:
+            self._listening = self._reactor.listenTCP(self._port, Door(self._site), BACKLOG, self._host)
+        except CannotListenError as error:
+            log.warning("there is no console: %s; consolePort sets another port", error)
+            return
+        self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
+        log.info("the console is served at http://%s:%d/", self._host, self._listening.getHost().port)
+        environment = self.console.broker.environment
+        (environment.reader or environment.worker).run(_load, lambda _: None)
+
+    def _site(self) -> Any:
+        from mqgateway.gateway.runtime.http import LimitedSite
+        from mqgateway.gateway.web.site import ConsolePages, LimitedRequest
+
+        self._pages = ConsolePages(self.console, self._guard, port=self._port, version=_version())
+        return LimitedSite(self._pages, LimitedRequest)
+
+    def stop(self) -> Deferred[Any]:
+        """Serve nothing more; fires when that is so."""
+        if self._pages is not None:
+            self._pages.close()
+        self._schedule.stop()
+        listening, self._listening = self._listening, None
+        return succeed(None) if listening is None else maybeDeferred(listening.stopListening)
+
+
+class Door(Factory):
+    """Takes connections for a site that is made when the first one comes."""
+
+    noisy = False
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._site: Any = None
+
+    def buildProtocol(self, addr: Any) -> Any:
+        """See `LimitedSite`."""
+        if self._site is None:
+            self._site = self._make()
+        return self._site.buildProtocol(addr)
+
+
+def _load() -> None:
+    """Load what the first connection needs."""
+    import_module("mqgateway.gateway.web.site")
+
+
+def _version() -> str:
+    try:
+        return version("mqgateway")
+    except PackageNotFoundError:
+        return "unknown"

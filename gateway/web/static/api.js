@@ -1,0 +1,115 @@
+// Asking the API; the address of what is shown; what goes on, as it happens.
+import { useEffect, useState } from "preact/hooks";
+
+const BASE = "api/v1";
+let csrf = "";
+let onGone = () => {};
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function setSession(token, gone) {
+  csrf = token;
+  onGone = gone;
+}
+
+export function query(params) {
+  const given = Object.entries(params).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  return given.length ? "?" + new URLSearchParams(given) : "";
+}
+
+export const part = encodeURIComponent;
+
+export async function ask(method, path, body) {
+  const options = { method, credentials: "same-origin", headers: {} };
+  if (method !== "GET") {
+    options.headers = { "Content-Type": "application/json", "x-console-token": csrf };
+    if (method !== "DELETE") options.body = JSON.stringify(body ?? {});
+  }
+  let response;
+  try {
+    response = await fetch(BASE + path, options);
+  } catch {
+    throw new Refused(0, "the broker does not answer");
+  }
+  const text = await response.text();
+  let told = {};
+  try {
+    told = JSON.parse(text);
+  } catch {
+    told = { error: text || response.statusText };
+  }
+  if (!response.ok) {
+    if (response.status === 401 && path !== "/session") onGone();
+    throw new Refused(response.status, told.error ?? String(response.status));
+  }
+  return told;
+}
+
+// What a GET gives: {value, error, reload}; asked again when `path` changes, and every so many seconds.
+export function useAsked(path, seconds = 0) {
+  const [state, setState] = useState({ value: null, error: null });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let isCurrent = true;
+    const look = () =>
+      ask("GET", path).then(
+        (value) => isCurrent && setState({ value, error: null }),
+        (error) => isCurrent && setState((before) => ({ value: before.value, error })),
+      );
+    if (path) look();
+    const timer = seconds && path ? setInterval(() => document.hidden || look(), seconds * 1000) : null;
+    return () => {
+      isCurrent = false;
+      if (timer) clearInterval(timer);
+    };
+  }, [path, seconds, round]);
+  return { ...state, reload: () => setRound((before) => before + 1) };
+}
+
+// Events of a stream, told to `on` by their names.
+export function useStream(path, on) {
+  useEffect(() => {
+    if (!path) return undefined;
+    const source = new EventSource(BASE + path);
+    for (const [name, tell] of Object.entries(on)) {
+      source.addEventListener(name, (event) => tell(JSON.parse(event.data)));
+    }
+    source.addEventListener("end", () => source.close());
+    return () => source.close();
+  }, [path]);
+}
+
+// The address: #/topics/T?tab=x is {parts: ["topics", "T"], params: {tab: "x"}}.
+function read() {
+  const [path, search = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  return {
+    parts: path.split("/").filter(Boolean).map(decodeURIComponent),
+    params: Object.fromEntries(new URLSearchParams(search)),
+  };
+}
+
+export function useAddress() {
+  const [address, setAddress] = useState(read);
+  useEffect(() => {
+    const changed = () => setAddress(read());
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return address;
+}
+
+export const link = (parts, params = {}) => "#/" + parts.map(part).join("/") + query(params);
+
+export function go(parts, params = {}, isReplaced = false) {
+  if (isReplaced) {
+    history.replaceState(null, "", link(parts, params));
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  } else {
+    location.hash = link(parts, params);
+  }
+}

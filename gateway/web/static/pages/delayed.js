@@ -1,0 +1,50 @@
+// What is not to be consumed yet.
+import { useState } from "preact/hooks";
+import { link, useAsked } from "../api.js";
+import { t } from "../i18n.js";
+import { Columns, Loading, Table, Title, duration, html, number } from "../widgets.js";
+
+const SPANS = [[60, "1 h"], [360, "6 h"], [1440, "24 h"], [4320, "72 h"]];
+
+export function Delayed() {
+  const [minutes, setMinutes] = useState(60);
+  const asked = useAsked(`/delayed?minutes=${minutes}`, 10);
+  const told = asked.value;
+  if (!told) return html`<${Title}>${t("Delayed")}<//><${Loading} asked=${asked} />`;
+  const waiting = told.levels.filter((level) => level.messages);
+  return html`<${Title}>${t("Delayed")}<//>
+    <h2>${t("Timers by the time they are due")}</h2>
+    <div class="bar" role="group" aria-label=${t("Span")}>${SPANS.map(([span, name]) => html`<button type="button" aria-pressed=${span === minutes} class=${span === minutes ? "main" : ""} onClick=${() => setMinutes(span)}>${name}</button>`)}</div>
+    <${Columns} bars=${told.bars} title=${`${t("Due within the span")}: ${number(told.bars.reduce((sum, bar) => sum + bar.messages, 0))}; ${t("waiting in all")}: ${number(told.timers)}`} />
+    <${Table} caption=${t("By topic")} rows=${told.topics} keyOf=${(row) => row.topic} columns=${[
+      { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
+      { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
+    ]} />
+    <h2>${t("Levels of delay")}</h2>
+    <${Table} caption=${t("Levels with messages that wait")} rows=${waiting} keyOf=${(row) => row.level} columns=${[
+      { title: t("Level"), isNumber: true, value: (row) => row.level },
+      { title: t("Delay"), isNumber: true, value: (row) => duration(row.delay) },
+      { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
+    ]} />`;
+}
+
+export function Transactions() {
+  const asked = useAsked("/transactions", 10);
+  const told = asked.value;
+  if (!told) return html`<${Title}>${t("Transactions")}<//><${Loading} asked=${asked} />`;
+  return html`<${Title}>${t("Transactions")}<//>
+    <p class="faint">${t("Half messages that nobody committed or rolled back yet. Producers are asked after")} ${duration(told.timeOut)}, ${told.checkMax} ${t("times at most")}.</p>
+    <${Table} caption=${t("By topic")} rows=${told.topics} keyOf=${(row) => row.topic} columns=${[
+      { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
+      { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
+    ]} />
+    <h2>${t("The oldest")}</h2>
+    <${Table} caption=${t("Oldest first")} rows=${told.rows} keyOf=${(row) => row.id} columns=${[
+      { title: t("Id"), value: (row) => html`<a href=${link(["messages", row.id])}>${row.id}</a>` },
+      { title: t("Topic"), value: (row) => row.topic },
+      { title: t("Producer group"), value: (row) => row.group },
+      { title: t("Connected"), value: (row) => (row.isReachable ? t("yes") : html`<span class="warn">${t("no")}</span>`) },
+      { title: t("Age"), isNumber: true, value: (row) => duration(row.age) },
+      { title: t("Times asked"), isNumber: true, value: (row) => row.checks },
+    ]} />`;
+}

@@ -1,0 +1,113 @@
+// Messages: looked for in a topic, by key or by id; one of them whole.
+import { useEffect, useState } from "preact/hooks";
+import { ask, go, link, part, query, useAsked } from "../api.js";
+import { t } from "../i18n.js";
+import { Facts, Form, Loading, Table, Title, Trouble, html, number, time } from "../widgets.js";
+
+export const messageColumns = () => [
+  { title: t("Stored"), value: (row) => time(row.storeTimestamp) },
+  { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
+  { title: t("Offset"), isNumber: true, value: (row) => row.queueOffset },
+  { title: t("Tag"), value: (row) => row.tags },
+  { title: t("Keys"), value: (row) => row.keys },
+  { title: t("Body"), value: (row) => html`<a href=${link(["messages", row.id])}>${row.preview || "–"}</a>` },
+  { title: t("Bytes"), isNumber: true, value: (row) => number(row.bytes) },
+];
+
+const millis = (text) => (text ? new Date(text).getTime() : "");
+const SEARCHED = ["topic", "queueId", "begin", "end", "tag", "key", "property", "text", "order", "budget"];
+
+// What a search found so far; it goes on from where it stopped.
+function Found({ params }) {
+  const [state, setState] = useState({ rows: [], scanned: 0, left: 0, cursor: "", isBusy: false, error: null });
+  const path = query({ ...Object.fromEntries(SEARCHED.map((name) => [name, params[name]])), begin: millis(params.begin), end: millis(params.end) });
+  const look = async (before) => {
+    setState({ ...before, isBusy: true, error: null });
+    try {
+      const told = await ask("GET", `/messages${path}${before.cursor ? `&cursor=${part(before.cursor)}` : ""}`);
+      setState({ rows: [...before.rows, ...told.rows], scanned: before.scanned + told.scanned, left: told.left, cursor: told.cursor, isBusy: false, error: null });
+    } catch (error) {
+      setState({ ...before, isBusy: false, error });
+    }
+  };
+  useEffect(() => {
+    look({ rows: [], scanned: 0, left: 0, cursor: "" });
+  }, [path]);
+  return html`<${Trouble} error=${state.error} />
+    <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""}
+      <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
+    <${Table} caption=${t("Messages found")} columns=${messageColumns()} rows=${state.rows} keyOf=${(row) => row.id} />
+    <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Go on")}</button></div>`;
+}
+
+function ByKey({ params }) {
+  const asked = useAsked(`/messages/by-key${query({ topic: params.topic, key: params.name })}`);
+  if (!asked.value) return html`<${Loading} asked=${asked} />`;
+  return html`<${Table} caption=${asked.value.isAll ? t("Messages found") : t("The first 64")} columns=${messageColumns()} rows=${asked.value.rows} keyOf=${(row) => row.id} />`;
+}
+
+export function Messages({ address }) {
+  const { params } = address;
+  const how = params.how ?? "topic";
+  const look = (values) => {
+    if (how === "id") return go(["messages", values.id.trim()]);
+    return go(["messages"], { how, ...values, at: Date.now() });
+  };
+  const fields = {
+    topic: [
+      { name: "topic", label: t("Topic"), isRequired: true, value: params.topic },
+      { name: "begin", label: t("Stored after"), type: "datetime-local", step: 1, value: params.begin },
+      { name: "end", label: t("Stored before"), type: "datetime-local", step: 1, value: params.end },
+      { name: "tag", label: t("With this tag"), value: params.tag },
+      { name: "key", label: t("With this key"), value: params.key },
+      { name: "property", label: t("With this property: name, or name=value"), value: params.property },
+      { name: "text", label: t("With this in its body"), value: params.text },
+      { name: "order", label: t("Which first"), choices: ["newest", "oldest"], value: params.order },
+      { name: "budget", label: t("Messages to read at most, each time"), type: "number", min: 1, value: params.budget ?? 2000 },
+    ],
+    key: [
+      { name: "topic", label: t("Topic"), isRequired: true, value: params.topic },
+      { name: "name", label: t("Key, or the id that clients show"), isRequired: true, value: params.name },
+    ],
+    id: [{ name: "id", label: t("The id that the broker gave"), isRequired: true }],
+  };
+  const ways = [["topic", t("In a topic")], ["key", t("By key")], ["id", t("By id")]];
+  return html`<${Title}>${t("Messages")}<//>
+    <div class="bar" role="group" aria-label=${t("How to look")}>${ways.map(([way, title]) => html`<button type="button" aria-pressed=${way === how} class=${way === how ? "main" : ""} onClick=${() => go(["messages"], { how: way, topic: params.topic })}>${title}</button>`)}</div>
+    <${Form} key=${how} fields=${fields[how]} send=${look} button=${t("Look")} />
+    ${how === "topic" && params.topic && html`<${Found} params=${params} />`}
+    ${how === "key" && params.topic && params.name && html`<${ByKey} params=${params} />`}`;
+}
+
+export function Message({ address }) {
+  const id = address.parts[1];
+  const asked = useAsked(`/messages/${part(id)}`);
+  const told = asked.value;
+  if (!told) return html`<${Title}>${t("Message")}<//><${Loading} asked=${asked} />`;
+  const body = told.form === "json" ? JSON.stringify(JSON.parse(told.body), null, 2) : told.body;
+  return html`<${Title}>${t("Message")}<//>
+    <${Facts} facts=${[
+      [t("Id"), told.id],
+      [t("Id that clients show"), told.uniqueKey || "–"],
+      [t("Topic"), html`<a href=${link(["topics", told.topic])}>${told.topic}</a>, ${t("Queue")} ${told.queueId}, ${t("Offset")} ${number(told.queueOffset)}`],
+      [t("Born"), `${time(told.bornTimestamp)}, ${told.bornHost}`],
+      [t("Stored"), `${time(told.storeTimestamp)}, ${told.storeHost}, ${number(told.physicalOffset)}`],
+      [t("Tag"), told.tags || "–"],
+      [t("Keys"), told.keys || "–"],
+      [t("Consumed in vain"), told.reconsumeTimes],
+      [t("Bytes"), number(told.bytes)],
+    ]} />
+    <h2>${t("Body")} <span class="tag">${told.form}</span></h2>
+    ${!told.isWhole && html`<p class="warn">⚠ ${t("Only the first 64 KiB are shown")}</p>`}
+    <pre tabindex="0" aria-label=${t("Body")}>${body}</pre>
+    <h2>${t("Properties")}</h2>
+    <${Table} caption=${t("Properties")} rows=${Object.entries(told.properties)} keyOf=${(row) => row[0]} columns=${[
+      { title: t("Name"), value: (row) => row[0] },
+      { title: t("Value"), value: (row) => row[1] },
+    ]} />
+    <h2>${t("Groups")}</h2>
+    <${Table} caption=${t("Which groups are past it")} rows=${told.groups} keyOf=${(row) => row.group} columns=${[
+      { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
+      { title: t("Past it"), value: (row) => (row.isPast ? t("yes") : t("no")) },
+    ]} />`;
+}

@@ -1,0 +1,230 @@
+// What pages are put together from: tables, dialogs, forms, charts, messages to the reader.
+import { h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import htm from "htm";
+import uPlot from "uplot";
+import { ask, go, query, useAsked } from "./api.js";
+import { t } from "./i18n.js";
+
+export const html = htm.bind(h);
+
+export const number = (value) => (value === null || value === undefined ? t("unknown") : value.toLocaleString());
+export const time = (ms) => (ms > 0 ? new Date(ms).toLocaleString() : "–");
+
+export function duration(ms) {
+  if (!(ms > 0)) return "0";
+  const units = [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]];
+  const [size, name] = units.find(([one]) => ms >= one) ?? [1, "ms"];
+  return `${(ms / size).toFixed(ms / size < 10 && size > 1 ? 1 : 0)} ${name}`;
+}
+
+export function bytes(count) {
+  const power = count > 0 ? Math.min(5, Math.floor(Math.log(count) / Math.log(1024))) : 0;
+  return `${(count / 1024 ** power).toFixed(power ? 1 : 0)} ${["B", "KiB", "MiB", "GiB", "TiB", "PiB"][power]}`;
+}
+
+// Messages to the reader, which screen readers say.
+
+let tell = () => {};
+
+export function say(text, isBad = false) {
+  tell({ text, isBad, at: Date.now() });
+}
+
+export function Toast() {
+  const [said, setSaid] = useState(null);
+  tell = setSaid;
+  useEffect(() => {
+    const timer = said && setTimeout(() => setSaid(null), said.isBad ? 10000 : 4000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  return html`<div role="status" aria-live="polite">
+    ${said && html`<div class=${"toast" + (said.isBad ? " bad" : "")}>${said.text}</div>`}
+  </div>`;
+}
+
+export const Trouble = ({ error }) => error && html`<p class="bad" role="alert">${error.message}</p>`;
+
+export const Loading = ({ asked }) =>
+  asked.error ? html`<${Trouble} error=${asked.error} />` : html`<p class="faint">${t("Loading")}…</p>`;
+
+export function Title({ children }) {
+  const heading = useRef(null);
+  const text = [children].flat().join("");
+  useEffect(() => {
+    document.title = `${text} – mqgateway`;
+    heading.current.focus();
+  }, [text]);
+  return html`<h1 ref=${heading} tabindex="-1">${children}</h1>`;
+}
+
+// A table. Columns: {name, title, value(row), isNumber, sort}; `order` is {sort, descending, change}.
+export function Table({ caption, columns, rows, keyOf, order }) {
+  const heading = (column) => {
+    if (!column.sort || !order) return column.title;
+    const isIt = order.sort === column.sort;
+    const change = () => order.change(column.sort, isIt ? !order.descending : Boolean(column.isNumber));
+    return html`<button type="button" onClick=${change}>${column.title}${isIt ? (order.descending ? " ▼" : " ▲") : ""}</button>`;
+  };
+  const sorted = (column) =>
+    order && column.sort && order.sort === column.sort ? (order.descending ? "descending" : "ascending") : undefined;
+  return html`<div class="wide" tabindex="0" role="region" aria-label=${caption}><table>
+    <caption>${caption}</caption>
+    <thead><tr>${columns.map((column) => html`<th scope="col" class=${column.isNumber ? "number" : ""} aria-sort=${sorted(column)}>${heading(column)}</th>`)}</tr></thead>
+    <tbody>
+      ${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map((column) => html`<td class=${column.isNumber ? "number" : "long"}>${column.value(row)}</td>`)}</tr>`)}
+      ${rows.length === 0 && html`<tr><td colspan=${columns.length} class="faint">${t("nothing")}</td></tr>`}
+    </tbody>
+  </table></div>`;
+}
+
+// A list that the server pages, sorts and searches; how it is shown stands in the address.
+export function List({ address, path, caption, columns, keyOf, more = {}, filters = null, actions = null, seconds = 0, version = 0 }) {
+  const { parts, params } = address;
+  const [cursors, setCursors] = useState([]);
+  const asked = useAsked(path + query({ ...more, search: params.search, sort: params.sort, descending: params.descending, cursor: cursors.at(-1) }), seconds);
+  useEffect(() => { if (version) asked.reload(); }, [version]);
+  const change = (changed) => {
+    setCursors([]);
+    go(parts, { ...params, ...changed }, true);
+  };
+  const order = {
+    sort: params.sort ?? columns.find((column) => column.sort)?.sort,
+    descending: params.descending === "true",
+    change: (sort, descending) => change({ sort, descending: descending ? "true" : "" }),
+  };
+  const value = asked.value;
+  return html`
+    <div class="bar" role="search">
+      <label>${t("Search")}<input id="search" type="search" value=${params.search ?? ""} onInput=${(event) => change({ search: event.target.value })} /></label>
+      ${filters && filters(params, change)}
+      <button type="button" onClick=${asked.reload}>${t("Refresh")}</button>
+      ${actions}
+    </div>
+    <${Trouble} error=${asked.error} />
+    ${value && html`<${Table} caption=${`${caption}: ${number(value.total)}`} columns=${columns} rows=${value.rows} keyOf=${keyOf} order=${order} />
+    <div class="bar">
+      <button type="button" disabled=${!cursors.length} onClick=${() => setCursors(cursors.slice(0, -1))}>${t("Previous")}</button>
+      <button type="button" disabled=${!value.cursor} onClick=${() => setCursors([...cursors, value.cursor])}>${t("Next")}</button>
+      <span class="faint">${t("Page")} ${cursors.length + 1}</span>
+    </div>`}`;
+}
+
+// A dialog; it closes with Escape too.
+export function Dialog({ title, close, children }) {
+  const dialog = useRef(null);
+  useEffect(() => {
+    dialog.current.showModal();
+  }, []);
+  return html`<dialog ref=${dialog} aria-label=${title} onClose=${close}>
+    <h2>${title}</h2>
+    ${children}
+  </dialog>`;
+}
+
+// A form of fields {name, label, type, value, choices}; `send(values)` may fail, which is shown.
+export function Form({ fields, send, button, isDanger = false, close = null }) {
+  const [error, setError] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event) => {
+    event.preventDefault();
+    const form = event.target;
+    const values = {};
+    for (const field of fields) {
+      const input = form.elements[field.name];
+      if (field.type === "checkbox") values[field.name] = input.checked;
+      else if (field.type === "number") values[field.name] = input.value === "" ? null : Number(input.value);
+      else values[field.name] = input.value;
+    }
+    setBusy(true);
+    try {
+      await send(values);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const shown = (field) => {
+    const given = { name: field.name, required: field.isRequired };
+    if (field.choices) {
+      return html`<select ...${given}>${field.choices.map((choice) => html`<option value=${choice} selected=${choice === field.value}>${choice}</option>`)}</select>`;
+    }
+    if (field.type === "textarea") return html`<textarea ...${given}>${field.value ?? ""}</textarea>`;
+    if (field.type === "checkbox") return html`<input type="checkbox" ...${given} checked=${field.value} />`;
+    return html`<input type=${field.type ?? "text"} ...${given} value=${field.value ?? ""} autocomplete=${field.autocomplete ?? "off"} min=${field.min} step=${field.step} />`;
+  };
+  return html`<form onSubmit=${submit}>
+    ${fields.map((field) => html`<label class=${field.type === "checkbox" ? "check" : ""}>${field.type === "checkbox" ? [shown(field), field.label] : [field.label, shown(field)]}</label>`)}
+    <${Trouble} error=${error} />
+    <div class="bar">
+      <button type="submit" class=${isDanger ? "danger" : "main"} disabled=${isBusy}>${button}</button>
+      ${close && html`<button type="button" onClick=${close}>${t("Cancel")}</button>`}
+    </div>
+  </form>`;
+}
+
+// A question before something is done that cannot be undone: the name has to be typed.
+export function Confirm({ title, text, name, button, act, close }) {
+  const send = async (values) => {
+    if (values.name !== name) throw new Error(t("The name is another one"));
+    await act();
+    close();
+  };
+  return html`<${Dialog} title=${title} close=${close}>
+    <p>${text}</p>
+    <${Form} fields=${[{ name: "name", label: `${t("Type the name to go on")}: ${name}`, isRequired: true }]} send=${send} button=${button} isDanger close=${close} />
+  </${Dialog}>`;
+}
+
+// Lines over time: `series` names columns of `data`, which has `time` in s too.
+export function Chart({ title, data, series, form = number }) {
+  const place = useRef(null);
+  const names = series.map(([name]) => name).join();
+  useEffect(() => {
+    if (!data || data.time.length < 2) return undefined;
+    const style = getComputedStyle(document.documentElement);
+    const colours = [style.getPropertyValue("--link"), style.getPropertyValue("--warn"), style.getPropertyValue("--good")];
+    const axis = { stroke: style.getPropertyValue("--faint"), grid: { stroke: style.getPropertyValue("--line"), width: 1 } };
+    const chart = new uPlot(
+      {
+        width: Math.max(280, place.current.clientWidth),
+        height: 180,
+        axes: [axis, { ...axis, size: 70, values: (_, values) => values.map((value) => form(value)) }],
+        series: [{}, ...series.map(([, label], index) => ({ label, stroke: colours[index], width: 1.5 }))],
+      },
+      [data.time, ...series.map(([name]) => data[name])],
+      place.current,
+    );
+    return () => chart.destroy();
+  }, [data, names]);
+  const last = data && data.time.length ? series.map(([name, label]) => `${label} ${form(data[name].at(-1))}`).join(", ") : t("nothing yet");
+  return html`<figure aria-label=${`${title}: ${last}`}><figcaption class="faint">${title}: ${last}</figcaption><div ref=${place} aria-hidden="true"></div></figure>`;
+}
+
+// Columns of equal width, for counts by time: {begin, end, messages}.
+export function Columns({ title, bars }) {
+  const most = Math.max(1, ...bars.map((bar) => bar.messages));
+  return html`<figure aria-label=${title}><figcaption class="faint">${title}</figcaption><div class="columns" aria-hidden="true">
+    ${bars.map((bar) => html`<span title=${`${time(bar.begin)}: ${bar.messages}`} style=${{ height: `${(100 * bar.messages) / most}%` }}></span>`)}
+  </div></figure>`;
+}
+
+// Do something and say so; gives whether it went well.
+export async function act(method, path, body, said) {
+  try {
+    const told = await ask(method, path, body);
+    if (said) say(said);
+    return told;
+  } catch (error) {
+    say(error.message, true);
+    return null;
+  }
+}
+
+export const Facts = ({ facts }) =>
+  html`<dl class="facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+
+export const can = (session, role) =>
+  ["nobody", "viewer", "reader", "operator", "admin"].indexOf(session.role) >= ["nobody", "viewer", "reader", "operator", "admin"].indexOf(role) &&
+  !(session.isReadOnly && (role === "operator" || role === "admin"));

@@ -1,0 +1,121 @@
+"""Server-sent events: what goes on, told to a browser as it happens.
+
+Standard: the HTML standard's `EventSource`. Who reads slower than is written misses events, and is told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from mqgateway.gateway.runtime.schedule import Call as Timer
+from mqgateway.gateway.runtime.schedule import Schedule
+
+STREAMS_MAX = 32
+SILENCE_SECONDS = 15.0
+
+Events = list[tuple[str, Any]]
+"""Names of events, and what is JSON in them."""
+
+
+class Source(NamedTuple):
+    """Where events come from: `next` is called every so many seconds, and once at the beginning."""
+
+    seconds: float
+    next: Callable[[], Events]
+
+
+class StreamRequest(Protocol):
+    """The request that a stream answers: `twisted.web.server.Request`."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def finish(self) -> object: ...
+
+    def registerProducer(self, producer: Any, streaming: bool, /) -> object: ...
+
+    def unregisterProducer(self) -> object: ...
+
+
+class Stream:
+    """One stream; `ended` is called when it has. `is_alive` is asked each time: a session may end."""
+
+    def __init__(
+        self,
+        request: StreamRequest,
+        source: Source,
+        schedule: Schedule,
+        is_alive: Callable[[], bool],
+        ended: Callable[[Stream], None],
+    ) -> None:
+        self._request = request
+        self._source = source
+        self._schedule = schedule
+        self._is_alive = is_alive
+        self._ended = ended
+        self._is_paused = False
+        self._missed = 0
+        self._silent = 0.0
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Tell what there is, and go on."""
+        self._request.registerProducer(self, True)
+        self._timer = self._schedule.every(self._source.seconds, self._source.seconds, self._tell)
+        self._tell()
+
+    def lost(self) -> None:
+        """The browser has gone."""
+        self._stop()
+
+    def close(self) -> None:
+        """End it; the browser asks again by itself."""
+        if self._stop():
+            self._request.unregisterProducer()
+            self._request.finish()
+
+    def _stop(self) -> bool:
+        timer, self._timer = self._timer, None
+        if timer is None:
+            return False
+        timer.cancel()
+        self._ended(self)
+        return True
+
+    def _tell(self) -> None:
+        if not self._is_alive():
+            self._write("end", {})
+            self.close()
+            return
+        events = self._source.next()
+        if self._is_paused:
+            self._missed += len(events)
+            return
+        if self._missed:
+            missed, self._missed = self._missed, 0
+            self._write("missed", {"events": missed})
+        for name, value in events:
+            self._write(name, value)
+        self._silent = 0.0 if events else self._silent + self._source.seconds
+        if self._silent >= SILENCE_SECONDS:
+            self._silent = 0.0
+            self._request.write(b":\n\n")
+
+    def _write(self, name: str, value: Any) -> None:
+        text = json.dumps(value, separators=(",", ":"))
+        self._request.write(f"event: {name}\ndata: {text}\n\n".encode())
+
+    # As a push producer.
+
+    def pauseProducing(self) -> None:
+        """What is written is not read yet."""
+        self._is_paused = True
+
+    def resumeProducing(self) -> None:
+        """There is room again."""
+        self._is_paused = False
+
+    def stopProducing(self) -> None:
+        """Nobody reads any more."""
+        self._stop()

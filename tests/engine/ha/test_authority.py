@@ -1,0 +1,50 @@
+"""Until when a master knows that it is one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgateway.engine.ha.authority import Authority
+
+TIMEOUT = 10_000
+
+
+def test_the_controllers_word_counts_from_the_question_on() -> None:
+    authority = Authority(TIMEOUT, 0)
+    assert not authority.holds(0, [None])
+    authority.heard(1000)
+    assert authority.holds(6999, [None])
+    assert not authority.holds(7000, [None])
+    authority.heard(500)
+    assert authority.holds(6999, [None])
+
+
+def test_everybody_in_sync_does_as_well() -> None:
+    authority = Authority(TIMEOUT, 0)
+    assert authority.holds(20_000, [])
+    assert authority.holds(20_000, [15_000, 19_000])
+    assert not authority.holds(21_000, [15_000, 19_000])
+    assert not authority.holds(16_000, [15_000, None])
+
+
+def test_who_was_away_knows_it_once() -> None:
+    authority = Authority(TIMEOUT, 0)
+    assert not authority.was_away(2000)
+    assert authority.was_away(4001)
+    assert not authority.was_away(4002)
+
+
+def test_without_a_lease_it_is_the_standards_master() -> None:
+    authority = Authority(TIMEOUT, 0, is_endless=True)
+    assert authority.holds(10**9, [None])
+    assert not authority.was_away(10**9)
+
+
+@given(st.integers(1000, 10**6), st.integers(0, 10**6))
+def test_a_gap_and_the_lease_end_before_the_controllers_patience(timeout: int, asked: int) -> None:
+    """What is read right after the longest gap that goes unnoticed was sent that much earlier."""
+    authority = Authority(timeout, 0)
+    authority.heard(asked)
+    assert not authority.holds(asked + timeout - authority.gap, [None])
+    assert authority.lease + authority.gap < timeout

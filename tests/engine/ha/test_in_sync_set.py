@@ -1,0 +1,88 @@
+"""Who is in sync: who comes in, who goes, and who counts while the controller has not answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqgateway.engine.ha.in_sync_set import InSyncSet
+from tests.support.engine.ha.logs import options
+
+
+@dataclass
+class Replica:
+    replica_id: int
+    ack_offset: int = 100
+    caught_up: int = 0
+    since: int = 0
+    is_learner: bool = False
+
+
+def consider(one: InSyncSet, *replicas: Replica, place: int = 100, now: int = 1000) -> frozenset[int] | None:
+    return one.consider(replicas, place, now, options())
+
+
+def pair() -> InSyncSet:
+    """1 is the master, 2 in sync with it."""
+    one = InSyncSet(1)
+    one.begin(1, {1, 2}, 5)
+    return one
+
+
+def test_who_has_everything_comes_in() -> None:
+    one = InSyncSet(1)
+    assert consider(one, Replica(2)) == {1, 2}
+    assert one.members == {1}
+    one.ask(frozenset({1, 2}))
+    assert (one.members, one.ids, one.size) == ({1, 2}, {1}, 2)
+    assert one.take({1, 2}, 1)
+    assert (one.members, one.ids, one.size) == ({1, 2}, {1, 2}, 2)
+    assert consider(one, Replica(2)) is None
+
+
+def test_who_is_nearly_there_is_waited_for_first() -> None:
+    """Then nothing is confirmed without it, and the next of its reports has everything."""
+    one = InSyncSet(1)
+    assert consider(one, Replica(2, ack_offset=90)) is None
+    assert one.members == {1, 2}
+    assert one.size == 1
+    assert consider(one) is None
+    assert one.members == {1}
+
+
+def test_a_learner_and_who_lags_stay_outside() -> None:
+    one = InSyncSet(1)
+    assert consider(one, Replica(2, is_learner=True), Replica(3, caught_up=-20_000)) is None
+    assert one.members == {1}
+
+
+def test_who_is_gone_or_lags_is_to_leave_but_counts_until_then() -> None:
+    one = pair()
+    assert consider(one) == {1}
+    assert consider(one, Replica(2, caught_up=-15_000, since=-15_000)) == {1}
+    assert consider(one, Replica(2, caught_up=-(2**62), since=900)) is None
+    one.ask(frozenset({1}))
+    assert (one.members, one.size) == ({1, 2}, 2)
+    assert one.take({1}, 6)
+    assert one.members == {1}
+
+
+def test_what_was_refused_is_over_unless_something_is_open() -> None:
+    one = InSyncSet(1)
+    one.ask(frozenset({1, 2}))
+    one.refused()
+    assert one.members == {1}
+    one.ask(frozenset({1, 2}))
+    one.unanswered()
+    one.ask(frozenset({1, 3}))
+    one.refused()
+    assert one.members == {1, 2, 3}
+    assert not one.take({1}, 0)
+    assert one.take({1, 3}, 1)
+    assert one.members == {1, 3}
+
+
+def test_a_new_master_begins_anew() -> None:
+    one = pair()
+    one.ask(frozenset({1, 2, 3}))
+    one.begin(2, {2}, 9)
+    assert (one.own_id, one.members, one.epoch) == (2, {2}, 9)

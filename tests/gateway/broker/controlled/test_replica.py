@@ -1,0 +1,206 @@
+"""Brokers under a controller: they start, follow, die, come back and change their roles."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.engine.ha.role import RoleKind
+from mqgateway.gateway.codec.bodies import TopicRouteData
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
+from tests.support.gateway.broker.controlled import BrokerSet, Replica
+from tests.support.gateway.broker.group import NAME_SERVER
+from tests.support.gateway.remoting.pair import Talker
+
+MASTER, SLAVE, FENCED = RoleKind.MASTER, RoleKind.SLAVE, RoleKind.FENCED
+
+
+def addresses(brokers: BrokerSet) -> dict[int, str]:
+    """Who name servers say is there, by id."""
+    talker = Talker()
+    brokers.net.meet(NAME_SERVER, talker, ("192.168.1.1", brokers.next_port()))
+    header = GetRouteInfoRequestHeader(topic="T")
+    talker.transport.write(
+        encode_command(RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header))
+    )
+    brokers.net.settle()
+    (answer,) = talker.take()
+    (data,) = TopicRouteData.decode(answer.body).broker_datas
+    return data.broker_addrs
+
+
+def same_logs(*replicas: Replica) -> bool:
+    first, *others = [one.log() for one in replicas]
+    return all(other == first for other in others)
+
+
+def test_the_first_becomes_master_and_others_follow() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    master.send(5)
+    brokers.wait(1)
+    assert slave.bodies() == [b"hello"] * 5
+    assert same_logs(master, slave)
+    assert addresses(brokers) == {0: "10.0.0.1:11911", 2: "10.0.0.1:12911"}
+    assert slave.disk.read_bytes("/store/brokerIdentity") == b"DefaultCluster#b1#2"
+    assert master.disk.read_bytes("/store/epochFileCheckpoint").endswith(b"\n1-0\n")
+    assert slave.disk.read_bytes("/store/epochFileCheckpoint").endswith(b"\n1-0\n")
+
+
+def test_a_broker_without_a_controller_serves_nobody() -> None:
+    brokers = BrokerSet()
+    brokers.stop_controller()
+    replica = brokers.join(1)
+    assert replica.kind is FENCED
+    assert replica.try_to_send() == 14
+    brokers.start_controller()
+    brokers.wait(8)
+    assert replica.leads
+
+
+def test_a_dead_master_is_succeeded_and_follows_when_it_is_back() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    master.send(5)
+    master.kill()
+    brokers.wait(2)
+    assert slave.leads
+    assert addresses(brokers)[0] == "10.0.0.1:12911"
+    slave.send(5, body=b"later")
+    assert slave.bodies() == [b"hello"] * 5 + [b"later"] * 5
+    master.again()
+    brokers.wait(8)
+    assert (master.kind, slave.in_sync) == (SLAVE, {1, 2})
+    slave.send(1, body=b"both")
+    brokers.wait(1)
+    assert same_logs(master, slave)
+    assert master.service.broker.role.state.epoch == 2
+
+
+def test_what_only_the_dead_master_had_is_cut() -> None:
+    """It was never acknowledged."""
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    master.send(3)
+    slave.host.is_cut = True
+    assert master.try_to_send(b"alone") is None
+    longer = master.store.max_physical_offset
+    master.kill()
+    slave.host.is_cut = False
+    brokers.wait(4)
+    assert slave.leads
+    slave.send(1, body=b"new")
+    master.again()
+    brokers.wait(10)
+    assert longer > 0
+    assert master.bodies() == [b"hello"] * 3 + [b"new"]
+    slave.send(1, body=b"both")
+    brokers.wait(1)
+    assert same_logs(master, slave)
+    assert slave.in_sync == {1, 2}
+
+
+def test_an_operator_changes_the_master() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    master.send(3)
+    assert brokers.elect(2) == 0
+    brokers.wait(3)
+    assert (master.kind, slave.leads) == (SLAVE, True)
+    assert slave.in_sync == {1, 2}
+    assert slave.try_to_send() == 0
+    assert master.try_to_send() == 2
+    assert addresses(brokers) == {0: "10.0.0.1:12911", 1: "10.0.0.1:11911"}
+
+
+def test_a_slave_that_is_gone_is_waited_for_until_the_controller_agrees() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    brokers.stop_controller()
+    slave.kill()
+    assert master.try_to_send(seconds=1) is None
+    assert master.in_sync == {1, 2}
+    brokers.start_controller()
+    brokers.wait(8)
+    assert master.in_sync == {1}
+    assert master.try_to_send() == 0
+
+
+def test_with_all_controllers_lost_a_whole_set_works_on() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    brokers.stop_controller()
+    brokers.wait(30)
+    assert master.try_to_send() == 0
+    assert (master.kind, slave.kind) == (MASTER, SLAVE)
+
+
+def test_a_master_cut_off_from_everybody_acknowledges_nothing_before_another_is_elected() -> None:
+    """Not even what waits for nobody."""
+    brokers = BrokerSet(all_ack_in_sync_state_set=False)
+    master, slave = brokers.pair()
+    assert master.try_to_send() == 0
+    master.host.is_cut = True
+    seen = []
+    for _ in range(30):
+        brokers.wait(0.5)
+        seen.append((master.kind, slave.kind))
+        assert not (master.leads and slave.leads)
+    assert (FENCED, SLAVE) in seen
+    assert seen[-1] == (FENCED, MASTER)
+    master.host.is_cut = False
+    brokers.wait(8)
+    assert master.kind is SLAVE
+
+
+def test_a_master_that_was_frozen_acknowledges_nothing() -> None:
+    """Its sockets are full of sends when it wakes up; another one is elected."""
+    brokers = BrokerSet(all_ack_in_sync_state_set=False)
+    master, slave = brokers.pair()
+    with master.host.frozen():
+        brokers.wait(20)
+        assert slave.leads
+        waiting = master.ask_later()
+    brokers.wait(0.5)
+    (answer,) = waiting.take()
+    assert answer.code == 14
+    brokers.wait(8)
+    assert master.kind is SLAVE
+    assert same_logs(master, slave)
+
+
+def test_a_frozen_slave_leaves_the_set() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    with slave.host.frozen():
+        assert master.try_to_send(seconds=1) is None
+        brokers.wait(30)
+        assert master.in_sync == {1}
+        assert master.try_to_send() == 0
+    brokers.wait(10)
+    assert master.in_sync == {1, 2}
+    assert same_logs(master, slave)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_log_that_had_no_controller_goes_on(is_first: bool) -> None:
+    """A master and a slave of old come under a controller: their logs are one, and stay so."""
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    master.send(3)
+    brokers.wait(1)
+    for one in (master, slave):
+        one.kill()
+        one.disk.lose("/store/epochFileCheckpoint")
+    brokers.forget()
+    first, second = (master, slave) if is_first else (slave, master)
+    first.again()
+    brokers.wait(8)
+    second.again()
+    brokers.wait(8)
+    assert first.leads
+    first.send(1, body=b"new")
+    brokers.wait(1)
+    assert second.bodies() == [b"hello"] * 3 + [b"new"]
+    assert same_logs(first, second)

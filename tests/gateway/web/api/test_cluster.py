@@ -1,0 +1,25 @@
+from mqgateway.gateway.broker.clients.table import Client
+from tests.support.gateway.broker.helpers import FakePeer
+from tests.support.gateway.console import console
+
+
+def test_what_the_broker_says_of_itself() -> None:
+    told = console().get("/cluster")
+    assert (told["broker"], told["role"], told["brokerId"]) == ("broker-a", "master", 0)
+    assert told["brokers"] is None and told["nameServers"] == [] and told["replication"] == {}
+    assert told["runtime"]["commitLogMaxOffset"] == "0"
+
+
+def test_a_page_of_clients() -> None:
+    browser = console()
+    memory = browser.world.memory
+    memory.subscribe("G", "T")
+    for number in range(5):
+        peer = FakePeer(f"10.0.1.{number}:5000")
+        memory.broker.clients.register_producer("P", Client(peer, f"c{number}", "GO", 500))
+    page = browser.get("/clients?limit=4")
+    assert page["total"] == 6 and len(page["rows"]) == 4
+    rest = browser.get(f"/clients?limit=4&cursor={page['cursor']}")["rows"]
+    assert {row["kind"] for row in page["rows"] + rest} == {"producer", "consumer"}
+    [row] = browser.get("/clients?search=c3")["rows"]
+    assert (row["group"], row["address"], row["language"]) == ("P", "10.0.1.3:5000", "GO")

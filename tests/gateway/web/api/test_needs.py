@@ -1,0 +1,12 @@
+from mqgateway.gateway.access.policies import Action, cluster, group, topic
+from mqgateway.gateway.web.api.needs import of_cluster, of_group, of_topic
+from mqgateway.gateway.web.call import Call, Caller
+from mqgateway.gateway.web.route import Role
+
+CALL = Call(Caller("", Role.ADMIN, "::1"), 0, "C", path={"topic": "T"}, body={"group": "%RETRY%G"})
+
+
+def test_what_is_asked_of_policies() -> None:
+    for needs, resource in ((of_cluster, cluster("C")), (of_topic, topic("T")), (of_group, group("G"))):
+        [need] = needs(Action.GET, Action.LIST)(CALL)
+        assert need == (resource, (Action.GET, Action.LIST))

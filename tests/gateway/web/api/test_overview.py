@@ -1,0 +1,49 @@
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from tests.support.gateway.console import console
+
+
+def test_the_broker_at_a_glance() -> None:
+    browser = console()
+    world = browser.world
+    world.memory.add_topic("T")
+    world.broker.tables.groups.put(SubscriptionGroupConfig("G"))
+    for _ in range(3):
+        world.put("T")
+    world.put("%DLQ%G")
+    world.memory.add_topic("%DLQ%G", queues=1)
+    world.broker.tables.offsets.commit("G", "T", 0, 1)
+    world.broker.flow_control.count("requests in flight", "x")
+    told = browser.get("/overview")
+    assert (told["name"], told["role"], told["deadLetters"]) == ("broker-a", "master", 1)
+    assert told["furthestBehind"] == [{"group": "G", "behind": 2}]
+    assert told["warnings"] == [{"kind": "flowControl", "cause": "requests in flight", "count": 1}]
+    assert told["health"]["store"] == {"ok": True, "state": "open"}
+    assert 0 < told["diskFreeBytes"] <= told["diskBytes"]
+
+
+def test_charts_and_events() -> None:
+    browser = console()
+    world = browser.world
+    for _ in range(3):
+        world.memory.clock.advance(10_000)
+        world.broker.stats.put("T", 10, 100)
+        world.console.sample()
+    series = browser.get("/series?minutes=5")
+    assert series["in"] == [1, 1, 1] and len(series["time"]) == 3
+    stream = browser.open()
+    stream.send(
+        f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nCookie: {browser.cookie}\r\n\r\n".encode()
+    )
+    world.broker.stats.put("T", 10, 100)
+    world.memory.clock.advance(2_000)
+    world.clockwork.advance(2)
+    assert b'"in":5.0' in stream.transport.value()
+
+
+def test_the_audit_is_searched_and_limited() -> None:
+    browser = console()
+    for number in range(3):
+        browser.do("POST", "/topics", {"topic": f"T{number}"})
+    assert browser.get("/audit?limit=2")["total"] == 3
+    [row] = browser.get("/audit?search=T1")["rows"]
+    assert row["about"]["topic"] == "T1" and row["after"]["topicName"] == "T1"

@@ -1,0 +1,33 @@
+from tests.support.gateway.console import ConsoleBrowser, ConsoleWorld, console
+
+
+def test_who_asks() -> None:
+    world = ConsoleWorld()
+    assert ConsoleBrowser(world).get("/session") == {
+        "isIn": False,
+        "user": "",
+        "role": "nobody",
+        "login": "link",
+        "csrf": "",
+        "isReadOnly": False,
+        "broker": "",
+    }
+    browser = ConsoleBrowser(world).log_in()
+    told = browser.get("/session")
+    assert (told["isIn"], told["role"], told["broker"]) == (True, "admin", "broker-a")
+    assert told["csrf"] == browser.csrf != ""
+
+
+def test_users_say_who_they_are() -> None:
+    world = ConsoleWorld(users=("alice",))
+    nobody = ConsoleBrowser(world)
+    assert nobody.get("/session")["login"] == "password"
+    assert nobody.refused("POST", "/session", {"user": "alice", "password": "x"})[0] == 401
+    assert nobody.refused("POST", "/session", {"token": "x"})[0] == 401
+    assert ConsoleBrowser(world).log_in("alice").get("/session")["user"] == "alice"
+
+
+def test_nobody_logs_in_again_for_somebody_else() -> None:
+    browser = console()
+    token = {"token": browser.world.entrance.link_token}
+    assert browser.ask("POST", "/session", token, {"x-console-token": ""}).code == 403
