@@ -45,6 +45,7 @@ class Known(Enum):
     ADDRESS = "address"
     """A broker's, as host:port."""
     FILE = "file"
+    PROFILE = "profile"
 
 
 TRUTH = ("true", "false")
@@ -179,7 +180,9 @@ class Command:
     run: Run
     text: Text
     every: float | None = None
-    """On a terminal it is done again after so many seconds, unless it is told otherwise."""
+    """After how many seconds it begins anew, if it does not end by itself."""
+    is_live: bool = False
+    """Whether it begins anew for who looks on at a terminal only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.mqadmin.configuration import Configuration, configured, seconds
+from mqgateway.gateway.mqadmin.configuration import Configuration, configured, known_profiles, seconds
 from mqgateway.gateway.mqadmin.connection import Connect, Connections, Stream, encrypted, plain
 from mqgateway.gateway.mqadmin.declaration import (
     MQADMIN,
@@ -158,11 +158,14 @@ class Tool:
         return DONE
 
     def names(self, kind: Known, given: Given) -> list[str]:
-        """The names of a kind for a shell; none when nobody tells them soon."""
+        """The names of a kind for a shell; none when no server tells them soon."""
         from mqgateway.gateway.mqadmin import completion
 
+        environment, read_file = self._around.environment, self._around.read_file
         try:
-            chosen = configured(given, self._around.environment, self._around.read_file)
+            if kind is Known.PROFILE:
+                return sorted(known_profiles(environment, read_file).by_name)
+            chosen = configured(given, environment, read_file)
             connect = self._connect(chosen)
 
             def soon(host: str, port: int, seconds: float) -> Stream:
@@ -200,10 +203,11 @@ class Tool:
         """Once, or until it is interrupted."""
         intervals = [one.key for one in command.options if one.long == "interval"]
         key = next((one for one in ("watch", *intervals) if one in given), None)
-        is_live = command.every is not None and self._around.is_terminal and "json" not in given
-        if key is None and not is_live:
+        is_looked_at = self._around.is_terminal and "json" not in given
+        every = command.every if is_looked_at or not command.is_live else None
+        pause = every if key is None else seconds(given, key, 1.0)
+        if pause is None:
             return self._perform(command, given)
-        pause = seconds(given, key or "watch", command.every or 1.0)
         while True:
             if self._around.is_terminal:
                 self._around.write(_CLEAR)

@@ -19,6 +19,7 @@ OURS = (
     Option("", "timeout", "seconds that an answer may take, 5 unless given"),
     Option("", "watch", "do it again every so many seconds, until it is interrupted"),
     Option("", "dry-run", "change nothing, show what would be asked", takes_value=False),
+    Option("", "profile", "servers and credentials of this name (mqgateway profile)", values=Known.PROFILE),
     Option("", "tls", "open connections with TLS", takes_value=False),
     Option(
         "",

@@ -45,6 +45,7 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("r", "rows", f"at most so many, {ROWS} unless given"),
     text=_text,
     every=0.1,
+    is_live=True,
 )
 def top(call: Call) -> Iterator[Row]:
     """One question a broker, twice; and for each row shown one for its members."""

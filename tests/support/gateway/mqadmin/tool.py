@@ -103,6 +103,9 @@ class _Tool:
         self.catalogue = MQADMIN
         self.notebook = Notebook()
         self.is_terminal = False
+        self.waited: list[float] = []
+        self.is_impatient = False
+        """Whether the first wait is interrupted."""
 
     def connect(self, host: str, port: int, seconds: float) -> Any:
         """A connection."""
@@ -110,6 +113,9 @@ class _Tool:
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
+        self.waited.append(seconds)
+        if self.is_impatient:
+            raise KeyboardInterrupt
 
     def run(self, line: str, *more: str) -> int:
         """One call, typed with blanks between words; how it ended."""
@@ -127,9 +133,10 @@ class _Tool:
             notebook=self.notebook,
             is_terminal=self.is_terminal,
         )
-        ended = Tool(around, self.catalogue).run([*line.split(), *more])
-        self.out, self.err = "".join(out), "".join(err)
-        return ended
+        try:
+            return Tool(around, self.catalogue).run([*line.split(), *more])
+        finally:
+            self.out, self.err = "".join(out), "".join(err)
 
     def json(self, line: str, *more: str) -> dict[str, Any]:
         """What a call prints with `--json`."""
@@ -150,6 +157,7 @@ class MemoryTool(_Tool):
     def wait(self, seconds: float) -> None:
         """Time passes in the cluster."""
         self.cluster.settle(seconds)
+        super().wait(seconds)
 
     def connect(self, host: str, port: int, seconds: float) -> MemoryStream:
         """A connection into the cluster. Raises `OSError`."""
