@@ -212,12 +212,17 @@ _DECLARED: dict[str, Command] = {}
 
 
 def command(
-    name: str, about: str, *options: Option, text: Text, every: float | None = None
+    name: str,
+    about: str,
+    *options: Option,
+    text: Text,
+    every: float | None = None,
+    is_live: bool = False,
 ) -> Callable[[Run], Run]:
     """This function is what a command does."""
 
     def declare(run: Run) -> Run:
-        _DECLARED[name] = Command(name, about, options, run, text, every)
+        _DECLARED[name] = Command(name, about, options, run, text, every, is_live)
         return run
 
     return declare
