@@ -195,6 +195,8 @@ class Server:
             worker=InlineWorker(),
         )
         service.start()
+        while not reactor.listening:  # the store is opened in steps
+            reactor.advance(0)
         make_transport: Any = StringTransport
         self._transport = make_transport()
         self._connection = reactor.listening[MAIN_PORT].buildProtocol(self._transport.getPeer())

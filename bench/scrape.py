@@ -15,6 +15,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -34,7 +35,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedBroker
-from mqgateway.gateway.metrics.service import PIECE_SECONDS
+from mqgateway.gateway.metrics.pusher import PIECE_SECONDS
 
 QUEUES = 4
 
@@ -56,12 +57,13 @@ def broker(folder: Path, topics: int, groups: int) -> ObservedBroker:
     options = BrokerOptions(
         broker_ip1="127.0.0.1", broker_ip2="127.0.0.1", broker_name="broker-a", metrics_exporter_type="PROM"
     )
+    reactor: Any = Loop()
     service = BrokerService(
         options,
         StoreOptions(store_path_root_dir=str(folder / "broker"), mapped_file_size_consume_queue=20 * 1000),
         RemotingOptions(),
         TlsOptions(),
-        reactor=Loop(),  # type: ignore[arg-type]
+        reactor=reactor,
         clock=SystemClock(),
         disk=RealDisk(),
         worker=InlineWorker(),
@@ -69,6 +71,8 @@ def broker(folder: Path, topics: int, groups: int) -> ObservedBroker:
     meters = Meters(options.metrics_otel_cardinality_limit)
     observed = ObservedBroker(service, options, meters, RealDisk())
     service.start()
+    while not reactor.listening:  # the store is opened in steps
+        reactor.advance(0)
     observed.is_started = True
     made = service.broker
     for number in range(topics):

@@ -2,13 +2,20 @@
 
 from dataclasses import dataclass
 
-from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option import BadValue, closest, option
 from mqgateway.engine.options.option_set import Options
-from mqgateway.engine.options.reasons import ONLY_PROMETHEUS
 
 PROMETHEUS = ("PROM", "2")
 """How the exporter that is scraped is written: the standard takes names and numbers."""
-OFF = ("DISABLE", "0", "")
+COLLECTOR = ("OTLP_GRPC", "1")
+LOG = ("LOG", "3")
+KINDS = ("DISABLE", "0", "", *COLLECTOR, *PROMETHEUS, *LOG)
+
+
+def _kind(text: str) -> None:
+    if text not in KINDS:
+        names = [kind for kind in KINDS if len(kind) > 1]
+        raise BadValue(f"not one of {', '.join(names)}", closest(text, names))
 
 
 @dataclass(kw_only=True)
@@ -26,7 +33,9 @@ class ExporterOptions(HealthOptions):
     """How metrics leave a server."""
 
     metrics_exporter_type: str = option(
-        "DISABLE", "How metrics leave: DISABLE or PROM; OTLP_GRPC and LOG are taken for DISABLE."
+        "DISABLE",
+        "How metrics leave: DISABLE, PROM (scraped), OTLP_GRPC (to a collector) or LOG.",
+        check=_kind,
     )
     metrics_prom_exporter_port: int = option(5557, "Port that Prometheus scrapes.", low=1, high=65535)
     metrics_prom_exporter_host: str = option(
@@ -38,16 +47,14 @@ class ExporterOptions(HealthOptions):
     metrics_in_delta: bool = option(
         False, 'Adds the label aggregation="delta"; what is scraped stays cumulative.'
     )
-    metrics_grpc_exporter_target: str = option("", "Where OTLP goes.", no_effect=ONLY_PROMETHEUS)
-    metrics_grpc_exporter_header: str = option("", "Headers of OTLP.", no_effect=ONLY_PROMETHEUS, secret=True)
-    metric_grpc_exporter_time_out_in_mills: int = option(
-        3000, "Longest time of an export.", unit="ms", no_effect=ONLY_PROMETHEUS
+    metrics_grpc_exporter_target: str = option("", "Collector that OTLP goes to; without a scheme by https.")
+    metrics_grpc_exporter_header: str = option(
+        "", "Headers of OTLP, as name:value pairs separated by commas.", secret=True
     )
-    metric_grpc_exporter_interval_in_mills: int = option(
-        60000, "Time between exports.", unit="ms", no_effect=ONLY_PROMETHEUS
-    )
+    metric_grpc_exporter_time_out_in_mills: int = option(3000, "Longest time of an export.", unit="ms", low=1)
+    metric_grpc_exporter_interval_in_mills: int = option(60000, "Time between exports.", unit="ms", low=1)
     metric_logging_exporter_interval_in_mills: int = option(
-        10000, "Time between metrics in the log.", unit="ms", no_effect=ONLY_PROMETHEUS
+        10000, "Time between metrics in the log.", unit="ms", low=1
     )
     metrics_unit_suffixes: bool = option(
         True, "Ends names in their units, as the standard's exporter does; else they are bare.", ours=True
@@ -55,8 +62,25 @@ class ExporterOptions(HealthOptions):
 
     @property
     def exports_metrics(self) -> bool:
-        """Whether there is something to scrape."""
+        """Whether metrics leave at all."""
+        return self.metrics_exporter_type.strip() in (*PROMETHEUS, *COLLECTOR, *LOG)
+
+    @property
+    def is_scraped(self) -> bool:
+        """Whether they wait to be scraped; else they leave by themselves."""
         return self.metrics_exporter_type.strip() in PROMETHEUS
+
+    @property
+    def logs_metrics(self) -> bool:
+        """Whether they go to the log."""
+        return self.metrics_exporter_type.strip() in LOG
+
+    @property
+    def push_millis(self) -> int:
+        """How often they leave by themselves."""
+        if self.logs_metrics:
+            return self.metric_logging_exporter_interval_in_mills
+        return self.metric_grpc_exporter_interval_in_mills
 
 
 @dataclass(kw_only=True)
@@ -66,9 +90,7 @@ class MetricsOptions(ExporterOptions):
     metrics_otel_cardinality_limit: int = option(
         50000, "Series of one metric; what comes beyond is counted together, or left out.", low=1
     )
-    metrics_export_batch_max_data_points: int = option(
-        1000, "Points of one OTLP request.", no_effect=ONLY_PROMETHEUS
-    )
+    metrics_export_batch_max_data_points: int = option(1000, "Points of one OTLP request.", low=1)
     enable_stats_metrics: bool = option(True, "Export permission and numbers of topics and groups.")
     enable_request_metrics: bool = option(True, "Export messages in and out, and creations.")
     enable_connection_metrics: bool = option(True, "Export numbers of clients.")

@@ -21,6 +21,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import CorruptFile, MessageIllegal
 from mqgateway.engine.message import is_lmq
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE, FirstFile, UnitQueue
@@ -193,14 +194,17 @@ class ConsumeQueues:
         found: Callable[[AnyQueue], None],
         oldest: int = 0,
         on_damage: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Find the queues on disk; see `UnitQueue.load`. After an unclean stop (`below` is given) no
-        name is known to be durable. `found` is told of each while its last file is open, `on_damage` before
-        files that were lost or cut short are mended. Raises `CorruptFile` where the files have another length
-        than the settings say."""
+    ) -> Steps[None]:
+        """Find the queues on disk, one with each step; see `UnitQueue.load`.
+
+        After an unclean stop (`below` is given) no name is known to be durable. `found` is told of each while
+        its last file is open, `on_damage` before files that were lost or cut short are mended. Raises
+        `CorruptFile` where the files have another length than the settings say.
+        """
         self._on_damage = on_damage
         for topic, queue_id, is_batch in self.folders():
             self._load_one(topic, queue_id, is_batch, below, found, oldest)
+            yield
 
     def _load_one(
         self,

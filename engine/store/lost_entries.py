@@ -12,11 +12,12 @@ import logging
 from itertools import pairwise
 
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, StoredMessage, SysFlag
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.dispatch import INDEX_GROUP
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.store.scan import Progress, Scan
+from mqgateway.engine.store.scan import RECORDS_A_STEP, Progress, Scan
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +42,10 @@ class LostEntries:
         self._progress = progress
         self.found = 0
 
-    def look(self, until: int, *, at_end: bool) -> None:
+    def look(self, until: int, *, at_end: bool) -> Steps[None]:
         """Put back what is missing for messages up to `until`, a place in the log. Whether that begins with
         the last file is looked for only with `at_end`. Raises `OSError`."""
-        hole = self._hole(until, at_end)
+        hole = yield from self._hole(until, at_end)
         if hole is None:
             return
         log.warning("index files are missing: what the log has from %d on is entered again", hole)
@@ -53,7 +54,9 @@ class LostEntries:
         begin = max(self._index.end_offset, self._files.starts[0])
         self._index.pending.clear()
         scan = Scan(self._files, begin, self._check_crc, self._progress)
-        for data, at, position, _size in scan.records():
+        for number, (data, at, position, _size) in enumerate(scan.records()):
+            if number % RECORDS_A_STEP == 0:
+                yield
             if position > until:
                 break
             self._enter(decode(data, at), known if position == self._index.end_offset else 0)
@@ -76,25 +79,28 @@ class LostEntries:
         if len(pending) >= INDEX_GROUP:
             self._index.apply(self._last)
 
-    def _hole(self, until: int, at_end: bool) -> int | None:
+    def _hole(self, until: int, at_end: bool) -> Steps[int | None]:
         """Up to where the index is whole; None if nothing is missing."""
         files, oldest = self._index.files, self._files.starts[0]
         first = files[0].begin_offset if files else until + 1
-        if (files or at_end) and self._has_keys_between(oldest - 1, min(first, until + 1)):
+        if (files or at_end) and (yield from self._has_keys_between(oldest - 1, min(first, until + 1))):
             return oldest - 1
         for one, following in pairwise(files):
-            if self._has_keys_between(one.end_offset, min(following.begin_offset, until + 1)):
+            if (yield from self._has_keys_between(one.end_offset, min(following.begin_offset, until + 1))):
                 return one.end_offset
-        if at_end and files and self._has_keys_between(files[-1].end_offset, until + 1):
+        if at_end and files and (yield from self._has_keys_between(files[-1].end_offset, until + 1)):
             return files[-1].end_offset
         return None
 
-    def _has_keys_between(self, after: int, end: int) -> bool:
+    def _has_keys_between(self, after: int, end: int) -> Steps[bool]:
         """Whether a message after the one at a place, and before `end`, must have entries."""
         begin = max(after, self._files.starts[0])
         if begin >= end:
             return False
-        for data, at, position, _size in Scan(self._files, begin, self._check_crc).records():
+        records = Scan(self._files, begin, self._check_crc).records()
+        for number, (data, at, position, _size) in enumerate(records):
+            if number % RECORDS_A_STEP == 0:
+                yield
             if position >= end:
                 return False
             if position > after and has_entries(decode(data, at)):

@@ -13,13 +13,14 @@ from __future__ import annotations
 import logging
 
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessage
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, enters_queue
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, decode, store_timestamp
-from mqgateway.engine.store.scan import Progress, Scan
+from mqgateway.engine.store.scan import RECORDS_A_STEP, Progress, Scan
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +48,14 @@ class LostUnits:
         self._doubts: dict[AnyQueue, int] = {}
         self.found = 0
 
-    def look(self, until: int) -> None:
+    def look(self, until: int) -> Steps[None]:
         """Read the log up to the record at `until`, as far as a queue may lack units of it. Raises
         `OSError`."""
         self._doubts = {queue: queue.doubt for queue in self._queues if queue.doubt >= 0}
         begin = self._begin()
         if self._doubts and self._files.starts and begin <= until:
             log.info("%d consume queues may lack units: the log is read from %d on", len(self._doubts), begin)
-            self._read(begin, until)
+            yield from self._read(begin, until)
         for queue in [queue for queue in self._queues if queue.doubt >= 0]:
             queue.doubt, queue.doubt_end = -1, 1 << 63
             queue.is_holed = False
@@ -64,11 +65,13 @@ class LostUnits:
     def _begin(self) -> int:
         return min(self._doubts.values(), default=0)
 
-    def _read(self, begin: int, until: int) -> None:
+    def _read(self, begin: int, until: int) -> Steps[None]:
         durable = self._checkpoint.physic_msg_timestamp
         scan = Scan(self._files, begin, self._check_crc, self._progress, durable_until=durable)
         settled = self._next_settled()
-        for data, at, position, _size in scan.records():
+        for number, (data, at, position, _size) in enumerate(scan.records()):
+            if number % RECORDS_A_STEP == 0:
+                yield
             if position > until:
                 break
             message = decode(data, at)

@@ -23,7 +23,7 @@ from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
-from mqgateway.engine.steps import Steps
+from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.administration import Administration
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
@@ -171,10 +171,16 @@ class MessageStore:
     # Starting and stopping.
 
     def start(self, progress: Progress | None = None) -> RecoveryReport:
-        """Load, recover and be ready; `progress` is told how far it is, or else the log.
+        """`starting`, in one go."""
+        return run(self.starting(progress))
 
-        Raises `StoreUnavailable` when another process has the store, `MissingLogFiles` and, for files of a
-        wrong length, `CorruptFile` before anything is changed, and `OSError`."""
+    def starting(self, progress: Progress | None = None) -> Steps[RecoveryReport]:
+        """Load, recover and be ready, in steps; `progress` is told how far it is, or else the log.
+
+        Nothing else of the store may be used before it is done. Raises `StoreUnavailable` when another
+        process has the store, `MissingLogFiles` and, for files of a wrong length, `CorruptFile` before
+        anything is changed, and `OSError`.
+        """
         began = self._clock.monotonic()
         for directory in (self.root, self._log.files.directory, self._queues.directory):
             make_directories(self._disk, directory)
@@ -196,7 +202,7 @@ class MessageStore:
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
         self._disk.sync_dir(self.root)
-        recovery.run(clean)
+        yield from recovery.run(clean)
         end = self._log.end_offset
         if not clean:
             # What only the page cache may hold counts as flushed from now on, so it must be.

@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable
 
 from mqgateway.engine.message import is_lmq
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
@@ -29,7 +30,7 @@ from mqgateway.engine.store.lost_entries import LostEntries, has_entries
 from mqgateway.engine.store.lost_units import LostUnits, rewind
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.store.scan import Damage, Progress, Scan, valid_at
+from mqgateway.engine.store.scan import RECORDS_A_STEP, Damage, Progress, Scan, valid_at
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ _MARGIN_MILLIS = 3000
 
 
 class Recovery:
-    """One start. `run` leaves log, queues, index and dispatch ready to go on."""
+    """One start, in steps. `run` leaves log, queues, index and dispatch ready to go on."""
 
     def __init__(
         self,
@@ -78,20 +79,22 @@ class Recovery:
                 raise
             fill(self._files, lost.starts)
 
-    def run(self, clean: bool) -> None:
+    def run(self, clean: bool) -> Steps[None]:
         """Recover. Raises `OSError`, and `CorruptFile` for files of a wrong length."""
         self._files.load(repair=not clean)
-        begin, after = self._begin_clean() if clean else self._begin_unclean()
-        LostUnits(
+        begin, after = yield from self._begin_clean() if clean else self._begin_unclean()
+        lost = LostUnits(
             self._files, self._queues, self._dispatch, self._checkpoint, self._check_crc, self._progress
-        ).look(after)
-        is_gapless = self._scan(begin, after) and not any(queue.is_holed for queue in self._queues)
+        )
+        yield from lost.look(after)
+        is_gapless = yield from self._scan(begin, after)
+        is_gapless &= not any(queue.is_holed for queue in self._queues)
         if not is_gapless and self._files.starts and begin > self._files.starts[0]:
             log.warning("consume queues lack units: the whole log is dispatched again")
             self._promise_nothing()
             if self._index is not None:
                 self._index.pending.clear()
-            self._scan(self._files.starts[0], -1)
+            yield from self._scan(self._files.starts[0], -1)
         end = self._end
         self._log.cut(end)
         if self._last_place >= end:
@@ -107,7 +110,7 @@ class Recovery:
                 queue.was_cut = False
         self._dispatch.offset = end
 
-    def _scan(self, begin: int, after: int) -> bool:
+    def _scan(self, begin: int, after: int) -> Steps[bool]:
         """Read the records from `begin` on and dispatch those after `after`; whether all followed on what
         their queues had."""
         checkpoint = self._checkpoint
@@ -116,7 +119,9 @@ class Recovery:
         )
         is_gapless = True
         if self._files.starts:
-            for data, at, position, _size in scan.records():
+            for number, (data, at, position, _size) in enumerate(scan.records()):
+                if number % RECORDS_A_STEP == 0:
+                    yield
                 if position > after:
                     follows = self._dispatch.repeat(decode(data, at))
                     # Units of damaged records are missing for good.
@@ -128,18 +133,18 @@ class Recovery:
         self.damaged = scan.damaged
         return is_gapless
 
-    def _begin_clean(self) -> tuple[int, int]:
+    def _begin_clean(self) -> Steps[tuple[int, int]]:
         """Where to start reading, and the last position that is dispatched already."""
         if self._index is not None:
             self._index.load(True, 0, 0)
         newest = self._queues_from_table()
         if newest is None:
-            self._queues.load(None, self._found, self._oldest, self._promise_nothing)
+            yield from self._queues.load(None, self._found, self._oldest, self._promise_nothing)
             newest = self._last_place
         if newest >= 0 and valid_at(self._files, newest, self._check_crc):
             self._dispatch.last_start = newest
             self._dispatch.last_timestamp = decode(self._record(newest)).store_timestamp
-            self._mend_index(newest, newest)
+            yield from self._mend_index(newest, newest)
             return newest, newest
         return self._first_file(lambda position, _: position <= newest), newest
 
@@ -178,7 +183,7 @@ class Recovery:
         self._check_last(queue)
         self._found(queue)
 
-    def _begin_unclean(self) -> tuple[int, int]:
+    def _begin_unclean(self) -> Steps[tuple[int, int]]:
         point = self._checkpoint.logics_physical_offset
         if point <= 0 or not valid_at(self._files, point, self._check_crc):
             checkpoint = self._checkpoint
@@ -187,19 +192,19 @@ class Recovery:
                 point = self._first_file(lambda position, _: position <= point)
             else:
                 point = self._first_file(lambda _, stored: stored <= time)
-        self._queues.load(point, self._found_unclean, self._oldest, self._promise_nothing)
+        yield from self._queues.load(point, self._found_unclean, self._oldest, self._promise_nothing)
         if self._files.starts and not self._queues.table:
             # Somebody removed them, to have them made anew.
             point = self._files.starts[0]
         if self._index is not None:
             self._index.load(False, self._checkpoint.index_msg_timestamp, point)
-            self._mend_index(point - 1, point)
+            yield from self._mend_index(point - 1, point)
         self._dispatch.last_start = point
         self._dispatch.last_timestamp = self._checkpoint.logics_msg_timestamp
         log.info("recovering from %d; the log's files end at %d", point, self._files.end)
         return point, point - 1
 
-    def _mend_index(self, until: int, newest: int) -> None:
+    def _mend_index(self, until: int, newest: int) -> Steps[None]:
         """Put back entries that were lost of messages up to `until`. What came after the last entry is looked
         through only if the `newest` message has keys, or the checkpoint knows of a later entry."""
         if self._index is None or not self._files.starts:
@@ -210,7 +215,7 @@ class Recovery:
             at_end = has_entries(decode(self._record(newest)))
         if at_end or files:
             lost = LostEntries(self._files, self._index, self._check_crc, self._progress)
-            lost.look(until, at_end=at_end)
+            yield from lost.look(until, at_end=at_end)
 
     def _record(self, position: int) -> bytes:
         size = int.from_bytes(self._files.read(position, 4), "big")

@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 CHUNK = 4 << 20
 PROGRESS_SECONDS = 2
 
+RECORDS_A_STEP = 64
+"""Records that are looked at before others have their turn, where a scan is done in steps."""
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes read and the bytes to read."""
 

@@ -10,7 +10,8 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.python.failure import Failure
 
 from mqgateway.engine import cold_reads, slow_consumers
 from mqgateway.engine.clock import Clock, elapsed_millis
@@ -23,6 +24,8 @@ from mqgateway.engine.options import (
     TlsOptions,
 )
 from mqgateway.engine.overlay import Overlay
+from mqgateway.engine.steps import Steps, run_for
+from mqgateway.engine.store.scan import logged
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.audit import Audit
@@ -65,6 +68,7 @@ NOTICE_SECONDS = 0.02
 """Changes of members within this time are told together."""
 LAZY_NOTICE_SECONDS = 15.0  # without `realTimeNotifyConsumerChange`
 FIRST_REGISTRATION_SECONDS = 1.0  # how long a start waits for the name servers
+OPENING_SECONDS = 0.02  # how long the recovery of a store holds the loop in one go
 HELD_SECONDS = 1.0  # how often a disk that took no writes at the start is tried again
 FAST_PORT_DISTANCE = 2  # how far the port that serves no pulls lies below the main one
 
@@ -102,6 +106,9 @@ class BrokerService:
         self._disk = Overlay(disk)
         self._worker, reader, self._threads = _workers(worker, reactor, store_options.cold_read_threads)
         self._stopped: Deferred[None] | None = None
+        self._is_opening = False
+        self.recovered: float | None = None
+        """Which part of the log that a start has to read it has read; None before."""
         self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
@@ -154,36 +161,67 @@ class BrokerService:
     def start(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register; fires when clients can be served.
 
-        Fails with what loading and listening fail with. A name server that does not answer is not waited for.
+        While a store is recovered that takes long, the loop goes on; `recovered` says how far it is. Fails
+        with what loading and listening fail with. A name server that does not answer is not waited for.
         """
-        return maybeDeferred(self._start)
+        self._is_opening = True
+        opened: Deferred[None] = Deferred()
+        self._go_on_opening(self._open_store(), opened)
+        return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)
 
     def stop(self) -> Deferred[None]:
         """Leave the name servers, answer what was taken up, write everything. Fires when all is closed."""
         if self._stopped is None:
-            self.beat.nobody_waits = True
-            self.group.membership.stop()
-            if self.group.controlled is not None:
-                self.group.controlled.stop()
-            self._stopped = self.broker.cluster.registration.stop()
-            self._stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
-            self._stopped.addCallback(lambda _: self._put_no_more())
-            self._stopped.addCallback(lambda _: self.group.replication.settle())
-            self._stopped.addCallback(lambda _: None if self._is_closed else self._close())
+            self._stopped = Deferred()
+            if not self._is_opening:  # a store that is half open cannot be closed
+                self._stop()
         return self._stopped
 
-    def _start(self) -> Deferred[None]:
-        bind, environment = self._remoting.bind_address, self.broker.environment
+    def _stop(self) -> None:
+        assert self._stopped is not None
+        self.beat.nobody_waits = True
+        self.group.membership.stop()
+        if self.group.controlled is not None:
+            self.group.controlled.stop()
+        stopped = self.broker.cluster.registration.stop()
+        stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
+        stopped.addCallback(lambda _: self._put_no_more())
+        stopped.addCallback(lambda _: self.group.replication.settle())
+        stopped.addCallback(lambda _: None if self._is_closed else self._close())
+        stopped.chainDeferred(self._stopped)
+
+    def _go_on_opening(self, steps: Steps[None], opened: Deferred[None]) -> None:
         try:
-            self._open_store()
-            self._server.listen(bind, self.port)
-            if self.fast_port:
-                self._server.listen(bind, self.fast_port, self.fast_dispatcher)
-            self.group.replication.listen(bind, environment.ha_port)
-            self._before_registering()
+            is_open = run_for(steps, self.broker.clock, OPENING_SECONDS)
         except Exception:
-            self._close_store(None)
-            raise
+            opened.errback()
+        else:
+            if is_open:
+                opened.callback(None)
+            else:
+                self._schedule.later(0, self._go_on_opening, steps, opened)
+
+    def _not_up(self, failure: Failure) -> Failure:
+        self._close_store(None)
+        self._opened()
+        return failure
+
+    def _opened(self) -> None:
+        """The start is over, as it may be; if the broker was told to stop meanwhile, it is time."""
+        self._is_opening = False
+        if self._stopped is not None:
+            self._stop()
+
+    def _listen(self) -> None:
+        bind = self._remoting.bind_address
+        self._server.listen(bind, self.port)
+        if self.fast_port:
+            self._server.listen(bind, self.fast_port, self.fast_dispatcher)
+        self.group.replication.listen(bind, self.broker.environment.ha_port)
+        self._before_registering()
+
+    def _up(self, _: None) -> Deferred[None]:
+        bind, environment = self._remoting.bind_address, self.broker.environment
         self.beat.start()
         for seconds, work in self._repeated():
             self._schedule.every(seconds, seconds, work)
@@ -191,6 +229,7 @@ class BrokerService:
         log.info("broker %s listens on %s:%d", environment.options.broker_name, bind, self.port)
         registered = self.group.membership.start()
         registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
+        self._opened()
         return registered.addErrback(lambda _: None)
 
     def _repeated(self) -> Iterator[tuple[float, Callable[[], object]]]:
@@ -209,12 +248,18 @@ class BrokerService:
             yield LOOK_SECONDS, self._plain.look
         yield options.load_balance_poll_name_server_interval / 1000, broker.cluster.refresh_routes
 
-    def _open_store(self) -> None:
-        """Load and recover; what the disk does not take is held back until it does."""
+    def _open_store(self) -> Steps[None]:
+        """Load and recover, in steps; what the disk does not take is held back until it does."""
         broker, topics = self.broker, self.broker.tables.topics
         self._disk.begin()
         broker.tables.load_topics()
-        broker.store.start()
+        progress = logged(broker.clock)
+
+        def note(done: int, total: int) -> None:
+            self.recovered = min(1.0, done / total) if total > 0 else 1.0
+            progress(done, total)
+
+        yield from broker.store.starting(note)
         if broker.role.is_master:
             topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         broker.tables.load()

@@ -58,6 +58,7 @@ BROKER_FILES = (
     LogFile("coldctr", (f"{_ENGINE}.cold_reads",), 10, 100 * MIB),
     LogFile("protection", (f"{_BROKER}.flow_control", f"{_ENGINE}.slow_consumers"), 10, 100 * MIB, BARE),
     LogFile("stats", ("mqgateway.stats",), 5, 100 * MIB, WITH_LEVEL),
+    LogFile("broker_metrics", ("mqgateway.metrics",), 3, 512 * MIB),
     LogFile("auth_audit", ("mqgateway.audit",), 3, 512 * MIB),
 )
 NAME_SERVER_FILES = (

@@ -50,8 +50,7 @@ class Observation:
         self._disk = disk
         self._exports = isinstance(options, ExporterOptions) and options.exports_metrics
         self.service: MetricsService | None = None
-        is_asked_for = isinstance(options, ExporterOptions) and options.metrics_exporter_type != "DISABLE"
-        if is_asked_for or options.health_port:
+        if self._exports or options.health_port:
             from mqgateway.gateway.metrics.service import MetricsService
 
             own = "" if bound_to in EVERY_ADDRESS else bound_to

@@ -101,7 +101,7 @@ def remove(name: str) -> None:
     _known(_read(), name)
 
     def change(document: TOMLDocument) -> None:
-        del document["profiles"][name]  # type: ignore[union-attr]
+        del document["profiles"][name]
         if document.get("current") == name:
             del document["current"]
 

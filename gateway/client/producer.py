@@ -89,9 +89,9 @@ class Producer:
         self._headers: dict[str, dict[str, str]] = {}  # by topic: what is the same in all sends
         self._in_flight = 0
         self._is_running = False
-        self._tracer: Tracer | None = None
+        self.tracer: Tracer | None = None
         if self.options.enable_trace:
-            self._tracer = traced(self.client, self.options, environment, group)
+            self.tracer = traced(self.client, self.options, environment, group)
 
     # Its life
 
@@ -106,8 +106,8 @@ class Producer:
         if self.options.start_detector_enable:
             seconds = self.options.detect_interval / 1000
             self.client.schedule.every(seconds, seconds, self._detect)
-        if self._tracer is not None:
-            await self._tracer.start()
+        if self.tracer is not None:
+            await self.tracer.start()
         for topic in topics:
             await self._info(with_namespace(self.options.namespace, topic))
         await self.client.heartbeat()
@@ -118,8 +118,8 @@ class Producer:
         if not self._is_running:
             return
         self._is_running = False
-        if self._tracer is not None:
-            await self._tracer.close()
+        if self.tracer is not None:
+            await self.tracer.close()
         await self.client.remove_producer(self)
         if self._owns_client:
             await self.client.close()
@@ -206,15 +206,24 @@ class Producer:
         check_topic(topic)
         if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
             raise BadArgument(f"nothing can be recalled from {topic}")
-        broker_name = _broker_of(handle)
-        topic = with_namespace(self.options.namespace, topic)
+        broker_name, message_id = _parts_of(handle)
+        shown, topic = topic, with_namespace(self.options.namespace, topic)
         await self._info(topic)
         address = self.client.routes.master(broker_name) or await self.client.somebody(topic)
         header = RecallMessageRequestHeader(
             producer_group=self.group, topic=topic, recall_handle=handle, bname=broker_name
         )
         timeout = self.options.send_msg_timeout / 1000
-        answer = await self.client.asking.expect(address, RequestCode.RECALL_MESSAGE, header, timeout=timeout)
+        try:
+            answer = await self.client.asking.expect(
+                address, RequestCode.RECALL_MESSAGE, header, timeout=timeout
+            )
+        except BrokerError:
+            if self.tracer is not None:
+                self.tracer.recalled(shown, message_id, {}, is_good=False)
+            raise
+        if self.tracer is not None:
+            self.tracer.recalled(shown, message_id, answer.ext_fields, is_good=True)
         return decode_header(RecallMessageResponseHeader, answer).msg_id
 
     @as_deferred
@@ -342,8 +351,8 @@ class Producer:
             raise
         later = client.steady.now()
         self.faults.succeeded(broker, later - began, later)
-        if self._tracer is not None:
-            self._tracer.sent(prepared.origin, result, answer.ext_fields, address, now, later - began)
+        if self.tracer is not None:
+            self.tracer.sent(prepared.origin, result, answer.ext_fields, address, now, later - began)
         return result
 
     async def _info(self, topic: str) -> PublishInfo:
@@ -438,8 +447,8 @@ def _has_broker(info: PublishInfo, broker: str) -> bool:
     return any(queue.broker_name == broker for queue in info.queues)
 
 
-def _broker_of(handle: str) -> str:
-    """The broker in a recall handle: version, topic, broker, time and key. Standard:
+def _parts_of(handle: str) -> tuple[str, str]:
+    """The broker and the message's id in a recall handle: version, topic, broker, time and key. Standard:
     `RecallMessageHandle`."""
     try:
         parts = base64.urlsafe_b64decode(handle.encode()).decode().split(" ")
@@ -447,7 +456,7 @@ def _broker_of(handle: str) -> str:
         parts = []
     if len(parts) < 5 or parts[0] != "v1":
         raise BadArgument(f"{handle!r} is no recall handle")
-    return parts[2]
+    return parts[2], parts[4]
 
 
 def traced(client: Client, options: ClientOptions, environment: Environment, group: str) -> Tracer:

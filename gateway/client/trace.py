@@ -5,7 +5,8 @@ A record is fields joined by 0x01 and ended by 0x02. Records wait until there ar
 out as messages whose keys are the ids (and keys) of what they are about. What cannot be sent is lost, which
 the log notes; when too many wait, new ones are dropped. Off unless `enable_trace` is set.
 Standard: `AsyncTraceDispatcher`, `TraceDataEncoder`, `SendMessageTraceHookImpl`,
-`ConsumeMessageTraceHookImpl`.
+`ConsumeMessageTraceHookImpl`, `EndTransactionTraceHookImpl`, `DefaultRecallMessageTraceHook` (which is off
+unless a system property is set; here recalls are recorded with the rest).
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ from mqgateway.engine.message import (
 from mqgateway.gateway.client.client import Client, together
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.listening import Consumed
-from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
+from mqgateway.gateway.client.message import (
+    Message,
+    ReceivedMessage,
+    SendResult,
+    SendStatus,
+    TransactionState,
+)
 from mqgateway.gateway.client.options import ClientOptions
 
 log = logging.getLogger(__name__)
@@ -38,7 +45,7 @@ FLUSH_SECONDS = 5.0
 MESSAGE_BYTES_MAX = 128_000
 
 # Ordinals of the standard's `MessageType` and `ConsumeReturnType`.
-NORMAL, HALF, _, DELAYED = range(4)
+NORMAL, HALF, COMMITTED, DELAYED = range(4)
 SUCCESS, TIME_OUT, EXCEPTION, _, FAILED = range(5)
 
 
@@ -107,6 +114,31 @@ def after_records(group: str, told: TraceContext, is_good: bool, code: int, now:
     ]
 
 
+def ended_record(
+    group: str,
+    message: Message,
+    message_id: str,
+    address: str,
+    state: TransactionState,
+    now: int,
+    *,
+    is_check: bool,
+) -> Record:
+    """The broker at `address` is told what a transaction came to, because it asked or not; `now` in ms."""
+    fields = (
+        *("EndTransaction", now, _region(message.properties), group, message.topic, message_id),
+        *(message.tags, _keys(message), address, COMMITTED, message_id, state.value, _bool(is_check)),
+    )
+    return _record(message.topic, fields, message_id, message.keys)
+
+
+def recalled_record(
+    group: str, topic: str, message_id: str, region: str, now: int, *, is_good: bool
+) -> Record:
+    """A message with a timer was taken back, or was not; `now` in ms."""
+    return _record(topic, ("Recall", now, region, group, topic, message_id, _bool(is_good)), message_id, ())
+
+
 class Sender(Protocol):
     """What sends the records: a producer."""
 
@@ -165,6 +197,21 @@ class Tracer:
         """
         if message.topic != self._topic and ext.get(PROPERTY_TRACE_SWITCH) != "false":
             self._add([sent_record(self._group, message, result, _region(ext), address, began, took)])
+
+    def ended(
+        self, message: Message, message_id: str, address: str, state: TransactionState, *, is_check: bool
+    ) -> None:
+        """The broker at `address` is told what the transaction of a message came to; `is_check`: it asked."""
+        if message.properties.get(PROPERTY_TRACE_SWITCH) != "false":
+            now = self._client.clock.millis()
+            self._add(
+                [ended_record(self._group, message, message_id, address, state, now, is_check=is_check)]
+            )
+
+    def recalled(self, topic: str, message_id: str, ext: Mapping[str, str], *, is_good: bool) -> None:
+        """A message was recalled, or could not be; `ext` are the fields of the answer."""
+        now = self._client.clock.millis()
+        self._add([recalled_record(self._group, topic, message_id, _region(ext), now, is_good=is_good)])
 
     def before(self, messages: Sequence[ReceivedMessage]) -> TraceContext:
         """A listener is about to be given messages."""

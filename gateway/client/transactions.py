@@ -124,6 +124,8 @@ class TransactionProducer(Producer):
             bname=header.bname,
         )
         self.client.asking.tell(address, RequestCode.END_TRANSACTION, ending, remark=remark)
+        if self.tracer is not None:
+            self.tracer.ended(message, ending.msg_id or "", address, state, is_check=True)
 
     async def _end(
         self, message: Message, sent: SendResult, state: TransactionState, remark: str | None
@@ -143,6 +145,8 @@ class TransactionProducer(Producer):
             bname=queue.broker_name,
         )
         self.client.asking.tell(address, RequestCode.END_TRANSACTION, ending, remark=remark)
+        if self.tracer is not None:
+            self.tracer.ended(message, sent.message_id, address, state, is_check=False)
 
     async def _asked(self, what: str, function: Any, *args: Any) -> tuple[TransactionState, str | None]:
         """What the listener says, and a remark for the broker's log when it failed."""

@@ -18,6 +18,8 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.access import requests as access_requests
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import control_of_server
 from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_CONTAINER
 from mqgateway.gateway.access.settings import AccessSettings
@@ -89,7 +91,8 @@ class ContainerService:
             served |= access_requests.REQUESTS
             hooks.append(self._access)
         limits = body_limits(served, remoting, {})
-        dispatcher = Dispatcher(self.container, served, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits)
+        told = audited(served, Audit(options.audit_log_format))
+        dispatcher = Dispatcher(self.container, told, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits)
         self._server = RemotingServer(reactor, dispatcher, remoting, tls=ServerTls(tls, disk))
 
     def start(self) -> Deferred[Any]:

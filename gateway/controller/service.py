@@ -26,6 +26,8 @@ from mqgateway.engine.options import OptionSet, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access import requests as access_requests
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import control_of_server
 from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_CONTROLLER
 from mqgateway.gateway.access.settings import AccessSettings
@@ -133,7 +135,7 @@ class ControllerService:
             hooks = [*hooks, self._access]
         self.dispatcher = Dispatcher(
             context,
-            served,
+            audited(served, Audit(options.audit_log_format), refusal),
             UNSUPPORTED,
             clock=clock,
             hooks=hooks,

@@ -5,6 +5,8 @@
   metrics, declared once each
 - `broker_reading`, `lag`: what one scrape finds in the tables of a broker
 - `exposition`: a scrape as text, in steps
+- `points`, `pushing`, `pusher`: the same for who is sent them, by OTLP or to the log
+- `dashboards`: what Grafana shows of them
 - `rpc`: requests, counted as they are answered
 - `health`: whether a server can be used, and why not
 - `site`, `service`: over HTTP

@@ -29,6 +29,11 @@ Health = dict[str, Check]
 STARTING = Check(False, "starting")
 
 
+def starting(recovered: float | None) -> Check:
+    """Of a store that is opened; `recovered` is the part of the log that was read of what must be."""
+    return STARTING if recovered is None else Check(False, f"recovering, {recovered:.0%} of the log read")
+
+
 def is_ready(health: Health) -> bool:
     """Whether nothing is wrong."""
     return all(check.is_fine for check in health.values())

@@ -30,11 +30,13 @@ from mqgateway.gateway.metrics.health import (
     container_health,
     controller_health,
     name_server_health,
+    starting,
 )
 from mqgateway.gateway.metrics.lag import StoreTimes
 from mqgateway.gateway.metrics.metric import common_labels
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS, NameServerReading
 from mqgateway.gateway.metrics.own_metrics import OWN_BROKER_METRICS
+from mqgateway.gateway.metrics.points import Family, collect
 from mqgateway.gateway.namesrv.service import NameServerService
 
 STANDARD, EXPORTER = "standard", "exporter"
@@ -55,6 +57,10 @@ class Observed(Protocol):
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
         """Append a set of its metrics to `text`; names of those with too many series go to `truncated`."""
+        ...
+
+    def points(self) -> Steps[list[Family]]:
+        """Its metrics, the standard's and ours, for who is sent them."""
         ...
 
 
@@ -85,6 +91,7 @@ class ObservedBroker:
             "node_type": "broker",
             "node_id": options.broker_name,
         }
+        self._labels = {**node, **labels_for_all(options)}
         self._standard = self._exposition({**node, **_SCOPE})
         self._own = self._exposition(node)
         self._exporter = self._exposition({})
@@ -104,7 +111,7 @@ class ObservedBroker:
     def health(self) -> Health:
         """See `health.broker_health`."""
         if not self.is_started:
-            return {"store": STARTING}
+            return {"store": starting(self._service.recovered)}
         return broker_health(self._service.broker, self._service.broker.cluster.registration)
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
@@ -118,6 +125,15 @@ class ObservedBroker:
             yield from self._standard.write(self._switched_on, reading, text, truncated)
             yield from self._own.write(OWN_BROKER_METRICS, reading, text, truncated)
 
+    def points(self) -> Steps[list[Family]]:
+        """See `Observed`."""
+        if not self.is_started:
+            return []
+        reading = BrokerReading(self._service.broker, self._meters, self._disk, self._times)
+        metrics = (*self._switched_on, *OWN_BROKER_METRICS)
+        most = self._options.metrics_otel_cardinality_limit
+        return (yield from collect(metrics, reading, self._labels, most))
+
 
 class ObservedNameServer:
     """A name server. At most `most` series of each of its metrics."""
@@ -129,8 +145,9 @@ class ObservedNameServer:
     ) -> None:
         self._service = service
         self._meters = meters
-        labels = {"node_type": "nameserver", **labels_for_all(options)}
-        self._exposition = Exposition(labels, most, with_units=options.metrics_unit_suffixes)
+        self._most = most
+        self._labels = {"node_type": "nameserver", **labels_for_all(options)}
+        self._exposition = Exposition(self._labels, most, with_units=options.metrics_unit_suffixes)
         self.is_started = False
 
     def health(self) -> Health:
@@ -142,6 +159,13 @@ class ObservedNameServer:
         if metrics != EXPORTER and self.is_started:
             reading = NameServerReading(self._service.namesrv, self._meters)
             yield from self._exposition.write(NAME_SERVER_METRICS, reading, text, truncated)
+
+    def points(self) -> Steps[list[Family]]:
+        """See `Observed`."""
+        if not self.is_started:
+            return []
+        reading = NameServerReading(self._service.namesrv, self._meters)
+        return (yield from collect(NAME_SERVER_METRICS, reading, self._labels, self._most))
 
 
 class ObservedController:
@@ -164,6 +188,8 @@ class ObservedController:
         labels = {"address": service.peer.address, "group": group, "peer_id": service.peer.peer_id}
         labels |= {"otel_scope_name": "controller", **labels_for_all(options)}
         self._exposition = Exposition(labels, most, with_units=options.metrics_unit_suffixes)
+        self._labels = {name: value for name, value in labels.items() if name != "otel_scope_name"}
+        self._most = most
         self.is_started = False
 
     def health(self) -> Health:
@@ -176,6 +202,14 @@ class ObservedController:
             reading = ControllerReading(self._service, self._times, self._disk)
             yield from self._exposition.write(CONTROLLER_METRICS, reading, text, truncated)
             yield from self._exposition.write(OWN_CONTROLLER_METRICS, reading, text, truncated)
+
+    def points(self) -> Steps[list[Family]]:
+        """See `Observed`."""
+        if not self.is_started:
+            return []
+        reading = ControllerReading(self._service, self._times, self._disk)
+        metrics = (*CONTROLLER_METRICS, *OWN_CONTROLLER_METRICS)
+        return (yield from collect(metrics, reading, self._labels, self._most))
 
 
 class ObservedContainer:
@@ -194,3 +228,8 @@ class ObservedContainer:
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
         """A container has none of its own."""
         yield from ()
+
+    def points(self) -> Steps[list[Family]]:
+        """See `Observed`."""
+        yield from ()
+        return []

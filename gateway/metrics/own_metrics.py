@@ -108,6 +108,18 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         unit="bytes",
     ),
     gauge(
+        "mqgateway_store_disk_bytes",
+        "The file system that the store lies on.",
+        one(lambda reading: reading.capacity[0]),
+        unit="bytes",
+    ),
+    gauge(
+        "mqgateway_store_disk_free_bytes",
+        "What is free of it.",
+        one(lambda reading: reading.capacity[1]),
+        unit="bytes",
+    ),
+    gauge(
         "mqgateway_ha_slave_behind_bytes",
         "Bytes of the log that a slave lacks.",
         lambda reading: [((address,), behind) for address, behind in reading.slaves()],

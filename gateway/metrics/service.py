@@ -14,13 +14,14 @@ from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.meters import Histogram
-from mqgateway.engine.options.metrics import OFF, ExporterOptions, HealthOptions
+from mqgateway.engine.options.metrics import ExporterOptions, HealthOptions
 from mqgateway.engine.steps import Steps, run_for
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from mqgateway.gateway.metrics.exposition import Exposition
 from mqgateway.gateway.metrics.health import Health
 from mqgateway.gateway.metrics.observed import STANDARD, Observed, labels_for_all
 from mqgateway.gateway.metrics.own_metrics import LOOP_LAG_BOUNDS, SERVER_METRICS, ServerReading
+from mqgateway.gateway.metrics.pusher import PIECE_SECONDS, Pusher
 from mqgateway.gateway.metrics.site import Pages, Scrape
 from mqgateway.gateway.runtime.http import LimitedSite
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
@@ -28,8 +29,6 @@ from mqgateway.gateway.runtime.schedule import Schedule
 
 log = logging.getLogger(__name__)
 
-PIECE_SECONDS = 0.002
-"""How long a scrape holds the loop in one go."""
 LAG_SECONDS = 0.5
 BACKLOG = 50
 EVERYWHERE = "0.0.0.0"
@@ -67,6 +66,7 @@ class MetricsService:
         self._host = host
         self._health_host = health_host
         self.ports: list[ListeningPort] = []
+        self._pusher: Pusher | None = None
         self._under_way: dict[str, list[Deferred[list[bytes]]]] = {}
         self.loop_lag = Histogram(LOOP_LAG_BOUNDS, 1)
 
@@ -78,13 +78,14 @@ class MetricsService:
     def start(self) -> None:
         """Listen where the options say, if they do."""
         options, exporter = self._options, self._exporter
-        if exporter is not None and exporter.exports_metrics:
+        if exporter is not None and exporter.is_scraped:
             host = exporter.metrics_prom_exporter_host or self._host or EVERYWHERE
             self._listen(host, exporter.metrics_prom_exporter_port, self.scrape)
+        elif exporter is not None and exporter.exports_metrics:
+            self._pusher = Pusher(exporter, self.observed, self._reactor, self._clock)
+            self._pusher.start()
+        if self.exports_metrics:
             self._ask_the_loop()
-        elif exporter is not None and exporter.metrics_exporter_type.strip() not in OFF:
-            kind = exporter.metrics_exporter_type
-            log.warning("metricsExporterType=%s: there is no such exporter here, but PROM", kind)
         if options.health_port:
             self._listen(options.health_host or self._health_host or EVERYWHERE, options.health_port, None)
 
@@ -102,6 +103,8 @@ class MetricsService:
     def stop(self) -> Deferred[Any]:
         """Close the ports; fires when that is done."""
         self._schedule.stop()
+        if self._pusher is not None:
+            self._pusher.stop()
         ports, self.ports = self.ports, []
         return gatherResults([maybeDeferred(port.stopListening) for port in ports])
 

@@ -90,11 +90,12 @@ def _credentials(sources: list[Profile], tools_file: Callable[[], str | None]) -
     text = tools_file() if first == len(sources) else None
     if first == len(sources) and not text:
         return None
-    from mqgateway.gateway.access import signature  # slow to load, and many calls are not signed
+    # Slow to load, and many calls are not signed.
+    from mqgateway.gateway.access.signature import Credentials, credentials_in
 
     if text:
-        return signature.credentials_in(text)
+        return credentials_in(text)
     secret = next((one.secret_key for one in sources[first:] if one.secret_key), "")
     if not secret:
         raise UsageError("an access key needs a secret key")
-    return signature.Credentials(sources[first].access_key, secret)
+    return Credentials(sources[first].access_key, secret)

@@ -44,8 +44,13 @@ def parse(arguments: Sequence[str], declared: Iterable[Option]) -> Given:
     """The options given. Raises `UsageError`; with `-h` among them nothing need be complete."""
     options = options_of(declared)
     values: dict[str, str] = {}
+    operands = [one.key for one in options if one.is_operand]
     waiting = iter(arguments)
     for word in waiting:
+        place = next((key for key in operands if key not in values), None)
+        if place is not None and not word.startswith("-"):
+            values[place] = word
+            continue
         option, value = option_of(word, options)
         if option.takes_value:
             if value is None:

@@ -19,6 +19,8 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access import requests as access_requests
+from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import control_of_server
 from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_NAME_SERVER
 from mqgateway.gateway.access.settings import AccessSettings
@@ -309,9 +311,8 @@ class NameServerService:
             served |= access_requests.REQUESTS
             hooks = [*hooks, self._access]
         limits = limits_of_bodies(served, remoting)
-        self.dispatcher = Dispatcher(
-            self.namesrv, served, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits
-        )
+        told = audited(served, Audit(options.audit_log_format))
+        self.dispatcher = Dispatcher(self.namesrv, told, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits)
         self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
 
     @property

@@ -52,6 +52,7 @@ WALL_TIME = {
     "gateway/client/producer.py": "written: when messages were born",
     "gateway/client/trace.py": "written: trace records",
     "gateway/metrics/broker_reading.py": "to be compared with when messages were stored",
+    "gateway/metrics/pusher.py": "written: when metrics were counted",
     "gateway/mqadmin/main.py": "shown: ages, and what `now` means; written: when messages were born",
     "gateway/remoting/dispatch.py": "written: when a request came",
     "gateway/testing/moving.py": "what the wall clock of a test shows",
@@ -78,8 +79,8 @@ TIMER_FILES = {
     "gateway/broker/cluster/registration.py",
     "gateway/testing/crashable.py",
 }
-# The command line reads the files its user names: settings, and store files to print.
-COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/")
+# The command line reads the files its user names: settings, and store files to print; and keeps notes.
+COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/", "gateway/nouns/")
 
 
 def calls(path: Path) -> list[tuple[int, str]]:

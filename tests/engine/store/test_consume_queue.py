@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.steps import run
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.consume_queue import BLANK_UNIT, UNIT, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.file_queue import FilePool, file_name
@@ -80,7 +81,7 @@ def test_a_queue_that_starts_late_begins_with_blank_units() -> None:
     queue.write_out()
     assert disk.read_bytes("/s/cq/t/0/" + file_name(200))[:60] == BLANK_UNIT * 3
     again = queues(disk)
-    again.load(None, lambda _: None)
+    run(again.load(None, lambda _: None))
     found = again.get("t", 0)
     assert found is not None
     found.correct_min(0)
@@ -94,7 +95,7 @@ def test_the_end_is_found_when_loading(count: int) -> None:
     fill(table.open("t", 0), count)
     table.open("t", 0).write_out()
     again = queues(disk)
-    again.load(None, lambda _: None)
+    run(again.load(None, lambda _: None))
     found = again.get("t", 0)
     assert (found.max_offset if found else 0) == count
     if found:
@@ -114,7 +115,7 @@ def test_units_from_an_offset_of_the_log_on_are_cut(count: int, below: int, hole
         at = (kept + 1) * 20
         disk.open("/s/cq/t/0/" + file_name(at // 200 * 200)).write(at % 200, bytes(20))
     again = queues(disk)
-    again.load(below, lambda _: None)
+    run(again.load(below, lambda _: None))
     found = again.get("t", 0)
     assert found is not None
     assert found.max_offset == found.next_offset == kept

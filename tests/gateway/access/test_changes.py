@@ -14,6 +14,7 @@ from mqgateway.engine.options.access import AuditFormat
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import CHANGES, audited
+from mqgateway.gateway.access.requests import REQUESTS as OF_ACCESS
 from mqgateway.gateway.access.signature import ACCESS_KEY
 from mqgateway.gateway.broker.requests import REQUESTS as OF_BROKER
 from mqgateway.gateway.codec.codes import RequestCode
@@ -135,7 +136,7 @@ def test_other_requests_are_served_by_the_same_functions() -> None:
 
 def test_each_of_them_is_served_by_somebody() -> None:
     of_servers = set(OF_BROKER) | set(OF_NAME_SERVER) | set(OF_CONTROLLER) | set(OF_CONTAINER)
-    assert set(CHANGES) <= of_servers | set(AclRequestCode)
+    assert set(CHANGES) <= of_servers | set(OF_ACCESS) | set(AclRequestCode)
 
 
 def test_accounts_of_version_4_are_told_of_without_their_secrets(caplog: pytest.LogCaptureFixture) -> None:

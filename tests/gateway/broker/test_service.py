@@ -543,6 +543,64 @@ def test_a_broker_that_never_started_stops() -> None:
     assert world.stopped == [None]
 
 
+class Hasty:
+    """A clock by which every look at it is late: whatever is done in steps gives way after each."""
+
+    def __init__(self, net: Net) -> None:
+        self._net, self._looks = net, 0
+
+    def millis(self) -> int:
+        return int(self._net.seconds() * 1000)
+
+    def monotonic(self) -> float:
+        self._looks += 1
+        return self._net.seconds() + self._looks
+
+
+def killed_with_messages() -> CrashDisk:
+    """The disk of a broker that was killed, with 300 messages in some files of its log."""
+    world = World().start()
+    client = world.connect()
+    client.create("T")
+    for _ in range(300):
+        assert client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), bytes(500)).code == 0
+    return world.disk.kill()
+
+
+def test_the_loop_goes_on_while_a_store_is_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(disk=killed_with_messages())
+    world.service.broker.clock = Hasty(world.net)
+    read: list[float | None] = []
+    call_later = world.net.callLater
+
+    def noted(*given: Any, **named: Any) -> Any:
+        if MAIN not in world.net.ports:
+            read.append(world.service.recovered)
+        return call_later(*given, **named)
+
+    monkeypatch.setattr(world.net, "callLater", noted)
+    world.service.start().addBoth(world.started.append)
+    assert world.started == [] and MAIN not in world.net.ports
+    world.net.settle()
+    assert world.started == [None]
+    assert world.service.broker.store.max_offset("T", 0) == 300
+    assert read[0] is None and len(read) > 300 / 64
+    parts = [part for part in read if part is not None]
+    assert parts == sorted(parts) and parts[0] == 0.0 < parts[-1] < 1.0
+
+
+def test_a_stop_waits_until_a_store_is_recovered() -> None:
+    world = World(disk=killed_with_messages())
+    world.service.broker.clock = Hasty(world.net)
+    world.service.start().addBoth(world.started.append)
+    world.service.stop().addBoth(world.stopped.append)
+    assert MAIN not in world.net.ports and world.stopped == []
+    world.net.settle(2)
+    assert world.stopped == [None]
+    assert MAIN not in world.net.ports
+    assert not world.disk.exists("/store/abort")
+
+
 def test_a_store_in_use_stops_the_start(world: World) -> None:
     other = World(disk=world.disk)
     other.start()

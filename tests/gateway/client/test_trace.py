@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.listening import Consumed
-from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.message import Message, TransactionState
 from mqgateway.gateway.client.options import ProducerOptions
 from mqgateway.gateway.client.producer import traced
 from mqgateway.gateway.client.trace import Record, Tracer, _parts
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.client.test_message import received
 from tests.gateway.client.test_push import Inbox, begin, refuse
+from tests.gateway.client.test_transactions import Listener
+from tests.gateway.client.test_transactions import begin as deciding
 from tests.support.gateway.client.cluster import Cluster, requests_seen
 
 TRACES = "RMQ_SYS_TRACE_TOPIC"
@@ -69,6 +72,38 @@ def test_traces_are_found_by_the_ids_they_are_about() -> None:
         cluster.settle(6.0)
         found = cluster.broker.store.query(TRACES, sent.message_id, 10, 0, 2**62)
         assert len(found.records) == 1
+
+
+def test_the_ends_of_transactions_are_recorded() -> None:
+    with Cluster(trace_topic_enable=True, trace_on=True) as cluster:
+        listener = Listener(TransactionState.UNKNOWN, TransactionState.ROLLBACK)
+        producer = deciding(cluster, listener, enable_trace=True)
+        sent = cluster.run(producer.send_in_transaction(Message("T", "x", tags="A", keys="k")))
+        cluster.wait_for(lambda: listener.checked, 120.0)
+        cluster.settle(6.0)
+        half, first, second = (one for one in traces(cluster) if one[0] in ("Pub", "EndTransaction"))
+        assert half[11] == "1"
+        message_id = sent.sent.message_id
+        about = ["DefaultRegion", "Deciders", "T", message_id, "A", "k", "10.0.0.1:10911", "2", message_id]
+        assert first[2:] == [*about, "UNKNOW", "false"]
+        assert second[2:] == [*about, "ROLLBACK_MESSAGE", "true"]
+        assert int(first[1]) < int(second[1])
+
+
+def test_recalls_are_recorded_whether_they_come_in_time_or_not() -> None:
+    with Cluster(trace_topic_enable=True, trace_on=True, recall_message_enable=True) as cluster:
+        cluster.make_topic("T", queues=1)
+        producer = cluster.producer(enable_trace=True)
+        sent = cluster.run(producer.send(Message("T", "x", delay_millis=30_000)))
+        assert sent.recall_handle is not None
+        cluster.run(producer.recall("T", sent.recall_handle))
+        cluster.broker.options.recall_message_enable = False
+        with pytest.raises(BrokerError):
+            cluster.run(producer.recall("T", sent.recall_handle))
+        cluster.settle(6.0)
+        recalls = [one for one in traces(cluster) if one[0] == "Recall"]
+        about = ["DefaultRegion", "Producers", "T", sent.message_id]
+        assert [one[2:] for one in recalls] == [[*about, "true"], [*about, "false"]]
 
 
 def test_nothing_is_recorded_unless_wanted() -> None:

@@ -29,7 +29,9 @@ def test_a_broker_that_starts_has_no_metrics_and_is_not_ready() -> None:
     assert host.observed.health()["store"].is_fine
     host.observed.is_started = False
     assert host.scrape() == ""
-    assert not host.observed.health()["store"].is_fine
+    assert host.observed.health()["store"] == (False, "starting")
+    host.observed._service.recovered = 0.423
+    assert host.observed.health()["store"] == (False, "recovering, 42% of the log read")
 
 
 def test_nothing_is_counted_when_nothing_is_exported() -> None:

@@ -9,6 +9,8 @@ from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.options.metrics import HealthOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.metrics.health import Check, Health
+from mqgateway.gateway.metrics.metric import Kind
+from mqgateway.gateway.metrics.points import Family, Point
 from mqgateway.gateway.metrics.service import MetricsService
 from tests.support.gateway.metrics import parsed
 from tests.support.gateway.remoting.pair import Net
@@ -38,6 +40,10 @@ class Server:
                 self.clock.advance(1)
             yield
         text.append(f"of_{metrics} 1\n".encode())
+
+    def points(self) -> Steps[list[Family]]:
+        yield
+        return [Family("of_points", Kind.GAUGE, "", "", (), [Point({}, 1)])]
 
 
 class Listening(Net):
@@ -106,11 +112,16 @@ def test_a_port_that_is_taken_is_an_error_in_the_log(caplog: pytest.LogCaptureFi
     assert not net.at
 
 
-def test_exporters_that_there_are_not_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    net = Listening()
-    service(BrokerOptions(metrics_exporter_type="OTLP_GRPC"), net).start()
-    assert "metricsExporterType=OTLP_GRPC" in caplog.text
+def test_metrics_that_leave_by_themselves_open_no_port(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "mqgateway.metrics")
+    net, clock = Listening(), ManualClock()
+    one = service(BrokerOptions(metrics_exporter_type="LOG"), net, clock=clock)
+    one.start()
     assert not net.at
+    net.advance(10)
+    assert '"name":"of_points"' in caplog.text
+    one.stop()
+    assert not net.getDelayedCalls()
 
 
 def test_a_scrape_gives_way_and_whoever_asks_meanwhile_shares_it() -> None:

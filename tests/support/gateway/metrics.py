@@ -63,7 +63,7 @@ class Exporting(MemoryBroker):
             refusal=refusal,
         )
         self.registered: dict[str, bool] = {}
-        service = SimpleNamespace(broker=self.broker, registration=self)
+        service = SimpleNamespace(broker=self.broker, registration=self, recovered=None)
         self.observed = ObservedBroker(cast(BrokerService, service), self.options, self.meters, self.disk)
         self.observed.is_started = True
 

@@ -19,6 +19,7 @@ def test_what_a_group_that_is_online_has_not_consumed() -> None:
         connect(cluster, "G", "T")
         cluster.settle(30)
         tool = MemoryTool(cluster)
+        tool.is_impatient = True
         with pytest.raises(KeyboardInterrupt):
             tool.run("startMonitoring")
         assert tool.waited == [60.0]
@@ -47,6 +48,7 @@ def test_members_that_want_different_things_are_told_of() -> None:
         connect(cluster, "G", "T", "TagA")
         cluster.settle(200)
         tool = MemoryTool(cluster)
+        tool.is_impatient = True
         with pytest.raises(KeyboardInterrupt):
             tool.run("startMonitoring")
         notify = "[MONITOR]  [NOTIFY] reportConsumerRunningInfo: ConsumerGroup: G, Subscription different"

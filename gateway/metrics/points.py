@@ -1,0 +1,104 @@
+"""Metrics as points of OpenTelemetry's data model: what leaves without being asked for.
+
+The same declarations as of a scrape are read, in steps. Names have no unit at their end, as with the
+standard's exporters of this kind. Standard: what `PeriodicMetricReader` hands to its exporter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from mqgateway.engine.meters import Distribution
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.metrics.metric import Kind, Metric
+
+Source = TypeVar("Source")
+
+SAMPLES_A_STEP = 64
+OVERFLOW = {"otel.metric.overflow": "true"}
+
+
+class Counts(NamedTuple):
+    """A distribution as it stood: how many values came to each bucket, and their sum."""
+
+    buckets: tuple[int, ...]
+    sum: int
+
+
+class Point(NamedTuple):
+    """One series."""
+
+    attributes: Mapping[str, str]
+    value: float | Counts
+
+
+class Family(NamedTuple):
+    """The series of one metric."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str
+    bounds: tuple[int, ...]
+    points: list[Point]
+
+
+def collect(
+    metrics: Iterable[Metric[Source]], source: Source, common: Mapping[str, str], most: int
+) -> Steps[list[Family]]:
+    """The series of these metrics, at most `most` of each; those without any are left out."""
+    families = []
+    for metric in metrics:
+        points: list[Point] = []
+        for number, sample in enumerate(metric.read(source)):
+            if number % SAMPLES_A_STEP == 0:
+                yield
+            if sample is None:
+                continue
+            if len(points) > most:
+                break
+            labels, value = sample
+            if labels is None:
+                own: Mapping[str, str] = OVERFLOW
+            else:
+                shown = zip(metric.labels, metric.shown(source, labels), strict=True)
+                own = {name: label for name, label in shown if label}
+            if isinstance(value, Distribution):
+                value = Counts(tuple(value.counts), value.sum)  # type: ignore[assignment]
+            points.append(Point({**common, **own}, value))  # type: ignore[arg-type]
+        if points:
+            families.append(
+                Family(metric.name, metric.kind, metric.meaning, metric.unit, metric.bounds, points)
+            )
+    return families
+
+
+class Deltas:
+    """What counts grew by since they were last asked for. Standard: `AggregationTemporality.DELTA`."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[str, frozenset[tuple[str, str]]], Any] = {}
+
+    def of(self, families: Iterable[Family]) -> list[Family]:
+        """The same families, counts as differences; states stay as they are."""
+        before, self._before = self._before, {}
+        return [
+            family
+            if family.kind is Kind.GAUGE
+            else family._replace(
+                points=[self._difference(before, family.name, point) for point in family.points]
+            )
+            for family in families
+        ]
+
+    def _difference(self, before: Mapping[Any, Any], name: str, point: Point) -> Point:
+        key = name, frozenset(point.attributes.items())
+        self._before[key] = now = point.value
+        then = before.get(key)
+        if then is None:
+            return point
+        if isinstance(now, Counts):
+            buckets = tuple(new - old for new, old in zip(now.buckets, then.buckets, strict=True))
+            return point._replace(value=Counts(buckets, now.sum - then.sum))
+        return point._replace(value=now - then)
