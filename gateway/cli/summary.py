@@ -99,8 +99,8 @@ def who_may(
         )
     if has_accounts:
         return (
-            f"the accounts of aclEnable, who may do what their permissions say; the name server: {everybody}; "
-            "the port for slaves: members of the group. See docs/security.md"
+            "the accounts of aclEnable, who may do what their permissions say; "
+            f"the name server: {everybody}; the port for slaves: members of the group. See docs/security.md"
         )
     if is_own:
         return f"{everybody}: it listens on {bind} only; access control is off"
