@@ -193,9 +193,13 @@ class Replication:
         resume_all(broker.consume.held_pulls.due(FOREVER, broker.store.max_offset))
 
     def asked_for_log(self, host: str) -> bytes:
-        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed."""
+        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed.
+
+        Where slaves come online before name servers hear of them, it is remembered that this one is coming.
+        """
         membership = self._broker.membership
-        if membership is not None and membership.is_enabled:
+        comes_first = membership is not None and membership.is_enabled
+        if comes_first or self._broker.options.enable_controller_mode:
             self.admission.asked(host, self.doors.now())
         return self.admission.issue(self.doors.now())
 
