@@ -61,16 +61,13 @@ class Epochs:
     def begin(self, number: int, start: int) -> None:
         """An epoch begins at `start`, which is where the log ends. Once this returns it is on disk.
 
-        One that is known is not begun again. An epoch in which nothing was written before the next begins
-        stays the one of that place, as the standard's brokers have it: members would disagree otherwise.
-        Raises `OSError`, and then has begun nothing.
+        One that is known is not begun again. An epoch of which this log has nothing gives way to the next:
+        its master may have written what nobody else has, and that log must not count as one with this. The
+        standard keeps it, and takes such logs for one. Raises `OSError`, and then has begun nothing.
         """
         if number <= self.last:
             return
-        kept = [entry for entry in self.entries if entry.start <= start]
-        if not kept or kept[-1].start < start:
-            kept.append(Epoch(number, start))
-        self._keep(kept)
+        self._keep([*(entry for entry in self.entries if entry.start < start), Epoch(number, start)])
 
     def cut(self, end: int) -> None:
         """The log ends at `end` now: what began behind that has never been. Raises `OSError`."""

@@ -23,7 +23,6 @@ from mqgateway.engine.ha.authority import Authority
 from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.identity import FILE_NAME, IdentityFiles
 from mqgateway.engine.ha.role import UNKNOWN_ID, RoleKind
-from mqgateway.engine.options import FlushDiskType
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.controlled.controllers import Controllers
 from mqgateway.gateway.broker.controlled.in_sync_keeper import InSyncKeeper
@@ -190,22 +189,15 @@ class ControlledReplica:
         if self._is_stopped:
             return
         self.number = identity.number
-        if told.master == self.number and told.in_sync - {self.number} and self._may_lack_messages:
+        if told.master == self.number and not self.epoch and not self._broker.store.was_clean:
+            # What others have of this epoch may not be in this log any more: it cannot go on in it.
             raise RemotingError(
-                "this broker was master until it died, and others who are in sync may have more: they are "
-                "elected once the controller misses it"
+                "this broker was master until it died, which the controller has not noticed: it waits for an "
+                "election"
             )
         self._is_registered = True
         self._say_that_we_are_there(self.now())
         self._take(told)
-
-    @property
-    def _may_lack_messages(self) -> bool:
-        """Whether the last run ended in a way that took what was acknowledged and not yet on disk."""
-        store = self._broker.store
-        return not store.was_clean and (
-            self._broker.store_options.flush_disk_type is not FlushDiskType.SYNC_FLUSH
-        )
 
     async def _ask_for_master(self) -> None:
         header = GetReplicaInfoRequestHeader(broker_name=self._broker.options.broker_name)

@@ -91,13 +91,17 @@ def test_an_epoch_that_is_known_keeps_its_place() -> None:
     assert found.entries == [Epoch(3, 100)]
 
 
-def test_an_epoch_in_which_nothing_was_written_stays_the_one_of_its_place() -> None:
-    found = epochs(CrashDisk())
-    found.begin(2, 100)
+def test_an_epoch_of_which_the_log_has_nothing_gives_way() -> None:
+    """Its master may have written at the same place: that is not this log."""
+    found, its_masters = epochs(CrashDisk()), epochs(CrashDisk())
+    for one in (found, its_masters):
+        one.begin(1, 0)
+        one.begin(2, 100)
     found.begin(3, 100)
-    assert found.entries == [Epoch(2, 100)]
+    assert found.entries == [Epoch(1, 0), Epoch(3, 100)]
+    assert consistent_point(its_masters.entries, 150, found.entries, 180) == 100
     found.begin(4, 101)
-    assert found.entries == [Epoch(2, 100), Epoch(4, 101)]
+    assert found.entries == [Epoch(1, 0), Epoch(3, 100), Epoch(4, 101)]
 
 
 def test_what_begins_behind_the_end_of_the_log_goes() -> None:

@@ -101,6 +101,22 @@ def test_what_only_the_dead_master_had_is_cut() -> None:
     assert slave.in_sync == {1, 2}
 
 
+def test_a_master_that_died_unnoticed_waits_for_an_election() -> None:
+    """The controller was away: what others have of the epoch may not be in this log any more."""
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    brokers.kill_controller()
+    master.kill(seed=1)
+    master.again()
+    brokers.start_controller()
+    brokers.wait(3)
+    assert not master.leads
+    brokers.wait(20)
+    assert slave.leads
+    assert master.kind is SLAVE
+    assert slave.in_sync == {1, 2}
+
+
 def test_an_operator_changes_the_master() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
