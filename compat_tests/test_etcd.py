@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,9 +21,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from compat_tests.support.etcd import Cable, Controller, EtcdCluster, Http, controllers
-from compat_tests.support.processes import wait_until
+from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.raw import RawConnection
-from compat_tests.support.servers import HOST
+from compat_tests.support.servers import HOST, ROOT, apache_broker, our_namesrv
 from mqgateway.engine.controller.key_values import Unanswered
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.tls import self_signed
@@ -340,3 +341,51 @@ def test_sets_are_kept_readable(tmp_path: Path) -> None:
         said = subprocess.run(command, capture_output=True, check=True, timeout=30, env={"ETCDCTL_API": "3"})
         name, value = said.stdout.decode().splitlines()
         assert name == f"{SETS}brk" and json.loads(value)["masterBrokerId"] == 1
+
+
+@pytest.mark.both_servers
+def test_apaches_brokers_go_on_when_the_controller_that_leads_is_killed_with_their_master(
+    tmp_path: Path,
+) -> None:
+    """Two brokers of Apache's in controller mode, two controllers of ours."""
+    port = free_ports()
+    namesrv = our_namesrv(tmp_path / "namesrv", port)
+    with EtcdCluster(tmp_path, 1) as place, running(controllers(tmp_path, [place.endpoints] * 2)) as group:
+        addresses = ";".join(one.address for one in group)
+        settings = {"brokerName": "brk", "enableControllerMode": "true", "controllerAddr": addresses}
+        settings |= {"allAckInSyncStateSet": "true"}
+        where = f"{HOST}:{port}"
+        brokers = [
+            apache_broker(tmp_path / f"b{number}", free_ports((-2, 0, 1)), where, settings)
+            for number in range(2)
+        ]
+        try:
+            namesrv.start()
+            leader = leader_of(group)
+            brokers[0].start()
+            wait_until(lambda: info(leader)[1].get("masterBrokerId") == "1", 60, "the first broker is master")
+            brokers[1].start()
+            wait_until(lambda: in_sync(where, addresses) == [True, True], 60, "both are in sync")
+            brokers[0].kill9()
+            leader.part.kill9()
+            other = next(one for one in group if one is not leader)
+            began = time.monotonic()
+            wait_until(lambda: info(other)[1].get("masterBrokerId") == "2", 60, "the second one is master")
+            assert time.monotonic() - began < LEASE + 10
+            brokers[0].start()
+            wait_until(lambda: in_sync(where, addresses) == [True, True], 60, "the first one is back")
+            assert info(other)[1]["masterBrokerId"] == "2"
+        finally:
+            for part in (*brokers, namesrv):
+                part.kill9()
+
+
+def in_sync(namesrv: str, addresses: str) -> list[bool]:
+    """Who of brk is in sync, as `mqgateway cluster status` has it."""
+    program = "from mqgateway.gateway.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "cluster", "status", "-n", namesrv, "--json"]
+    said = subprocess.run(
+        [*command, "--controller", addresses], capture_output=True, timeout=30, cwd=ROOT, check=False
+    )
+    groups = json.loads(said.stdout)["groups"] if said.stdout else []
+    return [member["inSync"] for group in groups for member in group["members"]]
