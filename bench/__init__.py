@@ -6,5 +6,5 @@ nobody asks for anything (`idle` is their clients), `report` makes medians, rati
 keeps them in a file. `python -m bench` does all of it, alternating between the two servers.
 
 `curves` lets one thing grow (`picture` draws it), `floor` measures what no server can be faster than (`echo`
-is a server that only answers), `micro` measures single steps in one process.
+is a server that only answers), `micro` measures single steps in one process, `commands` calls of commands.
 """

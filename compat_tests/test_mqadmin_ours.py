@@ -114,6 +114,8 @@ listUser -b BROKER
 createAcl -b BROKER -s User:alice -r Topic:a -a Pub -d Allow
 listAcl -b BROKER
 getBrokerEpoch -b NAME
+checkRocksdbCqWriteProgress -c CLUSTER
+rocksDBConfigToJson -c CLUSTER -t topics
 deleteSubGroup -b BROKER -g G2
 deleteSubGroup -c CLUSTER -g G3
 deleteTopic -c CLUSTER -t Ours5

@@ -24,12 +24,16 @@ from mqgateway.engine.options import (
     format_value,
     load_properties,
 )
+from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import write_table
 
 log = logging.getLogger(__name__)
 
-_READ_AT_START = frozenset(
+_OF_ACCESS = frozenset(OptionSet(AccessOptions()).names()) - {"maxPolicyEntriesPerUser", "maxUsers"}
+"""Who is asked who they are does not change while a server runs."""
+
+_READ_AT_START = _OF_ACCESS | frozenset(
     {
         "bindAddress",
         "brokerClusterName",
@@ -82,13 +86,15 @@ CONTAINER_RULES = BROKER_RULES._replace(
 )
 NAMESRV_RULES = Rules(
     frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"}),
+    _OF_ACCESS,
     skips_unknown=True,
     writes_all=True,
 )
 
 CONTROLLER_RULES = Rules(
     frozenset({"configBlackList", "configStorePath", "rocketmqHome"}),
-    frozenset(
+    _OF_ACCESS
+    | frozenset(
         {
             "bindAddress",
             "controllerDLegerGroup",

@@ -27,12 +27,7 @@ Examples:
   mqgateway access check alice Sub Group:billing -b 10.0.0.5:10911 --from 10.1.2.3 --json"""
 
 
-@click.group()
-def access() -> None:
-    """Users and policies of a broker."""
-
-
-@access.command(epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("username", metavar="USER")
 @click.argument("action")
 @click.argument("resource")

@@ -22,12 +22,7 @@ Examples:
   mqgateway cluster status --controller '10.0.0.1:9878;10.0.0.2:9878' --json"""
 
 
-@click.group()
-def cluster() -> None:
-    """Clusters of brokers."""
-
-
-@cluster.command(epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.option(
     "-n",
     "--namesrv",

@@ -20,16 +20,16 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
-from mqgateway.gateway.cli.access import access
 from mqgateway.gateway.cli.admin import admin
 from mqgateway.gateway.cli.boot import log_boot
-from mqgateway.gateway.cli.cluster import cluster
 from mqgateway.gateway.cli.consume import consume
 from mqgateway.gateway.cli.container import container_options, run_container
 from mqgateway.gateway.cli.controller import controller_options, run_controller
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.nouns import NOUNS, with_verbs
 from mqgateway.gateway.cli.perf import perf
 from mqgateway.gateway.cli.pipeline import pipeline
+from mqgateway.gateway.cli.profile import profile
 from mqgateway.gateway.cli.secure import Secured, close_both, secure
 from mqgateway.gateway.cli.send import send
 from mqgateway.gateway.cli.service_flags import (
@@ -312,10 +312,10 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in (admin, cluster, store, send, consume, tail, perf, access, pipeline):
+for command in (admin, *NOUNS, store, send, consume, tail, perf, pipeline, profile):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
-main.command("broker")(broker_options(run_broker))
+main.add_command(with_verbs("broker", run_broker, broker_options))
 main.command("container")(container_options(run_container))
 main.command("controller")(controller_options(run_controller))
 standard = functools.partial(click.command, cls=StandardCommand, context_settings=HELP)

@@ -210,6 +210,7 @@ class Both:
                 asks_what=asking.authorization_enabled,
                 has_open_name_server=namesrv is not None and not namesrv.namesrv.authentication_enabled,
                 allowed_slaves=broker.store.ha_allowed_slaves if broker else "",
+                has_accounts=broker is not None and broker.broker.acl_enable,
             ),
             started_in=self.clock.monotonic() - self._began,
             warnings=warnings,

@@ -76,11 +76,13 @@ def who_may(
     asks_what: bool = False,
     has_open_name_server: bool = False,
     allowed_slaves: str = "",
+    has_accounts: bool = False,
 ) -> str:
     """Who may use a server that listens on `bind`, and how to change that.
 
     `asks_who`: only signed requests are taken; `asks_what`: and only those that policies allow. The name
     server of the process may be open all the same; `allowed_slaves` are let in by their address.
+    `has_accounts`: the broker takes the requests that accounts of version 4 allow.
     """
     try:
         is_own = ipaddress.ip_address(bind).is_loopback
@@ -94,6 +96,11 @@ def who_may(
         return (
             f"the users of this server, who may do {what}; {name_server}"
             f"the port for slaves: slaves that sign{by_address}. See docs/security.md"
+        )
+    if has_accounts:
+        return (
+            "the accounts of aclEnable, who may do what their permissions say; "
+            f"the name server: {everybody}; the port for slaves: members of the group. See docs/security.md"
         )
     if is_own:
         return f"{everybody}: it listens on {bind} only; access control is off"

@@ -5,7 +5,7 @@ Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mqgateway.gateway.client.admin_question import (
@@ -21,7 +21,11 @@ from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import ViewBrokerStatsDataRequestHeader
+from mqgateway.gateway.codec.headers import (
+    CheckRocksdbCqWriteProgressRequestHeader,
+    ExportRocksDBConfigToJsonRequestHeader,
+    ViewBrokerStatsDataRequestHeader,
+)
 
 NORMAL_READS, RANDOM_READS = 0, 1
 """Whether the log is read ahead. Standard: `LibC.MADV_NORMAL`, `MADV_RANDOM`."""
@@ -144,3 +148,27 @@ def set_read_mode(mode: int) -> Question[str | None]:
 
     fields = {"READ_AHEAD_MODE": str(mode)}
     return Question(RequestCode.SET_COMMITLOG_READ_MODE, read, fields=fields)
+
+
+# RocksDB
+
+
+@asks(RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS)
+def check_rocksdb_queues(topic: str, since: int) -> Question[dict[str, Any]]:
+    """Compare queues kept in RocksDB with those in files: of a topic, or of all for `""`, and of messages
+    since a time in ms. The answer has `checkStatus` (2 it began, 3 it failed) and `checkResult`, a text."""
+
+    def read(answer: RemotingCommand) -> dict[str, Any]:
+        told = json_of(answer)
+        return {"checkStatus": told.get("checkStatus"), "checkResult": told.get("checkResult")}
+
+    header = CheckRocksdbCqWriteProgressRequestHeader(topic=topic, check_store_time=since)
+    return Question(RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, read, header)
+
+
+@asks(RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON)
+def export_rocksdb_tables(tables: Iterable[str]) -> Question[None]:
+    """Write tables that are kept in RocksDB as JSON files: `topics`, `subscriptionGroups`,
+    `consumerOffsets`."""
+    header = ExportRocksDBConfigToJsonRequestHeader(config_type=";".join(tables))
+    return Question(RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON, nothing, header)

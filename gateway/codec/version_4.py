@@ -59,10 +59,13 @@ class GetBrokerAclConfigResponseHeader(Header):
 
 
 class UpdateGlobalWhiteAddrsConfigRequestHeader(Header, code=AclRequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG):
-    """Addresses that everybody is let in from, with commas; and in which file, empty for the first."""
+    """Addresses that everybody is let in from, with commas; and in which file.
+
+    Version 4's own tool leaves the file out where none is given, and its broker then refuses the request.
+    """
 
     global_white_addrs: str
-    acl_file_full_path: str
+    acl_file_full_path: str | None = None
 
 
 @dataclass(slots=True)

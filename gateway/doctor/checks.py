@@ -89,41 +89,40 @@ TOLD = {
         "check tags and filter: mqgateway message tail {topic}",
     ),
     "offset-lost": Sentence(
-        "{queues} of {topic} were to go on at messages that are gone: {lost} were removed unconsumed",
+        "{topic} ({queues}) was to go on at messages that are gone: {lost} were removed unconsumed",
         "they are skipped with the next pull; keep messages longer (fileReservedTime), or consume faster",
     ),
     "offset-ahead": Sentence(
-        "{queues} of {topic} were to go on after messages that do not exist yet, by {ahead} at most",
+        "{topic} ({queues}) was to go on after messages that do not exist yet, by {ahead} at most",
         "set them back: mqgateway offset reset {group} {topic} --to last",
     ),
     "queue-without-owner": Sentence(
-        "{queues} of {topic} belong to no member, and {behind} messages wait there",
+        "{topic} ({queues}) belongs to no member, and {behind} messages wait there",
         "see whether all members know the same brokers and have client ids of their own; "
         "restart the one that lags behind",
     ),
     "lock-held": Sentence(
-        "{client} may not consume {queues} of {topic} in order: another client has the lock",
+        "{client} may not consume {topic} ({queues}) in order: another client has the lock",
         "wait for a minute, until the lock of a client that died ends; "
         "then look for a second client with the same group",
     ),
     "queue-suspended": Sentence(
-        "{client} consumes {queues} of {topic} in order and has consumed nothing for {idle} s, "
+        "{client} consumes {topic} ({queues}) in order and has consumed nothing for {idle} s, "
         "with {cached} messages in its hands: a message fails again and again, or its listener hangs",
         "look at the message at the head, and at the client's stacks: mqadmin consumerStatus -g {group} -i "
         "{client} -s",
     ),
     "listener-hangs": Sentence(
-        "{client} has consumed nothing of {queues} of {topic} for {idle} s, "
+        "{client} has consumed nothing of {topic} ({queues}) for {idle} s, "
         "with {cached} messages in its hands: its listener hangs",
         "look at its stacks: mqadmin consumerStatus -g {group} -i {client} -s",
     ),
     "not-pulling": Sentence(
-        "{client} has asked for no message of {queues} of {topic} for {idle} s",
+        "{client} has asked for no message of {topic} ({queues}) for {idle} s",
         "see whether it can reach the broker, and whether it was suspended; restart it",
     ),
     "flow-control": Sentence(
-        "{client} holds all it may of {queues} of {topic} ({cached} messages, {mib} MiB) "
-        "and asks for no more",
+        "{client} holds all it may of {topic} ({queues}): {cached} messages, {mib} MiB; it asks for no more",
         "its listener is slower than messages come: make it faster, or start more members",
     ),
     "slow-listener": Sentence(
@@ -462,7 +461,7 @@ def _held(
 
 
 def _names(queues: list[Queue]) -> str:
-    """Queues as they are told: `queue 3 of broker-a`, or how many they are."""
+    """Queues as they are told: `broker-a:3`, or how many they are."""
     if len(queues) > 3:
         return f"{len(queues)} queues"
-    return ", ".join(f"queue {one.place.queue_id} at {one.place.broker}" for one in queues)
+    return ", ".join(f"{one.place.broker}:{one.place.queue_id}" for one in queues)

@@ -6,8 +6,11 @@
     rendering     rows as the standard's text, or as JSON
     connection    one request at a time over a blocking socket
     servers       whom a command asks: name servers, masters of a cluster, brokers of a topic
+    profiles      servers and credentials under a name, in a file of the user's
+    static_plan   where the queues of a static topic are to lie
     configuration who we are and where the name servers are: flags, environment, files
     completion    what may come next on a command line; `shells` brings it to bash, zsh and fish
+    schema        what `--json` prints, as a JSON schema
     manual        the manual page
     main          the way of one call, and of many (`--batch`)
 

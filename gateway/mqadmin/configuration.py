@@ -1,7 +1,8 @@
-"""Who we are and where the name servers are: what was given, else the environment, else the tool's file.
+"""Who we are and where the name servers are.
 
-The file is the standard's, `conf/tools.yml` below ROCKETMQ_HOME: `accessKey: ...` and `secretKey: ...`.
-Standard: `AclUtils.getAclRPCHook`.
+What was given counts first, then the profile that was named, the environment, the user's current profile
+(`profiles`), and for credentials the standard's file, `conf/tools.yml` below ROCKETMQ_HOME, with the lines
+`accessKey: ...` and `secretKey: ...`. Standard: `AclUtils.getAclRPCHook`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqgateway.gateway.mqadmin.declaration import Given, UsageError
+from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed, path_of
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.signature import Credentials
 
 TIMEOUT_SECONDS = 5.0
+ReadFile = Callable[[str], str | None]
+"""Gives the text of a file, and None for one that is not there."""
 
 
 class Configuration(NamedTuple):
@@ -27,21 +31,35 @@ class Configuration(NamedTuple):
     certificates: str | None
 
 
-def configured(
-    given: Given, environment: Mapping[str, str], read_file: Callable[[str], str | None]
-) -> Configuration:
-    """The configuration of a call; `read_file` gives None for a file that is not there.
+def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile) -> Configuration:
+    """The configuration of a call.
 
-    Raises `UsageError` for a timeout that is no number.
+    Raises `UsageError` for a timeout that is no number, half of a pair of keys, a profile that is not there.
     """
-    addresses = given.text("n") or environment.get("NAMESRV_ADDR", "")
+    named = given.text("profile")
+    profile = known_profiles(environment, read_file).chosen(named)
+    from_environment = Profile(
+        name_servers=environment.get("NAMESRV_ADDR", ""),
+        access_key=environment.get("ROCKETMQ_ACCESS_KEY", ""),
+        secret_key=environment.get("ROCKETMQ_SECRET_KEY", ""),
+    )
+    sources = [profile, from_environment] if named else [from_environment, profile]
+    addresses = given.text("n") or next((one.name_servers for one in sources if one.name_servers), "")
+    certificates = given.text("tls-ca") or profile.tls_ca
     return Configuration(
         tuple(one.strip() for one in addresses.split(";") if one.strip()),
-        _credentials(given, environment, read_file),
-        seconds(given, "timeout", TIMEOUT_SECONDS),
-        "tls" in given or "tls-ca" in given,
-        given.text("tls-ca"),
+        _credentials([_given_keys(given), *sources], lambda: _tools_file(environment, read_file)),
+        seconds(given, "timeout", profile.timeout or TIMEOUT_SECONDS),
+        "tls" in given or profile.tls or certificates is not None,
+        certificates,
     )
+
+
+def known_profiles(environment: Mapping[str, str], read_file: ReadFile) -> Profiles:
+    """The profiles of the user; none without a file. Raises `UsageError` for one that cannot be read."""
+    path = path_of(environment)
+    text = read_file(path)
+    return Profiles(path, None, {}) if text is None else parsed(text, path)
 
 
 def seconds(given: Given, key: str, default: float) -> float:
@@ -56,19 +74,28 @@ def seconds(given: Given, key: str, default: float) -> float:
     return value
 
 
-def _credentials(
-    given: Given, environment: Mapping[str, str], read_file: Callable[[str], str | None]
-) -> Credentials | None:
-    access = given.text("access-key") or environment.get("ROCKETMQ_ACCESS_KEY")
-    secret = given.text("secret-key") or environment.get("ROCKETMQ_SECRET_KEY")
+def _given_keys(given: Given) -> Profile:
+    return Profile(access_key=given.text("access-key") or "", secret_key=given.text("secret-key") or "")
+
+
+def _tools_file(environment: Mapping[str, str], read_file: ReadFile) -> str | None:
     home = environment.get("ROCKETMQ_HOME")
-    text = read_file(f"{home}/conf/tools.yml") if home and not access else None
-    if not access and not text:
+    return read_file(f"{home}/conf/tools.yml") if home else None
+
+
+def _credentials(sources: list[Profile], tools_file: Callable[[], str | None]) -> Credentials | None:
+    """Of the first that says who we are, else of the standard's file; the key may be told by a later one.
+    Raises `UsageError` where nobody tells it."""
+    first = next((number for number, one in enumerate(sources) if one.access_key), len(sources))
+    text = tools_file() if first == len(sources) else None
+    if first == len(sources) and not text:
         return None
-    from mqgateway.gateway.access import signature  # slow to load, and many calls are not signed
+    # Slow to load, and many calls are not signed.
+    from mqgateway.gateway.access.signature import Credentials, credentials_in
 
     if text:
-        return signature.credentials_in(text)
-    if not access or not secret:
+        return credentials_in(text)
+    secret = next((one.secret_key for one in sources[first:] if one.secret_key), "")
+    if not secret:
         raise UsageError("an access key needs a secret key")
-    return signature.Credentials(access, secret)
+    return Credentials(sources[first].access_key, secret)

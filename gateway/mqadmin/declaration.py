@@ -16,7 +16,7 @@ Standard: `SubCommand`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
@@ -45,6 +45,7 @@ class Known(Enum):
     ADDRESS = "address"
     """A broker's, as host:port."""
     FILE = "file"
+    PROFILE = "profile"
 
 
 TRUTH = ("true", "false")
@@ -62,6 +63,8 @@ class Option:
     required: bool = False
     group: str = ""
     values: Known | tuple[str, ...] = ()
+    is_operand: bool = False
+    """Whether it may be given by its place alone: `reset billing Orders` is `reset -g billing -t Orders`."""
 
     @property
     def key(self) -> str:
@@ -72,6 +75,11 @@ class Option:
 def flag(letters: str, long: str, about: str) -> Option:
     """An option without a value."""
     return Option(letters, long, about, takes_value=False)
+
+
+def operand(letters: str, long: str, about: str, *, required: bool = True) -> Option:
+    """An option that may be given by its place alone."""
+    return Option(letters, long, about, required=required, is_operand=True)
 
 
 class Given:
@@ -111,9 +119,37 @@ class Given:
         return default if value is None else value.lower() == "true"
 
 
+class Notebook:
+    """A text that outlives the call; this one forgets it."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def read(self) -> str:
+        """What was written last, nothing at first."""
+        return self.text
+
+    def write(self, text: str) -> None:
+        """Keep this instead. Raises `ClientError` where that is not possible."""
+        self.text = text
+
+
+def _nothing(_: object) -> None:
+    """Nobody looks on, and nothing is waited for."""
+
+
+def _nobody(_: str) -> bool:
+    """Nobody is there to consent."""
+    return False
+
+
 @dataclass(slots=True)
 class Call:
-    """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start."""
+    """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start.
+
+    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `confirm` asks for consent.
+    What is kept from one call to the next lies in `notebook`.
+    """
 
     given: Given
     servers: Servers
@@ -122,6 +158,12 @@ class Call:
     summary: dict[str, Any] = field(default_factory=dict)
     is_dry: bool = False
     rows: int = 0
+    wait: Callable[[float], object] = _nothing
+    note: Callable[[str], object] = _nothing
+    confirm: Callable[[str], bool] = _nobody
+    notebook: Notebook = field(default_factory=Notebook)
+    ended: int | None = None
+    """How the call ends when it comes to its end, where that is not as usual."""
 
 
 Run = Callable[[Call], Iterator[Row]]
@@ -137,29 +179,63 @@ class Command:
     options: tuple[Option, ...]
     run: Run
     text: Text
+    every: float | None = None
+    """After how many seconds it begins anew, if it does not end by itself."""
+    is_live: bool = False
+    """Whether it begins anew for who looks on at a terminal only."""
 
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The commands of a program, of one word or two, and which module below `package` has each.
+
+    What is listed with them, and is declared in another way, is in `more`, with what it does. `name_servers`
+    are those that are asked when none are given.
+    """
+
+    program: str
+    package: str
+    places: Mapping[str, str]
+    more: Mapping[str, str] = field(default_factory=dict)
+    name_servers: tuple[str, ...] = ()
+
+    def split(self, arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
+        """The name of the command that was typed, and what came after it."""
+        pair = " ".join(arguments[:2])
+        return (pair, arguments[2:]) if pair in self.places else (arguments[0], arguments[1:])
+
+
+MQADMIN = Catalogue("mqadmin", "mqgateway.gateway.mqadmin.commands", PLACES)
+"""The standard's commands."""
 
 _DECLARED: dict[str, Command] = {}
 
 
-def command(name: str, about: str, *options: Option, text: Text) -> Callable[[Run], Run]:
+def command(
+    name: str,
+    about: str,
+    *options: Option,
+    text: Text,
+    every: float | None = None,
+    is_live: bool = False,
+) -> Callable[[Run], Run]:
     """This function is what a command does."""
 
     def declare(run: Run) -> Run:
-        _DECLARED[name] = Command(name, about, options, run, text)
+        _DECLARED[name] = Command(name, about, options, run, text, every, is_live)
         return run
 
     return declare
 
 
-def find(name: str) -> Command | None:
+def find(name: str, catalogue: Catalogue = MQADMIN) -> Command | None:
     """The command of that name; only its own module is loaded."""
-    if name not in PLACES:
+    if name not in catalogue.places:
         return None
-    import_module(f"mqgateway.gateway.mqadmin.commands.{PLACES[name]}")
+    import_module(f"{catalogue.package}.{catalogue.places[name]}")
     return _DECLARED[name]
 
 
-def every() -> list[Command]:
+def every(catalogue: Catalogue = MQADMIN) -> list[Command]:
     """All commands, in the order in which they are listed."""
-    return [found for name in PLACES if (found := find(name))]
+    return [found for name in catalogue.places if (found := find(name, catalogue))]

@@ -16,14 +16,25 @@ from typing import Any
 from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.mqadmin.configuration import Configuration, configured, seconds
+from mqgateway.gateway.mqadmin.configuration import Configuration, configured, known_profiles, seconds
 from mqgateway.gateway.mqadmin.connection import Connect, Connections, Stream, encrypted, plain
-from mqgateway.gateway.mqadmin.declaration import Call, Command, Given, Known, Row, UsageError, find
+from mqgateway.gateway.mqadmin.declaration import (
+    MQADMIN,
+    Call,
+    Catalogue,
+    Command,
+    Given,
+    Known,
+    Notebook,
+    Row,
+    UsageError,
+    find,
+)
 from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.servers import Servers
 
 DONE, FAILED, USAGE, NOT_FOUND, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
-"""How a call ends."""
+"""How a call ends. Above PARTLY are answers of commands that say so themselves."""
 
 _NOT_FOUND_CODES = frozenset(
     {
@@ -62,6 +73,7 @@ class Surroundings:
     clock: Clock = field(default_factory=SystemClock)
     wait: Callable[[float], object] = _wait
     read_file: Callable[[str], str | None] = _read_file
+    notebook: Notebook = field(default_factory=Notebook)
     is_terminal: bool = False
 
 
@@ -70,11 +82,15 @@ def main() -> None:
     sys.exit(console(sys.argv[1:]))
 
 
-def console(arguments: Sequence[str]) -> int:
+def console(
+    arguments: Sequence[str], catalogue: Catalogue = MQADMIN, notebook: Notebook | None = None
+) -> int:
     """A call on this process's standard streams; the exit code."""
     around = Surroundings(sys.stdout.write, sys.stderr.write, sys.stdin, is_terminal=sys.stdout.isatty())
+    if notebook is not None:
+        around.notebook = notebook
     try:
-        ended = Tool(around).run(arguments)
+        ended = Tool(around, catalogue).run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         ended = INTERRUPTED
@@ -88,8 +104,9 @@ def console(arguments: Sequence[str]) -> int:
 class Tool:
     """Calls, one after the other, with connections that they share."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Surroundings, catalogue: Catalogue = MQADMIN) -> None:
         self._around = around
+        self._catalogue = catalogue
         self._connections: dict[Configuration, Connections] = {}
 
     def run(self, arguments: Sequence[str]) -> int:
@@ -141,11 +158,14 @@ class Tool:
         return DONE
 
     def names(self, kind: Known, given: Given) -> list[str]:
-        """The names of a kind for a shell; none when nobody tells them soon."""
+        """The names of a kind for a shell; none when no server tells them soon."""
         from mqgateway.gateway.mqadmin import completion
 
+        environment, read_file = self._around.environment, self._around.read_file
         try:
-            chosen = configured(given, self._around.environment, self._around.read_file)
+            if kind is Known.PROFILE:
+                return sorted(known_profiles(environment, read_file).by_name)
+            chosen = configured(given, environment, read_file)
             connect = self._connect(chosen)
 
             def soon(host: str, port: int, seconds: float) -> Stream:
@@ -162,29 +182,32 @@ class Tool:
 
     def _one(self, arguments: Sequence[str]) -> int:
         asks_for_help = not arguments or arguments[0] in ("help", "-h", "--help")
-        name = (arguments[1:2] or [""])[0] if asks_for_help else arguments[0]
-        if not name:
+        words = arguments[1:] if asks_for_help else arguments
+        if not words:
             return self._show_overview()
-        found = find(name)
+        name, rest = self._catalogue.split(words)
+        found = find(name, self._catalogue)
         if found is None:
-            return self._unknown(name)
+            return self._unknown(name if self._catalogue is MQADMIN else " ".join(words[:2]))
         try:
-            given = Given({"h": ""}) if asks_for_help else parse(arguments[1:], found.options)
+            given = Given({"h": ""}) if asks_for_help else parse(rest, found.options)
             if "h" in given:
                 return self._help(found)
             return self._repeat(found, given)
         except UsageError as error:
             self._complain(f"error: {error}")
-            self._complain(f"See 'mqadmin help {found.name}'.")
+            self._complain(f"See '{self._catalogue.program} {self._help_word(found.name)}'.")
             return USAGE
 
     def _repeat(self, command: Command, given: Given) -> int:
         """Once, or until it is interrupted."""
         intervals = [one.key for one in command.options if one.long == "interval"]
         key = next((one for one in ("watch", *intervals) if one in given), None)
-        if key is None:
+        is_looked_at = self._around.is_terminal and "json" not in given
+        every = command.every if is_looked_at or not command.is_live else None
+        pause = every if key is None else seconds(given, key, 1.0)
+        if pause is None:
             return self._perform(command, given)
-        pause = seconds(given, key, 1.0)
         while True:
             if self._around.is_terminal:
                 self._around.write(_CLEAR)
@@ -195,8 +218,12 @@ class Tool:
         around = self._around
         chosen = configured(given, around.environment, around.read_file)
         is_dry = "dry-run" in given
-        servers = Servers(chosen.name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
+        name_servers = chosen.name_servers or self._catalogue.name_servers
+        servers = Servers(name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
         call = Call(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
+        call.wait, call.notebook = around.wait, around.notebook
+        if around.is_terminal:
+            call.note, call.confirm = self._note, self._confirm
         rows: list[Row] = []
         failure: ClientError | None = None
         try:
@@ -209,7 +236,7 @@ class Tool:
                     around.write(text)
         except ClientError as error:
             failure = error
-        if is_dry and "json" not in given:
+        if is_dry and "json" not in given and (failure is None or rows or servers.withheld):
             self._show_plan(command, call, rows)
         if "json" in given:
             self._show_json(command, call, servers.withheld or rows, failure)
@@ -218,9 +245,19 @@ class Tool:
         if failure is not None:
             self._complain(f"error: {failure}")
             return _code_of(failure)
+        if call.ended is not None:
+            return call.ended
         if servers.failures:
             return PARTLY if call.rows or servers.withheld else _code_of(servers.failures[0])
         return DONE
+
+    def _note(self, text: object) -> None:
+        """Tell how far it is, in place of what was told before; nothing ends that."""
+        self._around.complain(f"\r\x1b[K{text}" + "\n" * (not text))
+
+    def _confirm(self, question: str) -> bool:
+        self._around.complain(f"{question} [y/N] ")
+        return next(iter(self._around.lines), "").strip().lower() in ("y", "yes")
 
     def _show_plan(self, command: Command, call: Call, rows: Sequence[Row]) -> None:
         """What would be asked; of a command that changes nothing, what it found."""
@@ -257,20 +294,23 @@ class Tool:
     def _show_overview(self) -> int:
         from mqgateway.gateway.mqadmin.usage import overview
 
-        self._around.write(overview())
+        self._around.write(overview(self._catalogue))
         return DONE
 
     def _help(self, command: Command) -> int:
         from mqgateway.gateway.mqadmin.usage import help_of
 
-        self._around.write(help_of(command))
+        self._around.write(help_of(command, self._catalogue.program))
         return DONE
+
+    def _help_word(self, name: str) -> str:
+        return f"help {name}" if self._catalogue is MQADMIN else f"{name} --help"
 
     def _unknown(self, name: str) -> int:
         from mqgateway.gateway.mqadmin.usage import closest
 
         self._around.write(f"The sub command {name} not exist.\n")
-        if near := closest(name):
+        if near := closest(name, self._catalogue.places):
             self._complain(f"did you mean {' or '.join(near)}?")
         return USAGE
 

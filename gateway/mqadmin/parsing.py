@@ -19,6 +19,7 @@ OURS = (
     Option("", "timeout", "seconds that an answer may take, 5 unless given"),
     Option("", "watch", "do it again every so many seconds, until it is interrupted"),
     Option("", "dry-run", "change nothing, show what would be asked", takes_value=False),
+    Option("", "profile", "servers and credentials of this name (mqgateway profile)", values=Known.PROFILE),
     Option("", "tls", "open connections with TLS", takes_value=False),
     Option(
         "",
@@ -43,8 +44,13 @@ def parse(arguments: Sequence[str], declared: Iterable[Option]) -> Given:
     """The options given. Raises `UsageError`; with `-h` among them nothing need be complete."""
     options = options_of(declared)
     values: dict[str, str] = {}
+    operands = [one.key for one in options if one.is_operand]
     waiting = iter(arguments)
     for word in waiting:
+        place = next((key for key in operands if key not in values), None)
+        if place is not None and not word.startswith("-"):
+            values[place] = word
+            continue
         option, value = option_of(word, options)
         if option.takes_value:
             if value is None:

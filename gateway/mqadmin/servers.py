@@ -129,6 +129,13 @@ class Servers:
         return found
 
 
+def master_of(data: BrokerData) -> str:
+    """The address of the master of a broker group. Raises `NoBroker`."""
+    if MASTER not in data.broker_addrs:
+        raise NoBroker(f"no master of the broker {data.broker_name} is known")
+    return data.broker_addrs[MASTER]
+
+
 def reachable(brokers: Iterable[BrokerData]) -> Iterator[tuple[str, str]]:
     """Broker names and whom to ask of each group: its master, else any of its slaves."""
     for one in sorted(brokers, key=lambda data: data.broker_name):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.mqadmin.declaration import Command, Option, every
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Option, every
 from mqgateway.gateway.mqadmin.parsing import OURS, options_of
 
 WIDTH = 110
@@ -18,36 +18,48 @@ _INDENT = 7
 _DISTANCE = 3
 
 
-def overview() -> str:
+def overview(catalogue: Catalogue = MQADMIN) -> str:
     """All commands, a line each."""
-    lines = ["The most commonly used mqadmin commands are:"]
-    lines += [f"   {one.name:<{_NAME_COLUMN}} {one.about}" for one in every()]
+    program, is_standard = catalogue.program, catalogue is MQADMIN
+    about = {one.name: one.about for one in every(catalogue)} | dict(catalogue.more)
     return "\n".join(
-        [*lines, "", "See 'mqadmin help <command>' for more information on a specific command.", ""]
+        [
+            f"The most commonly used {program} commands are:" if is_standard else "Commands:",
+            *(f"   {name:<{_NAME_COLUMN}} {what}" for name, what in about.items()),
+            "",
+            f"See '{program} {'help <command>' if is_standard else '<command> --help'}' "
+            "for more information on a specific command.",
+            "",
+        ]
     )
 
 
-def help_of(command: Command) -> str:
+def help_of(command: Command, program: str = "mqadmin") -> str:
     """How a command is called, and what its options mean."""
     options = sorted(options_of(command.options), key=lambda one: one.key.lower())
     standard = [one for one in options if one not in OURS]
-    lines = _wrapped(_summary(command.name, standard), WIDTH, _INDENT)
+    lines = _wrapped(_summary(f"{program} {command.name}", command, standard), WIDTH, _INDENT)
     lines += _explained(standard)
     lines += ["Every command also takes", *_explained(OURS)]
     return "\n".join(lines) + "\n"
 
 
-def closest(name: str) -> list[str]:
+def closest(name: str, names: Iterable[str] = PLACES) -> list[str]:
     """The commands that a wrong name may have meant."""
     from difflib import get_close_matches  # slow to load, and wrong names are rare
 
-    return get_close_matches(name, PLACES, 3)
+    return get_close_matches(name, list(names), 3)
 
 
-def _summary(name: str, options: Sequence[Option]) -> str:
-    text = f"usage: mqadmin {name}"
+def _summary(name: str, command: Command, options: Sequence[Option]) -> str:
+    text = f"usage: {name}"
+    for one in command.options:
+        if one.is_operand:
+            text += f" {one.long.upper()}" if one.required else f" [{one.long.upper()}]"
     shown: set[str] = set()
     for one in options:
+        if one.is_operand:
+            continue
         if not one.group:
             word = _called(one)
             text += f" {word}" if one.required else f" [{word}]"

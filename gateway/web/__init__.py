@@ -16,5 +16,5 @@ streams     server-sent events
 site        the door: bytes of HTTP in, functions called, answers out
 service     listens, and moves the console's time
 
-Nothing of it is loaded unless `consolePort` is set (docs/decisions/0033-console.md).
+Nothing of it is loaded unless `consolePort` is set (docs/decisions/0038-console.md).
 """

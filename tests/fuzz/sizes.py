@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mqgateway.engine.ha.admission import ADDRESSES_MAX, TICKETS_MAX
+from mqgateway.gateway.broker.replication.slave_door import WAITING_MAX
 from mqgateway.gateway.remoting.protocol import Connection
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 
@@ -58,8 +60,11 @@ def _broker_tables(world: World) -> Iterator[Size]:
     state = broker.lite
     yield "lite topics with messages that are out", len(state.orders), options.max_ordered_queues
     assert broker.access is not None
-    yield "users", len(broker.access._tables.users), options.max_users
-    yield "users with policies", len(broker.access._tables.acls), options.max_users
+    yield "users", len(broker.access.tables.users), options.max_users
+    admission, doors = world.service.group.replication.admission, world.service.group.replication.doors
+    yield "tickets for slaves, and addresses", len(admission), TICKETS_MAX + 3 * ADDRESSES_MAX
+    yield "connections before the port for slaves", len(doors), WAITING_MAX
+    yield "users with policies", len(broker.access.tables.acls), options.max_users
     yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
     yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers

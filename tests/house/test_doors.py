@@ -79,8 +79,8 @@ TIMER_FILES = {
     "gateway/broker/cluster/registration.py",
     "gateway/testing/crashable.py",
 }
-# The command line reads the files its user names: settings, and store files to print.
-COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/")
+# The command line reads the files its user names: settings, and store files to print; and keeps notes.
+COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/", "gateway/nouns/")
 
 
 def calls(path: Path) -> list[tuple[int, str]]:

@@ -87,7 +87,7 @@ def _put_addresses(keeper: Keeper, call: Call) -> Deferred[Reply]:
     """53 UPDATE_GLOBAL_WHITE_ADDRS_CONFIG."""
     header = call.header
     assert isinstance(header, UpdateGlobalWhiteAddrsConfigRequestHeader)
-    given, path = header.global_white_addrs, header.acl_file_full_path
+    given, path = header.global_white_addrs, header.acl_file_full_path or ""
     return _answered(
         lambda: keeper.put_addresses(_split(given) or [], path),
         AclResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED,

@@ -54,7 +54,7 @@ class Replication:
         self.admission = Admission(
             broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
         )
-        self._doors = self.server.entrance = SlaveDoors(
+        self.doors = self.server.entrance = SlaveDoors(
             self.admission,
             self.server.buildProtocol,
             clock=broker.clock,
@@ -160,12 +160,12 @@ class Replication:
         """Follow nobody, serve no slave; fires when the port is closed."""
         if self.client is not None:
             self.client.stop()
-        self._doors.stop()
+        self.doors.stop()
         return self.server.stop()
 
     def tick(self) -> None:
         """Do what is due; called with every beat."""
-        self._doors.tick()
+        self.doors.tick()
         self.server.tick()
         if self.client is not None:
             self.client.tick()
@@ -196,8 +196,8 @@ class Replication:
         """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed."""
         membership = self._broker.membership
         if membership is not None and membership.is_enabled:
-            self.admission.asked(host, self._doors.now())
-        return self.admission.issue(self._doors.now())
+            self.admission.asked(host, self.doors.now())
+        return self.admission.issue(self.doors.now())
 
     def runtime_info(self) -> HARuntimeInfo:
         """What 907 is answered with. Standard: `DefaultHAService.getRuntimeInfo`."""

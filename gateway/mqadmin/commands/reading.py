@@ -147,10 +147,11 @@ def keep_body(row: Row, suffix: str = "") -> str:
     return str(path)
 
 
-def as_java(row: Row) -> str:
+def as_java(row: Row, *, with_body: bool = True) -> str:
     """A message as Java prints it. Standard: `MessageExt.toString`."""
     body = body_of(row)
     octets = ", ".join(str(octet - 256 if octet > 127 else octet) for octet in body)
+    shown_body = f"[{octets}]" if with_body else "null"
     broker = row["brokerName"] or "null"
     return (
         f"MessageExt [brokerName={broker}, queueId={row['queueId']}, storeSize={row['storeSize']}, "
@@ -161,7 +162,7 @@ def as_java(row: Row) -> str:
         f"bodyCRC={zlib.crc32(body) & 0x7FFFFFFF}, "
         f"reconsumeTimes={row['reconsumeTimes']}, preparedTransactionOffset=0, "
         f"toString()=Message{{topic='{java(row['topic'])}', flag={row['flag']}, "
-        f"properties={java(row['properties'])}, body=[{octets}], transactionId='null'}}]"
+        f"properties={java(row['properties'])}, body={shown_body}, transactionId='null'}}]"
     )
 
 

@@ -19,7 +19,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin import static_plan
 from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each
-from mqgateway.gateway.mqadmin.servers import MASTER
+from mqgateway.gateway.mqadmin.servers import master_of
 from mqgateway.gateway.mqadmin.static_plan import Placed, Plan
 
 if TYPE_CHECKING:
@@ -146,10 +146,9 @@ def _placed(call: Call, topic: str, info: ClusterInfo) -> dict[str, Placed]:
 
 
 def _master(info: ClusterInfo, name: str) -> str:
-    data = info.broker_addr_table.get(name)
-    if data is None or MASTER not in data.broker_addrs:
-        raise NoBroker(f"no master of the broker {name} is known")
-    return data.broker_addrs[MASTER]
+    if name not in info.broker_addr_table:
+        raise NoBroker(f"no broker is called {name}")
+    return master_of(info.broker_addr_table[name])
 
 
 def _neighbours(plan: Plan, info: ClusterInfo) -> list[str]:

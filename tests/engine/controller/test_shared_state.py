@@ -11,9 +11,11 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.controller import shared_state
 from mqgateway.engine.controller.events import AlterSyncStateSet, ApplyBrokerId, CleanBrokerData, ElectMaster
 from mqgateway.engine.controller.key_values import Unanswered
+from mqgateway.engine.controller.local_state import LocalState
 from mqgateway.engine.controller.shared_state import SharedState
 from mqgateway.engine.controller.state import Leader, NotLeading
-from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.lenient_json import dumps, loads
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.support.engine.controller.etcd_model import EtcdModel, Line
 
 LEADER, SET = "/p/leader", "/p/sets/brk"
@@ -307,6 +309,19 @@ def test_many_sets_are_read_page_by_page(place: Place, monkeypatch: pytest.Monke
     second = place.member(N1)
     assert list(second.state.sets) == names
     assert second.propose(ElectMaster("b4", 1)) is None
+
+
+def test_sets_out_of_the_file_of_one_controller_are_taken_over(place: Place) -> None:
+    """As docs/ha.md says how."""
+    disk = CrashDisk()
+    alone = LocalState(N0, disk, "/c/brokerSets.json", place.clock)
+    for event in (an_id(1), an_id(2), ElectMaster("brk", 2)):
+        alone.propose(event, lambda _: None)
+    alone.close(lambda: None)
+    for name, one in loads(disk.read_bytes("/c/brokerSets.json"))["brokerSets"].items():
+        place.model.put(f"/p/sets/{name}", dumps(one))
+    first = place.member(N0)
+    assert first.state.sets == alone.sets and first.state.sets["brk"].master == 2
 
 
 def test_who_reads_too_long_does_not_lead(place: Place) -> None:

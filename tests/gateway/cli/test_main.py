@@ -10,7 +10,9 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from mqgateway.gateway.cli.main import main, mqbroker, mqbrokercontainer, mqcontroller, mqnamesrv
+from mqgateway.gateway.mqadmin.declaration import every
 from mqgateway.gateway.mqadmin.parsing import OURS
+from mqgateway.gateway.nouns import CATALOGUE
 from tests.house.source import ROOT
 
 
@@ -182,6 +184,7 @@ def test_the_page_of_commands_names_what_there_is() -> None:
     commands |= {"mqbrokercontainer": mqbrokercontainer, "mqcontroller": mqcontroller}
     flags = {flag for command in commands.values() for one in command.params for flag in one.opts}
     flags |= {f"--{one.long}" for one in OURS} | {"--batch", "--completion"}
+    flags |= {f"--{option.long}" for one in every(CATALOGUE) for option in one.options}
     assert set(re.findall(r"--[a-zA-Z][-a-zA-Z]+", page)) <= flags | {"--help"}
     assert all(re.search(rf"\b{name.split()[-1]}\b", page) for name in commands if name.count(" ") == 1)
     examples = re.findall(r"^    (?:.* \| )?mqgateway ([a-z]+) ", page, re.M)
@@ -195,7 +198,7 @@ def test_the_shell_completes_as_the_page_says(name: str, command: click.Command)
     assert variable in page
     begun = "con" if name == "mqgateway" else "--print"
     offered = [item.value for item in ShellComplete(command, {}, name, variable).get_completions([], begun)]
-    wanted = ["consume", "container", "controller"]
+    wanted = ["config", "consume", "container", "controller"]
     if name == "mqbroker":
         wanted = ["--print-config", "--printConfigItem", "--printImportantConfig"]
     assert sorted(offered) == sorted(wanted)

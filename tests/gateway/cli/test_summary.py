@@ -67,6 +67,10 @@ def test_with_access_control_it_is_said_what_stays_open() -> None:
     assert "everybody who reaches these ports" in said
     assert "since authorizationEnabled=false" in who_may("127.0.0.1", asks_who=True)
     assert "everybody on this machine" in who_may("127.0.0.1", asks_who=True, has_open_name_server=True)
+    accounts = who_may("0.0.0.0", has_accounts=True)
+    assert accounts.startswith(
+        "the accounts of aclEnable, who may do what their permissions say; the name server"
+    )
 
 
 def test_the_summary_as_lines_and_as_json() -> None:

@@ -140,7 +140,7 @@ def test_many_queues_are_counted() -> None:
     (found,) = examine(replace(WELL, queues=queues))
     assert found.values["queues"] == "4 queues"
     (found,) = examine(replace(WELL, queues=queues[:2]))
-    assert found.values["queues"] == "queue 0 at broker-a, queue 1 at broker-a"
+    assert found.values["queues"] == "broker-a:0, broker-a:1"
 
 
 def test_a_conflict_names_who_wants_what() -> None:

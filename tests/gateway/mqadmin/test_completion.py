@@ -101,6 +101,9 @@ def test_without_an_answer_there_are_no_names() -> None:
         raise TimeoutError
 
     waited: list[float] = []
+    tool.files = {"/x/mqgateway/profiles.toml": "[profiles.live]\n[profiles.test]\n"}
+    tool.environment = {"XDG_CONFIG_HOME": "/x"}
+    assert tool.run("--complete fish topicList --profile l") == 0 and tool.out == "live\n"
     tool.connect = silent  # type: ignore[method-assign,assignment]
     assert tool.run("--complete fish topicRoute -n a:1;b:1;c:1 -t ", "x") == 0
     assert waited == [0.5, 0.5], "nobody waits long for a key"

@@ -130,6 +130,7 @@ def test_an_account_that_is_not_there_cannot_be_deleted(served: Served) -> None:
 def test_white_addresses(served: Served) -> None:
     assert outcome(served.ask(53, globalWhiteAddrs="10.0.0.1,10.0.1.*", aclFileFullPath="")) == (0, None)
     assert json.loads(served.ask(54).body)["globalWhiteAddrs"] == ["10.0.0.1", "10.0.1.*"]
+    assert outcome(served.ask(53, globalWhiteAddrs="10.0.0.1,10.0.1.*")) == (0, None)
     refused = served.ask(53, globalWhiteAddrs="*", aclFileFullPath="/etc/passwd")
     assert outcome(refused) == (211, "The globalWhiteAddresses[*] has been updated failed.")
     wrong = served.ask(53, globalWhiteAddrs="1.2.3", aclFileFullPath=MAIN)

@@ -115,6 +115,8 @@ def test_some_settings_are_not_for_requests(broker: AdminBroker, key: str) -> No
 
 
 def test_settings_read_at_start_only_are_refused(broker: AdminBroker) -> None:
+    code, remark = broker.refusal(UPDATE, body=b"authenticationEnabled=true")
+    assert code == ResponseCode.INVALID_PARAMETER and "restart" in str(remark)
     code, remark = broker.refusal(UPDATE, body=b"storePathRootDir=/elsewhere")
     assert code == ResponseCode.INVALID_PARAMETER and "storePathRootDir" in str(remark)
     assert broker.store_options.store_path_root_dir == "/store"

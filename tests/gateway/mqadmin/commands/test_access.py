@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.steps import run
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.requests import REQUESTS
+from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.mqadmin.answers import answering, body
+from tests.support.gateway.mqadmin.tool import ScriptedTool
 
 ALICE = {"username": "alice", "password": "p", "userType": "Super", "userStatus": "enable"}
 ACL = {
@@ -87,3 +102,72 @@ def test_policies_are_shown_in_a_table() -> None:
     assert tool.run("copyAcl -f a:1 -t a:2") == 0
     assert tool.out == "copy acl of User:alice from a:1 to a:2 success.\n"
     assert tool.asked[-1][1].code == RequestCode.AUTH_UPDATE_ACL
+
+
+class Secured:
+    """A broker that asks everybody who they are, by its requests about users and policies."""
+
+    def __init__(self) -> None:
+        options = BrokerOptions(
+            authentication_enabled=True,
+            authorization_enabled=True,
+            init_authentication_user='{"username":"root","password":"a-secret"}',
+        )
+        clock, disk = ManualClock(), CrashDisk()
+        settings = AccessSettings.of(options, disk, "C")
+        tables = AccessTables(disk, "/config", clock, None)
+        control = AccessControl(settings, tables, options, clock, lambda seconds: Deferred())
+        control.load()
+        self.users = control.administration
+        context = SimpleNamespace(access=self.users)
+        self._port = Dispatcher(context, control.guarded(REQUESTS, options), {}, clock=clock, hooks=[control])
+
+    def answer(self, request: RemotingCommand) -> RemotingCommand:
+        """The answer, and all in between as bytes."""
+        command = decode_command(encode_command(request)[4:])
+        answer: Any = self._port.dispatch(command, FakePeer("10.0.0.7:5"))
+        return decode_command((answer if isinstance(answer, bytes) else run(answer))[4:])
+
+    def rows(self) -> list[Any]:
+        """Everybody, and what they may."""
+        return [*self.users.users(), *(acl.info() for acl in self.users.acls())]
+
+
+def between(brokers: dict[str, Secured], secret: str = "a-secret") -> ScriptedTool:
+    tool = ScriptedTool(ManualClock(), lambda address, request: brokers[address].answer(request))
+    tool.environment = {"ROCKETMQ_HOME": "/rmq"}
+    tool.files = {"/rmq/conf/tools.yml": f"accessKey: root\nsecretKey: {secret}\n"}
+    return tool
+
+
+def test_users_and_policies_move_from_broker_to_broker_and_back() -> None:
+    here, there = Secured(), Secured()
+    brokers = {"here:1": here, "there:2": there}
+    tool = between(brokers)
+    assert tool.run("createUser -b here:1 -u alice -p alice-secret") == 0
+    assert tool.run("createUser -b here:1 -u bob -p bob-secret -t Super") == 0
+    assert tool.run("updateUser -b here:1 -u bob -s disable") == 0
+    grant = "-s User:alice -r Topic:a*,Group:g -a Pub,Sub -d Allow -i 10.0.0.0/8"
+    assert tool.run(f"createAcl -b here:1 {grant}") == 0
+    assert tool.run("createAcl -b here:1 -s User:alice -r * -a Get -d Deny") == 0
+    assert tool.run("copyUser -f here:1 -t there:2") == 0 and tool.out.count("success.") == 3
+    assert tool.run("copyAcl -f here:1 -t there:2") == 0
+    assert tool.out == "copy acl of User:alice from here:1 to there:2 success.\n"
+    assert there.rows() == here.rows()
+    again = Secured()
+    brokers["again:3"] = again
+    assert tool.run("copyUser -f there:2 -t again:3 -u alice,nobody") == 0
+    assert tool.out == "copy user of alice from there:2 to again:3 success.\n"
+    assert tool.run("copyAcl -f there:2 -t again:3 -s User:alice") == 0
+    assert again.users.acl("alice") == here.users.acl("alice")
+    assert tool.run("updateUser -b here:1 -u alice -p new-secret") == 0
+    assert tool.run("copyUser -f here:1 -t there:2 -u alice") == 0
+    copied = there.users.user("alice")
+    assert copied is not None and copied.password == "new-secret"
+
+
+def test_who_may_not_see_secrets_copies_nobody() -> None:
+    here, there = Secured(), Secured()
+    tool = between({"here:1": here, "there:2": there}, "wrong-secret")
+    assert tool.run("copyUser -f here:1 -t there:2") != 0
+    assert "check signature failed" in tool.err and len(there.users.users()) == 1

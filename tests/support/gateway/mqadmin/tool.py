@@ -16,7 +16,9 @@ from twisted.internet.address import IPv4Address
 
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
 from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Notebook
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
+from mqgateway.gateway.nouns import CATALOGUE
 from tests.support.gateway.client.cluster import NAMESRV, Cluster
 from tests.support.gateway.remoting.pair import Pair
 
@@ -98,10 +100,22 @@ class _Tool:
         self.environment: dict[str, str] = {"NAMESRV_ADDR": NAMESRV}
         self.files: dict[str, str] = {}
         self.clock: Any = None
+        self.catalogue = MQADMIN
+        self.notebook = Notebook()
+        self.is_terminal = False
+        self.waited: list[float] = []
+        self.is_impatient = False
+        """Whether the first wait is interrupted."""
 
     def connect(self, host: str, port: int, seconds: float) -> Any:
         """A connection."""
         raise NotImplementedError
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.waited.append(seconds)
+        if self.is_impatient:
+            raise KeyboardInterrupt
 
     def run(self, line: str, *more: str) -> int:
         """One call, typed with blanks between words; how it ended."""
@@ -114,11 +128,15 @@ class _Tool:
             self.environment,
             self.connect,
             self.clock,
+            wait=self.wait,
             read_file=self.files.get,
+            notebook=self.notebook,
+            is_terminal=self.is_terminal,
         )
-        ended = Tool(around).run([*line.split(), *more])
-        self.out, self.err = "".join(out), "".join(err)
-        return ended
+        try:
+            return Tool(around, self.catalogue).run([*line.split(), *more])
+        finally:
+            self.out, self.err = "".join(out), "".join(err)
 
     def json(self, line: str, *more: str) -> dict[str, Any]:
         """What a call prints with `--json`."""
@@ -136,11 +154,24 @@ class MemoryTool(_Tool):
         self.cluster = cluster
         self.clock = cluster.clock
 
+    def wait(self, seconds: float) -> None:
+        """Time passes in the cluster."""
+        self.cluster.settle(seconds)
+        super().wait(seconds)
+
     def connect(self, host: str, port: int, seconds: float) -> MemoryStream:
         """A connection into the cluster. Raises `OSError`."""
         if port not in self.cluster.net.ports:
             raise ConnectionRefusedError("nobody listens")
         return MemoryStream(self.cluster, port)
+
+
+class Nouns(MemoryTool):
+    """`mqgateway topic` and so on, beside a cluster in memory."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        self.catalogue = CATALOGUE
 
 
 class ScriptedTool(_Tool):

@@ -1,0 +1,132 @@
+"""`python -m bench.commands`: what a call of a command costs, from a shell's point of view.
+
+Every call is a process of its own, from its start to its end, beside a server of ours that does nothing else.
+CPU is that of the process, in user and system. Apache's tool is called a few times only: a call is a JVM.
+"""
+
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+
+from bench.measure import machine
+from bench.pages import json_option, page_option, write_section
+from bench.results import commit
+from compat_tests.support.artifacts import OPENS, class_path
+from compat_tests.support.servers import Server
+
+MQADMIN = "import sys; from mqgateway.gateway.mqadmin.main import main; sys.exit(main())"
+MQGATEWAY = "from mqgateway.gateway.cli.main import main; main()"
+APACHES = "org.apache.rocketmq.tools.command.MQAdminStartup"
+
+
+@dataclass
+class Calls:
+    """What some calls of one command cost; modules are Python's that a call has loaded in the end."""
+
+    title: str
+    calls: int
+    p50_ms: float
+    p99_ms: float
+    cpu_ms: float
+    modules: int | None
+
+
+def measured(title: str, command: Sequence[str], calls: int, modules: int | None = None) -> Calls:
+    """Call it so often, and once before. Raises `RuntimeError` when a call fails."""
+    walls, cpus = [], []
+    for number in range(calls + 1):
+        before, began = os.times(), time.perf_counter()
+        ended = subprocess.run(command, capture_output=True, check=False)
+        wall, after = time.perf_counter() - began, os.times()
+        if ended.returncode or not ended.stdout:
+            raise RuntimeError(f"{title}: {ended.stderr.decode(errors='replace')}")
+        if number:
+            walls.append(wall * 1000)
+            cpu = after.children_user + after.children_system - before.children_user - before.children_system
+            cpus.append(cpu * 1000)
+    p99 = sorted(walls)[min(calls - 1, calls * 99 // 100)]
+    return Calls(title, calls, statistics.median(walls), p99, statistics.fmean(cpus), modules)
+
+
+def python(program: str, *arguments: str) -> list[str]:
+    """The command of a program of ours."""
+    return [sys.executable, "-c", program, *arguments]
+
+
+def modules_of(program: str, *arguments: str) -> int:
+    """How many modules a call has loaded when it ends."""
+    counted = (
+        f"import atexit, sys; atexit.register(lambda: print(len(sys.modules), file=sys.stderr)); {program}"
+    )
+    ended = subprocess.run(python(counted, *arguments), capture_output=True, text=True, check=True)
+    return int(ended.stderr.split()[-1])
+
+
+def measure(calls: int, apaches: int) -> list[Calls]:
+    """All commands, one after the other."""
+    found = []
+    with (
+        tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder,
+        Server("ours", Path(folder)) as server,
+    ):
+        asked = ["topicList", "-n", server.namesrv_address]
+        for title, program, arguments in (
+            ("`mqadmin topicList`", MQADMIN, asked),
+            ("`mqadmin topicList -h`", MQADMIN, ["topicList", "-h"]),
+            ("`mqadmin`", MQADMIN, []),
+            ("`mqgateway --help`", MQGATEWAY, ["--help"]),
+        ):
+            modules = modules_of(program, *arguments)
+            found.append(measured(title, python(program, *arguments), calls, modules))
+        java = ["java", *OPENS, "-cp", class_path("tools"), APACHES, *asked]
+        found.append(measured("Apache's `mqadmin topicList`", java, apaches))
+    return found
+
+
+def section(found: Sequence[Calls]) -> list[str]:
+    """The section of the page."""
+    today = datetime.date.today().isoformat()
+    lines = [
+        "## Commands",
+        "",
+        f"`python -m bench.commands`, {today}, {commit()}, {machine()}. A call is a process from its",
+        "start to its end; CPU is the mean of a call.",
+        "",
+        "| call | calls | p50, ms | p99, ms | CPU, ms | Python modules |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for one in found:
+        modules = "" if one.modules is None else one.modules
+        took = f"{one.p50_ms:.0f} | {one.p99_ms:.0f} | {one.cpu_ms:.0f}"
+        lines.append(f"| {one.title} | {one.calls} | {took} | {modules} |")
+    return lines
+
+
+@click.command()
+@click.option("--calls", default=100, show_default=True, help="Calls of each command of ours.")
+@click.option("--apaches", default=5, show_default=True, help="Calls of Apache's tool.")
+@json_option()
+@page_option()
+def main(calls: int, apaches: int, json_path: str | None, page_path: str | None) -> None:
+    """What a call of a command costs, beside Apache's tool."""
+    found = measure(calls, apaches)
+    lines = section(found)
+    click.echo("\n".join(lines))
+    if json_path:
+        Path(json_path).write_text(json.dumps([asdict(one) for one in found], indent=2))
+    if page_path:
+        write_section(Path(page_path), "commands", lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""`mqgateway topic`, `group`, `doctor` and so on: doors to `gateway.nouns`, and to commands of click's that
+are a noun's too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import click
+
+from mqgateway.gateway.nouns import ABOUT, ELSEWHERE, PLACES
+
+SERVERS = {
+    "broker": {"list": "The brokers of clusters, and how busy they are.", "status": "All figures of one."}
+}
+"""Nouns whose names run a server when nothing follows, with their verbs."""
+
+
+def called(arguments: tuple[str, ...]) -> int:
+    """A call whose first word is a noun; the exit code."""
+    from mqgateway.gateway.nouns.main import called as call
+
+    name = " ".join(arguments[:2])
+    if name not in ELSEWHERE:
+        return call(arguments)
+    found = import_module(f"mqgateway.gateway.cli.{ELSEWHERE[name][0]}")
+    command: click.Command = getattr(found, arguments[1])
+    command.main(list(arguments[2:]), prog_name=f"mqgateway {name}")
+    return 0
+
+
+def _door(name: str, about: str, *words: str) -> click.Command:
+    """A command that hands on what comes after it, with these words before."""
+
+    def run(arguments: tuple[str, ...]) -> None:
+        raise SystemExit(called((*words, *arguments)))
+
+    return click.Command(
+        name,
+        callback=run,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        help=about,
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
+        add_help_option=False,
+    )
+
+
+NOUNS = [_door(name, about, name) for name, about in ABOUT.items() if name not in SERVERS]
+
+
+def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any]) -> click.Group:
+    """What runs a server when it is called alone, and has the commands of the noun of its name."""
+
+    def alone(**given: Any) -> None:
+        if click.get_current_context().invoked_subcommand is None:
+            run(**given)
+
+    alone.__doc__ = run.__doc__
+    group = click.group(noun, invoke_without_command=True)(options(alone))
+    for name in PLACES:
+        if name.startswith(f"{noun} "):
+            verb = name.partition(" ")[2]
+            group.add_command(_door(verb, SERVERS[noun][verb], noun, verb))
+    return group

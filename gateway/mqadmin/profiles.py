@@ -1,0 +1,105 @@
+"""Profiles: servers and credentials under a name, in a file of the user's; pure.
+
+    current = "test"                    # the one that counts when none is named
+
+    [profiles.test]
+    name-servers = "10.0.0.1:9876;10.0.0.2:9876"
+    access-key = "admin"
+    secret-key = "..."
+    tls = true
+    tls-ca = "/etc/rocketmq/ca.pem"
+    timeout = 5
+
+All members may be left out. The file is `mqgateway/profiles.toml` below XDG_CONFIG_HOME, else below
+`~/.config`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from mqgateway.gateway.mqadmin.declaration import UsageError
+
+
+class Profile(NamedTuple):
+    """One profile. `timeout` is in seconds; None and "" stand for what is not said."""
+
+    name_servers: str = ""
+    access_key: str = ""
+    secret_key: str = ""
+    tls: bool = False
+    tls_ca: str | None = None
+    timeout: float | None = None
+
+
+class Profiles(NamedTuple):
+    """All of a file, and which one counts unless another is named."""
+
+    path: str
+    current: str | None
+    by_name: Mapping[str, Profile]
+
+    def chosen(self, name: str | None) -> Profile:
+        """The profile of a name, or the current one; without either one that says nothing.
+
+        Raises `UsageError` for one that is not there.
+        """
+        wanted = name or self.current
+        if wanted is None:
+            return Profile()
+        if wanted not in self.by_name:
+            known = ", ".join(sorted(self.by_name)) or "none"
+            raise UsageError(f"{self.path} has no profile {wanted!r}; there are: {known}")
+        return self.by_name[wanted]
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "name-servers": (str,),
+    "access-key": (str,),
+    "secret-key": (str,),
+    "tls": (bool,),
+    "tls-ca": (str,),
+    "timeout": (int, float),
+}
+_WORDS = {str: "a text in quotes", bool: "true or false", int: "a number"}
+
+
+def path_of(environment: Mapping[str, str]) -> str:
+    """Where a user's profiles lie."""
+    folder = environment.get("XDG_CONFIG_HOME") or f"{environment.get('HOME', '~')}/.config"
+    return f"{folder}/mqgateway/profiles.toml"
+
+
+def parsed(text: str, path: str) -> Profiles:
+    """The profiles of a file. Raises `UsageError`, which says where and what would be right."""
+    import tomllib  # slow to load, and many have no such file
+
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}") from None
+    if unknown := told.keys() - {"current", "profiles"}:
+        raise UsageError(f"{path}: {min(unknown)}: only current and [profiles.NAME] stand here")
+    current = told.get("current")
+    if current is not None and not isinstance(current, str):
+        raise UsageError(f"{path}: current = {current!r}: the name of a profile in quotes is wanted")
+    tables = told.get("profiles", {})
+    if not isinstance(tables, dict):
+        raise UsageError(f"{path}: profiles = {tables!r}: a table [profiles.NAME] is wanted")
+    return Profiles(path, current, {name: _profile(name, table, path) for name, table in tables.items()})
+
+
+def _profile(name: str, table: Any, path: str) -> Profile:
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: profiles.{name}: a table [profiles.{name}] is wanted")
+    for key, value in table.items():
+        if key not in _KINDS:
+            raise UsageError(f"{path}: [profiles.{name}] {key}: there are {', '.join(_KINDS)}")
+        kinds = _KINDS[key]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            shown = "..." if key == "secret-key" else repr(value)
+            raise UsageError(f"{path}: [profiles.{name}] {key} = {shown}: {_WORDS[kinds[0]]} is wanted")
+    if "timeout" in table and not 0 < table["timeout"] < 1e6:
+        raise UsageError(f"{path}: [profiles.{name}] timeout = {table['timeout']}: seconds are wanted")
+    return Profile(**{key.replace("-", "_"): value for key, value in table.items()})

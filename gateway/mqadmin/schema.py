@@ -1,0 +1,68 @@
+"""What `--json` prints, as a JSON schema; made of the declarations of the commands, pure.
+
+    python -m mqgateway.gateway.mqadmin.schema > docs/mqadmin.schema.json
+
+One schema for all commands; which values a row has is what the command's help and text say.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import orjson
+
+from mqgateway.gateway.mqadmin.commands import PLACES
+
+_NAME = {"pattern": "^[a-z][A-Za-z0-9]*$"}
+_ROW = {"type": "object", "propertyNames": _NAME}
+
+
+def schema() -> dict[str, Any]:
+    """The schema."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What mqadmin prints with --json",
+        "type": "object",
+        "required": ["command", "rows", "summary", "errors"],
+        "additionalProperties": False,
+        "properties": {
+            "command": {"enum": list(PLACES)},
+            "rows": {
+                "description": "what was found or done; times in ms since the epoch",
+                "type": "array",
+                "items": {"anyOf": [{"$ref": "#/$defs/row"}, {"$ref": "#/$defs/withheld"}]},
+            },
+            "summary": {"description": "what is no row, as totals", **_ROW},
+            "errors": {"type": "array", "items": {"$ref": "#/$defs/error"}},
+        },
+        "$defs": {
+            "row": _ROW,
+            "withheld": {
+                "description": "a request that a dry run did not send",
+                "type": "object",
+                "required": ["server", "request", "fields"],
+                "additionalProperties": False,
+                "properties": {
+                    "server": {"type": "string"},
+                    "request": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
+                    "fields": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "body": {"type": "string"},
+                },
+            },
+            "error": {
+                "type": "object",
+                "required": ["server", "error"],
+                "additionalProperties": False,
+                "properties": {
+                    "server": {"description": "who, as far as that is known", "type": "string"},
+                    "error": {"type": "string"},
+                    "code": {"description": "the response code of a refusal", "type": "integer"},
+                },
+            },
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(orjson.dumps(schema(), option=orjson.OPT_INDENT_2).decode() + "\n")

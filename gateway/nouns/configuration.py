@@ -1,0 +1,105 @@
+"""`mqgateway config`: settings of brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from mqgateway.gateway.client import admin_broker as broker
+from mqgateway.gateway.client.errors import NoBroker
+from mqgateway.gateway.mqadmin.declaration import Call, Row, command, flag, operand
+from mqgateway.gateway.nouns import FOUND
+from mqgateway.gateway.nouns.borrowed import borrow
+from mqgateway.gateway.nouns.rendering import listed, table
+
+OF_ONE = frozenset(
+    {
+        "brokerName",
+        "brokerId",
+        "brokerRole",
+        "brokerIP1",
+        "brokerIP2",
+        "listenPort",
+        "haListenPort",
+        "haMasterAddress",
+        "storePathRootDir",
+        "storePathCommitLog",
+        "brokerConfigPath",
+        "rocketmqHome",
+    }
+)
+"""What is different between brokers as it should be."""
+
+borrow("config show", "getBrokerConfig", listed)
+borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="key", v="value")
+
+
+@command(
+    "config diff",
+    "what two brokers are configured differently in",
+    operand("a", "broker", "one broker at host:port"),
+    operand("o", "other", "the other one"),
+    flag("", "all", "with what is different anyway: names, addresses, paths"),
+    text=table("key", "here", "there", nothing="they are configured the same"),
+)
+def diff(call: Call) -> Iterator[Row]:
+    """Ends with 5 where there are differences. A key that one does not have is None there."""
+    one, other = (call.servers.ask(broker.settings(), call.given.need(key)) for key in "ao")
+    for key in sorted(one.keys() | other.keys()):
+        if one.get(key) != other.get(key) and ("all" in call.given or key not in OF_ONE):
+            call.ended = FOUND
+            yield {"key": key, "here": one.get(key), "there": other.get(key)}
+
+
+@command(
+    "config explain",
+    "what a setting means, its default, and whether it has an effect here",
+    operand("k", "key", "the property's name, or a part of it"),
+    text=listed,
+)
+def explain(call: Call) -> Iterator[Row]:
+    """Of brokers, name servers and controllers; nobody is asked."""
+    wanted = call.given.need("k").lower()
+    found = list(_explained())
+    exact = [row for row in found if row["key"].lower() == wanted]
+    chosen = exact or [row for row in found if wanted in row["key"].lower()]
+    if not chosen:
+        raise NoBroker(f"there is no setting {call.given.need('k')}")
+    yield from chosen
+
+
+def _explained() -> Iterable[Row]:
+    # Hundreds of settings are slow to load, and nothing else here needs them.
+    from mqgateway.engine.options import (
+        BrokerOptions,
+        NamesrvOptions,
+        OptionSet,
+        RemotingOptions,
+        StoreOptions,
+        TlsOptions,
+        format_value,
+    )
+    from mqgateway.engine.options.controller import ControllerOptions
+
+    found: dict[str, dict[str, Any]] = {}
+    for server, options in (
+        ("broker", OptionSet(BrokerOptions(), StoreOptions(), RemotingOptions(), TlsOptions())),
+        ("name server", OptionSet(NamesrvOptions(), RemotingOptions(listen_port=9876), TlsOptions())),
+        ("controller", OptionSet(ControllerOptions(), RemotingOptions(), TlsOptions())),
+    ):
+        for name in options.names():
+            one = options.option(name)
+            row = found.setdefault(
+                name,
+                {
+                    "key": name,
+                    "servers": [],
+                    "meaning": one.meaning,
+                    "default": format_value(one.default),
+                    "unit": one.unit,
+                    "noEffect": one.no_effect,
+                    "isStandard": not one.ours,
+                },
+            )
+            row["servers"].append(server)
+    return found.values()

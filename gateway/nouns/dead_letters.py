@@ -1,0 +1,181 @@
+"""`mqgateway dlq`: what consumers gave up.
+
+`replay` sends such messages again: to the retry topic of their group, from where only this group gets them,
+or with `--to origin` to the topic they came from, where all its groups see them. The dead letter stays where
+it is; the new message says in the property `REPLAY_OF` of which one it is a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client import admin_messages as messages
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.errors import ClientError, NoBroker
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.mqadmin.commands import reading
+from mqgateway.gateway.mqadmin.commands.offsets import millis_of
+from mqgateway.gateway.mqadmin.commands.sends import Sender
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.servers import reachable
+from mqgateway.gateway.nouns.messages import TIME, brief
+from mqgateway.gateway.nouns.rendering import table
+
+REPLAY_OF = "REPLAY_OF"
+"""Ours: the id of the dead letter that a message is a copy of."""
+_LOST_PROPERTIES = (
+    "DELAY",
+    "MAX_OFFSET",
+    "MIN_OFFSET",
+    "RECONSUME_TIME",
+    "UNIQ_KEY",
+    "WAIT",
+    "MAX_RECONSUME_TIMES",
+)
+"""What a copy does not take over: the server or the client gives it anew."""
+_ORIGIN = "RETRY_TOPIC"
+_FILTERS = (
+    Option("", "tag", "with this tag"),
+    Option("", "key", "with this key"),
+    Option("", "origin", "that came from this topic"),
+    Option("", "contains", "with this text in the body"),
+    Option("", "since", f"given up at or after this time: {TIME}"),
+    Option("", "until", f"given up before this time: {TIME}"),
+    Option("l", "limit", "at most so many"),
+)
+
+
+def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    if "g" not in call.given:
+        return table("group", "count", "lastAt", nothing="no dead letters")(call, rows)
+    columns = ("storedAt", "origin", "tags", "keys", "msgId", "place", "body")
+    shown = ({**brief(row), "origin": row["properties"].get(_ORIGIN)} for row in rows)
+    return table(*columns, nothing="no such dead letters")(call, shown)
+
+
+@command(
+    "dlq list",
+    "the dead letters of a group; without one, which groups have any",
+    operand("g", "group", "the consumer group", required=False),
+    *_FILTERS,
+    text=_list_text,
+)
+def list_letters(call: Call) -> Iterator[Row]:
+    """The oldest first, queue by queue."""
+    if "g" in call.given:
+        yield from _letters(call, call.given.need("g"))
+        return
+    known: set[str] = call.servers.ask_names(names.all_topics())
+    for topic in sorted(one for one in known if one.startswith(DLQ_PREFIX)):
+        count, last = 0, 0
+        for _, address in reachable(call.servers.route(topic).broker_datas):
+            with call.servers.part(address):
+                for one in call.servers.ask(topics.stats(topic), address).offset_table.values():
+                    count += one.max_offset - one.min_offset
+                    last = max(last, one.last_update_timestamp)
+        if count:
+            yield {"group": topic.removeprefix(DLQ_PREFIX), "count": count, "lastAt": last}
+
+
+@command(
+    "dlq replay",
+    "send dead letters of a group again, all or those chosen",
+    operand("g", "group", "the consumer group"),
+    *_FILTERS,
+    Option(
+        "", "to", "group: to this group only (unless given); origin: to the topics they came from; or a topic"
+    ),
+    flag("y", "yes", "do not ask"),
+    text=table("storedAt", "msgId", "topic", "state", "newId", nothing="no such dead letters"),
+)
+def replay(call: Call) -> Iterator[Row]:
+    """A row for each; one that cannot be sent does not keep the others from it."""
+    group = call.given.need("g")
+    found = list(_letters(call, group))
+    call.summary["messages"] = len(found)
+    if call.is_dry:
+        yield from ({**_told(row, _target(call, group, row)), "state": "would be sent"} for row in found)
+        return
+    if found and "y" not in call.given and not call.confirm(f"send {len(found)} messages again?"):
+        raise UsageError("nothing was sent: say --yes, or look first with --dry-run")
+    senders: dict[str, Sender] = {}
+    for number, row in enumerate(found, 1):
+        topic = _target(call, group, row)
+        told = _told(row, topic)
+        with call.servers.part(topic):
+            sender = senders.get(topic) or senders.setdefault(topic, Sender(call, topic))
+            result = sender.send(_copy(row, topic), sender.queues[number % len(sender.queues)])
+            yield {**told, "state": "sent", "newId": result.message_id if result else None}
+        call.note(f"{number} of {len(found)}")
+    call.note("")
+
+
+def _told(row: Row, topic: str) -> dict[str, Any]:
+    told = {"storedAt": row["storeTimestamp"], "msgId": row["msgId"], "topic": topic}
+    return {**told, "tags": row["tags"], "keys": row["keys"]}
+
+
+def _target(call: Call, group: str, row: Row) -> str:
+    """Which topic a copy goes to. Raises `ClientError` for a letter that does not say where it came from."""
+    to = call.given.text("to") or "group"
+    if to == "group":
+        return RETRY_PREFIX + group
+    if to != "origin":
+        return to
+    origin: str | None = row["properties"].get(_ORIGIN)
+    if origin is None:
+        raise ClientError(f"the dead letter {row['msgId']} does not say where it came from: use --to TOPIC")
+    return origin
+
+
+def _copy(row: Row, topic: str) -> Message:
+    """The message to send; a group goes by the property of the topic it came from."""
+    copied = Message(topic, reading.body_of(row), flag=row["flag"])
+    copied.properties = {
+        name: value for name, value in row["properties"].items() if name not in _LOST_PROPERTIES
+    }
+    copied.properties[REPLAY_OF] = row["msgId"]
+    return copied
+
+
+def _letters(call: Call, group: str) -> Iterator[Row]:
+    """The dead letters that were chosen. Raises `NoBroker` for a group that never had one."""
+    topic, left = DLQ_PREFIX + group, call.given.number("l", 2**31)
+    try:
+        route = call.servers.route(topic)
+    except NoBroker:
+        raise NoBroker(f"the group {group} has no dead letters") from None
+    for broker, address in reachable(route.broker_datas):
+        with call.servers.part(address):
+            for queue, ends in sorted(call.servers.ask(topics.stats(topic), address).offset_table.items()):
+                for row in _read(call, MessageQueue(topic, broker, queue.queue_id), address, ends.max_offset):
+                    if left <= 0:
+                        return
+                    if _is_chosen(call, row):
+                        left -= 1
+                        yield row
+
+
+def _read(call: Call, queue: MessageQueue, address: str, end: int) -> Iterator[Row]:
+    """The messages of a queue, from the first that is late enough."""
+    begin = call.servers.ask(messages.min_offset(queue), address)
+    if (since := call.given.text("since")) is not None:
+        begin = max(begin, call.servers.ask(messages.offset_at(queue, millis_of(since, call.now())), address))
+    for _, rows in reading.pulled(call, queue, address, begin, end):
+        yield from (row for row in rows if row["queueOffset"] < end)
+
+
+def _is_chosen(call: Call, row: Row) -> bool:
+    given = call.given
+    until = given.text("until")
+    return (
+        given.text("tag") in (None, row["tags"])
+        and given.text("origin") in (None, row["properties"].get(_ORIGIN))
+        and ("key" not in given or given.need("key") in (row["keys"] or "").split())
+        and (given.text("contains") or "").encode() in reading.body_of(row)
+        and (until is None or row["storeTimestamp"] < millis_of(until, call.now()))
+    )

@@ -1,0 +1,291 @@
+"""`mqgateway doctor`: what servers and members say of a group, brought to `gateway.doctor`.
+
+Who does not answer is left out: what would have been known then is not known, and no check goes by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client import admin_consumers as consumers
+from mqgateway.gateway.client import admin_groups as groups
+from mqgateway.gateway.client import admin_messages as messages
+from mqgateway.gateway.client import admin_names as names
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client.errors import BrokerError, ClientError
+from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue, SubscriptionData, TopicOffset
+from mqgateway.gateway.doctor.checks import examine
+from mqgateway.gateway.doctor.evidence import Group, Held, Member, Place, Queue, Rates, Sample, Topic
+from mqgateway.gateway.mqadmin.declaration import Call, Row, command, operand
+from mqgateway.gateway.mqadmin.servers import reachable
+from mqgateway.gateway.nouns import FOUND, whom
+from mqgateway.gateway.nouns.transactions import open_halves
+
+SAMPLED_QUEUES, SAMPLED_MESSAGES = 8, 32
+"""Queues of a topic, and messages of each, that are compared with the filter."""
+_READABLE = 4
+_TAG = (None, "", "TAG")
+
+
+def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    found = list(rows)
+    yield "group {group}: {behind} messages wait; members: {members}, topics: {topics}\n".format_map(
+        call.summary
+    )
+    for row in found:
+        yield f"\n{row['weight']}: {row['check']}\n  {row['what']}\n  -> {row['cure']}\n"
+    if not found:
+        yield "nothing is the matter with it\n"
+
+
+@command(
+    "doctor",
+    "why a consumer group is stuck: causes first, each with what helps",
+    operand("g", "group", "the consumer group"),
+    whom.CLUSTER,
+    text=_text,
+)
+def diagnose(call: Call) -> Iterator[Row]:
+    """Ends with 5 where a cause was found."""
+    group = gather(call, call.given.need("g"))
+    call.summary.update(
+        group=group.name, members=len(group.members), behind=group.behind, topics=len(group.topics)
+    )
+    for one in examine(group):
+        if one.weight == "cause":
+            call.ended = FOUND
+        yield {
+            "check": one.check,
+            "weight": one.weight,
+            "what": one.what,
+            "cure": one.cure,
+            "values": dict(one.values),
+        }
+
+
+@dataclass
+class _Known:
+    """What brokers say of the group, put together."""
+
+    is_known: bool = False
+    may_consume: bool = True
+    retry_max: int | None = None
+    is_popping: bool = False
+    is_broadcasting: bool = False
+    clients: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Language, and the broker that knows it, by client id."""
+    wanted: dict[str, SubscriptionData] = field(default_factory=dict)
+    consumed: dict[Place, tuple[int, int, int]] = field(default_factory=dict)
+    """Offset, how far messages were handed out, and when the last one was stored."""
+    retries_behind: int = 0
+
+
+def gather(call: Call, name: str) -> Group:
+    """All that can be known of a group from outside. Raises `ClientError` where no name server answers."""
+    known = _Known()
+    brokers = whom.brokers(call)
+    for broker, address in brokers:
+        with call.servers.part(address):
+            _ask_broker(call, name, broker, address, known)
+    members = [_member(call, name, client, known) for client in sorted(known.clients)]
+    subscribed = {topic for one in members for topic in one.wants or ()} | known.wanted.keys()
+    consumed = {place.topic for place in known.consumed}
+    mine = sorted(one for one in subscribed | consumed if not one.startswith((RETRY_PREFIX, DLQ_PREFIX)))
+    halves = _open_transactions(call, brokers, mine)
+    found, queues = {}, []
+    for topic in mine:
+        found[topic], more = _topic(call, name, topic, known, halves.get(topic, []))
+        queues += more
+    dead, last = _dead_letters(call, name)
+    return Group(
+        name,
+        call.now(),
+        is_known=known.is_known or bool(known.clients or known.consumed),
+        may_consume=known.may_consume,
+        is_popping=known.is_popping,
+        is_broadcasting=known.is_broadcasting,
+        members=members,
+        topics=found,
+        queues=queues,
+        retries_behind=known.retries_behind,
+        dead_letters=dead,
+        last_dead_letter=last,
+        retry_max=known.retry_max,
+    )
+
+
+# The group
+
+
+def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known) -> None:
+    config = call.servers.ask(groups.all_configs(), address).get(group)
+    if config is not None:
+        known.is_known, known.retry_max = True, config.retry_max_times
+        known.may_consume = known.may_consume and config.consume_enable
+    try:
+        online = call.servers.ask(consumers.connections(group), address)
+    except BrokerError:
+        pass  # it is not online there
+    else:
+        known.is_broadcasting = known.is_broadcasting or online.message_model == "BROADCASTING"
+        known.wanted |= online.subscription_table
+        for client in online.connection_set:
+            known.clients.setdefault(client.client_id, (str(client.language or ""), address))
+    for queue, one in call.servers.ask(groups.progress(group), address).offset_table.items():
+        place = Place(queue.topic, broker, queue.queue_id)
+        if queue.topic.startswith(RETRY_PREFIX):
+            known.retries_behind += max(0, one.broker_offset - one.consumer_offset)
+        else:
+            known.consumed[place] = (one.consumer_offset, one.pull_offset, one.last_timestamp)
+    modes = call.servers.ask(groups.all_modes(), address)
+    known.is_popping = known.is_popping or any(
+        table[group].mode == "POP" for table in modes.values() if group in table
+    )
+
+
+def _member(call: Call, group: str, client_id: str, known: _Known) -> Member:
+    """What a member says of itself; only who it is when it says nothing."""
+    language, address = known.clients[client_id]
+    try:
+        told = call.servers.ask(consumers.running_info(group, client_id), address)
+    except ClientError:
+        return Member(client_id, language)
+    is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
+    wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
+    return Member(
+        client_id,
+        language,
+        is_ordered,
+        {topic: wanted for topic, wanted in wants.items() if not topic.startswith(RETRY_PREFIX)},
+        {_place(queue): one for queue, one in _holds(told, is_ordered)},
+        {
+            topic: Rates(one.consume_ok_tps, one.consume_failed_tps, one.consume_rt)
+            for topic, one in told.status_table.items()
+        },
+    )
+
+
+def _holds(told: ConsumerRunningInfo, is_ordered: bool) -> Iterator[tuple[MessageQueue, Held]]:
+    for queue, one in told.mq_table.items():
+        yield (
+            queue,
+            Held(
+                one.cached_msg_count,
+                one.cached_msg_size_in_mib,
+                is_ordered and not one.locked,
+                one.last_pull_timestamp,
+                one.last_consume_timestamp,
+                one.last_lock_timestamp,
+            ),
+        )
+    for queue, popped in told.mq_pop_table.items():
+        yield queue, Held(popped.wait_ack_count, last_pull=popped.last_pop_timestamp)
+
+
+def _place(queue: MessageQueue) -> Place:
+    return Place(queue.topic, queue.broker_name, queue.queue_id)
+
+
+# Topics
+
+
+def _topic(
+    call: Call, group: str, topic: str, known: _Known, halves: Sequence[int]
+) -> tuple[Topic, list[Queue]]:
+    """A topic as its brokers have it; `halves` are the times of its open transactions."""
+    route = call.servers.ask_names(names.route(topic))
+    if route is None:
+        return Topic(topic, has_route=False), []
+    is_readable, is_allowed, incoming = False, True, 0.0
+    queues: list[Queue] = []
+    for broker, address in reachable(route.broker_datas):
+        with call.servers.part(address):
+            is_readable = is_readable or bool(
+                call.servers.ask(topics.config(topic), address).perm & _READABLE
+            )
+            is_allowed = is_allowed and call.servers.ask(groups.allow_reading(group, topic), address)
+            stats = call.servers.ask(topics.stats(topic), address)
+            incoming += stats.topic_put_tps
+            for queue, ends in sorted(stats.offset_table.items()):
+                one = _queue(Place(topic, broker, queue.queue_id), ends, known)
+                sampled = sum(other.sample is not None for other in queues)
+                if one.behind and sampled < SAMPLED_QUEUES:
+                    one = _with_sample(call, address, one, known.wanted.get(topic))
+                queues.append(one)
+    return (
+        Topic(
+            topic,
+            is_readable=is_readable,
+            is_allowed=is_allowed,
+            incoming=incoming,
+            open_transactions=len(halves),
+            oldest_transaction=min(halves, default=None),
+        ),
+        queues,
+    )
+
+
+def _queue(place: Place, ends: TopicOffset, known: _Known) -> Queue:
+    consumed, pulled, stored_at = known.consumed.get(place, (-1, -1, 0))
+    return Queue(
+        place,
+        ends.min_offset,
+        ends.max_offset,
+        consumed,
+        pulled if pulled >= 0 else None,
+        stored_at or None,
+    )
+
+
+def _with_sample(call: Call, address: str, queue: Queue, wanted: SubscriptionData | None) -> Queue:
+    """Compare the next messages with the filter, where that goes by tags."""
+    if wanted is None or wanted.expression_type not in _TAG or not wanted.code_set:
+        return queue
+    place = queue.place
+    asked = messages.queue_entries(
+        MessageQueue(place.topic, place.broker, place.queue_id),
+        max(queue.consumed, queue.least),
+        SAMPLED_MESSAGES,
+    )
+    told = call.servers.ask(asked, address)
+    found = told.queue_data if told is not None else []
+    matched = sum(one.tags_code in wanted.code_set for one in found)
+    return Queue(
+        place,
+        queue.least,
+        queue.end,
+        queue.consumed,
+        queue.pulled,
+        queue.consumed_stored_at,
+        Sample(len(found), matched),
+    )
+
+
+# Beside the group
+
+
+def _open_transactions(
+    call: Call, brokers: Iterable[tuple[str, str]], mine: Sequence[str]
+) -> dict[str, list[int]]:
+    """When the open half messages of these topics were born."""
+    found: dict[str, list[int]] = {}
+    for broker, address in brokers:
+        with call.servers.part(address):
+            for one in open_halves(call, broker, address):
+                if one["topic"] in mine:
+                    found.setdefault(one["topic"], []).append(one["bornAt"])
+    return found
+
+
+def _dead_letters(call: Call, group: str) -> tuple[int, int | None]:
+    """How many there are, and when the last one came."""
+    route = call.servers.ask_names(names.route(DLQ_PREFIX + group))
+    count, last = 0, 0
+    for _, address in reachable(route.broker_datas) if route is not None else ():
+        with call.servers.part(address):
+            for one in call.servers.ask(topics.stats(DLQ_PREFIX + group), address).offset_table.values():
+                count += one.max_offset - one.min_offset
+                last = max(last, one.last_update_timestamp)
+    return count, last or None

@@ -1,0 +1,65 @@
+"""The way of a noun's call: `mqgateway topic list ...` goes the way of a call of mqadmin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.mqadmin.declaration import Catalogue, Notebook
+from mqgateway.gateway.mqadmin.main import console
+from mqgateway.gateway.nouns import CATALOGUE, ELSEWHERE, PLACES
+
+
+class FileNotebook(Notebook):
+    """A text in a file of the user's, which nobody else may read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> str:
+        """What lies there, nothing at first. Raises `ClientError`."""
+        try:
+            return self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as error:
+            raise ClientError(f"{self._path} cannot be read: {error}") from None
+
+    def write(self, text: str) -> None:
+        """Replace it as a whole. Raises `ClientError`."""
+        aside = self._path.with_suffix(".new")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(self._path)
+        except OSError as error:
+            raise ClientError(f"{self._path} cannot be written: {error}") from None
+
+
+def state_folder() -> Path:
+    """Where programs keep what outlives them, by the XDG rules."""
+    home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(home).expanduser() / "mqgateway"
+
+
+def called(arguments: Sequence[str]) -> int:
+    """A call on this process's standard streams; the exit code. Its first word is a noun."""
+    return console(*addressed(arguments), FileNotebook(state_folder() / "offset-resets.jsonl"))
+
+
+def addressed(arguments: Sequence[str]) -> tuple[Sequence[str], Catalogue]:
+    """What is called: a command, or the overview of a noun that has several."""
+    noun, rest = arguments[0], arguments[1:]
+    if noun in PLACES:
+        return arguments, CATALOGUE
+    if not rest or rest[0] in ("-h", "--help", "help"):
+        mine = {name: place for name, place in PLACES.items() if name.startswith(f"{noun} ")}
+        more = {name: about for name, (_, about) in ELSEWHERE.items() if name.startswith(f"{noun} ")}
+        return [], replace(CATALOGUE, places=mine, more=more)
+    return arguments, CATALOGUE

@@ -1,0 +1,76 @@
+"""`mqgateway message get` and `find`; `tail` and `send` are commands of `gateway.cli`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mqgateway.gateway.cli.plain import body_text, escaped
+from mqgateway.gateway.client import admin_messages as messages
+from mqgateway.gateway.mqadmin.commands import reading
+from mqgateway.gateway.mqadmin.commands.offsets import millis_of
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, operand
+from mqgateway.gateway.nouns.rendering import listed
+
+BODY_SHOWN = 60
+"""Bytes of a body that a line of a table shows."""
+TIME = "now, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"
+
+
+def brief(row: Row) -> Row:
+    """A message as a line of a table; the whole of it is what `--json` shows."""
+    body = reading.body_of(row)
+    place = f"{row['brokerName'] or '-'}:{row['queueId']}@{row['queueOffset']}"
+    told = {name: row[name] for name in ("msgId", "topic", "tags", "keys", "reconsumeTimes")}
+    more = f" ... {len(body)} bytes" * (len(body) > BODY_SHOWN)
+    return {
+        **told,
+        "place": place,
+        "storedAt": row["storeTimestamp"],
+        "body": body_text(body[:BODY_SHOWN]) + more,
+    }
+
+
+def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    hidden = ("body", "bodyBase64")
+    for row in rows:
+        shown = {name: value for name, value in row.items() if name not in hidden}
+        shown |= {"bornTimestamp": row["bornTimestamp"], "storeTimestamp": row["storeTimestamp"]}
+        yield from listed(call, [shown])
+        yield f"\n{escaped(row['body'])}\n"
+
+
+@command(
+    "message get",
+    "one message with all that is known of it",
+    operand("t", "topic", "the topic"),
+    operand("i", "message-id", "its id, of either kind"),
+    text=_text,
+)
+def get(call: Call) -> Iterator[Row]:
+    """Exit code 3 where there is none."""
+    yield reading.told_of(reading.by_id(call, call.given.need("t"), call.given.need("i")))
+
+
+@command(
+    "message find",
+    "messages with a key, the oldest first",
+    operand("t", "topic", "the topic"),
+    operand("k", "key", "the key"),
+    Option("", "since", f"stored at or after this time: {TIME}"),
+    Option("", "until", f"stored before this time: {TIME}"),
+    Option("l", "limit", "at most so many of each broker, 64 unless given"),
+    text=_text,
+)
+def find(call: Call) -> Iterator[Row]:
+    """Exit code 3 where there is none."""
+    given, now = call.given, call.now()
+    begin, end = given.text("since"), given.text("until")
+    found = reading.by_key(
+        call,
+        given.need("t"),
+        given.need("k"),
+        most=given.number("l", 64),
+        begin=0 if begin is None else millis_of(begin, now),
+        end=messages.FOREVER if end is None else millis_of(end, now),
+    )
+    yield from map(reading.told_of, found)

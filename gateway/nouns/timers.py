@@ -1,0 +1,31 @@
+"""`mqgateway timer`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mqgateway.gateway.client import admin_broker as broker
+from mqgateway.gateway.mqadmin.declaration import Call, Row, command
+from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns.rendering import table
+
+
+@command(
+    "timer list",
+    "timed messages that are not due yet, by the topic they are for",
+    whom.CLUSTER,
+    text=table("topic", "count", "brokers", "updatedAt", nothing="no timers wait"),
+)
+def list_timers(call: Call) -> Iterator[Row]:
+    """What brokers count of their timer wheels; the levels of old clients' delays are not among them."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, address in whom.brokers(call):
+        with call.servers.part(address):
+            counts = call.servers.ask(broker.timer_counts(), address)
+            for topic, one in counts.get("timingCount", {}).items():
+                row = found.setdefault(topic, {"topic": topic, "count": 0, "brokers": [], "updatedAt": 0})
+                row["count"] += one.get("count", 0)
+                row["brokers"].append(name)
+                row["updatedAt"] = max(row["updatedAt"], one.get("timeStamp", 0))
+    yield from (row for _, row in sorted(found.items()) if row["count"])

@@ -1,0 +1,114 @@
+"""`mqgateway top`: the groups that are furthest behind, and whether that grows.
+
+Progress is asked for twice, some seconds apart: rates are what moved in between, so they need no counters of
+the servers' and are as new as the screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client import admin_consumers as consumers
+from mqgateway.gateway.client import admin_groups as groups
+from mqgateway.gateway.client.errors import BrokerError
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.mqadmin.configuration import seconds
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command
+from mqgateway.gateway.mqadmin.rendering import second
+from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns.rendering import table
+
+INTERVAL_SECONDS = 2.0
+ROWS = 20
+_CALL_SECONDS = 15.0
+_Reading = dict[tuple[str, str], tuple[int, int]]
+"""Messages put and consumed so far, by group and topic."""
+
+_rows = table(
+    "group", "topic", "behind", "inPerSecond", "outPerSecond", "clearIn", "members", nothing="no groups"
+)
+
+
+def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    found = list(rows)
+    told = "{behind} messages wait; groups: {groups}".format_map(call.summary)
+    yield f"{second(call.now())}  {told}\n\n"
+    yield from _rows(call, found)
+
+
+@command(
+    "top",
+    "the groups that are furthest behind; live on a terminal, until Ctrl-C",
+    whom.CLUSTER,
+    Option("s", "span", f"seconds over which rates are taken, {INTERVAL_SECONDS:g} unless given"),
+    Option("r", "rows", f"at most so many, {ROWS} unless given"),
+    text=_text,
+    every=0.1,
+    is_live=True,
+)
+def top(call: Call) -> Iterator[Row]:
+    """One question a broker, twice; and for each row shown one for its members."""
+    span = seconds(call.given, "s", INTERVAL_SECONDS)
+    brokers = whom.brokers(call)
+    before, began = _read(call, brokers), call.monotonic()
+    call.wait(span)
+    after, passed = _read(call, brokers), call.monotonic() - began
+    behind = {key: put - consumed for key, (put, consumed) in after.items()}
+    call.summary.update(groups=len({group for group, _ in after}), behind=sum(behind.values()))
+    members: dict[str, int] = {}
+    for key in sorted(after, key=lambda one: (-behind[one], one))[: call.given.number("r", ROWS)]:
+        group, topic = key
+        if group not in members:
+            members[group] = _members(call, brokers, group)
+        put, consumed = after[key]
+        put_before, consumed_before = before.get(key, after[key])
+        incoming, outgoing = (put - put_before) / passed, (consumed - consumed_before) / passed
+        yield {
+            "group": group,
+            "topic": topic,
+            "behind": behind[key],
+            "inPerSecond": incoming,
+            "outPerSecond": outgoing,
+            "clearIn": _duration(behind[key], outgoing - incoming),
+            "members": members[group],
+        }
+
+
+def _read(call: Call, brokers: list[tuple[str, str]]) -> _Reading:
+    found: _Reading = {}
+    for _, address in brokers:
+        with call.servers.part(address):
+            told = call.servers.ask(groups.all_progress(), address, _CALL_SECONDS)
+            for group, stats in (item for one in told.consume_stats_list for item in one.items()):
+                for queue, one in (item for each in stats for item in each.offset_table.items()):
+                    if not queue.topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
+                        put, consumed = found.get((group, queue.topic), (0, 0))
+                        sums = put + one.broker_offset, consumed + one.consumer_offset
+                        found[group, queue.topic] = sums
+    return found
+
+
+def _members(call: Call, brokers: list[tuple[str, str]], group: str) -> int:
+    found: set[str] = set()
+    for _, address in brokers:
+        with call.servers.part(address):
+            try:
+                online = call.servers.ask(consumers.connections(group), address)
+            except BrokerError as error:
+                if error.code != ResponseCode.CONSUMER_NOT_ONLINE:
+                    raise
+                continue
+            found.update(one.client_id for one in online.connection_set)
+    return len(found)
+
+
+def _duration(behind: int, rate: float) -> str:
+    """Until nothing waits, at this rate; never where it grows."""
+    if not behind:
+        return "-"
+    if rate <= 0:
+        return "never"
+    left = round(behind / rate)
+    hours, rest = divmod(left, 3600)
+    return f"{hours}h{rest // 60:02}m" if hours else f"{rest // 60}m{rest % 60:02}s"

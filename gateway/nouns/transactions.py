@@ -1,0 +1,106 @@
+"""`mqgateway transaction`: half messages of which it is not known yet whether they count.
+
+A broker walks along its half messages and their ends; from where it stands on both are read here.
+Standard: `TransactionalMessageServiceImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mqgateway.engine.message import (
+    PROPERTY_PRODUCER_GROUP,
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_TRANSACTION_CHECK_TIMES,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
+from mqgateway.gateway.client import admin_groups as groups
+from mqgateway.gateway.client import admin_messages as messages
+from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.mqadmin.commands import reading
+from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, operand
+from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns.rendering import listed, table
+
+WALKER = "CID_RMQ_SYS_TRANS"
+"""The group whose offsets say how far the broker has walked."""
+READ_MAX = 10_000
+"""Half messages of a broker that are looked at."""
+
+
+@command(
+    "transaction list",
+    "half messages that were neither committed nor rolled back, the oldest first",
+    operand("t", "topic", "only those of this topic", required=False),
+    whom.CLUSTER,
+    text=table(
+        "topic",
+        "producerGroup",
+        "bornAt",
+        "checks",
+        "brokerName",
+        "offsetId",
+        "msgId",
+        nothing="no open transactions",
+    ),
+)
+def list_open(call: Call) -> Iterator[Row]:
+    """What each broker has not walked past, without what ended since."""
+    wanted = call.given.text("t")
+    for name, address in whom.brokers(call):
+        with call.servers.part(address):
+            found = [one for one in open_halves(call, name, address) if wanted in (None, one["topic"])]
+            yield from sorted(found, key=lambda one: one["bornAt"])
+
+
+def open_halves(call: Call, broker: str, address: str) -> list[Row]:
+    """The open half messages of a broker, `READ_MAX` at most. Raises `ClientError`."""
+    half, op = (MessageQueue(topic, broker, 0) for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC))
+    begin, op_begin = (
+        max(0, call.servers.ask(groups.offset(WALKER, queue), address)) for queue in (half, op)
+    )
+    ended = {
+        int(number)
+        for row in _read(call, op, address, op_begin)
+        for number in row["body"].split(",")
+        if number.strip().isdecimal()
+    }
+    return [
+        {
+            "topic": row["properties"].get(PROPERTY_REAL_TOPIC),
+            "producerGroup": row["properties"].get(PROPERTY_PRODUCER_GROUP),
+            "bornAt": row["bornTimestamp"],
+            "checks": int(row["properties"].get(PROPERTY_TRANSACTION_CHECK_TIMES, "0")),
+            "brokerName": broker,
+            "offsetId": row["offsetId"],
+            "msgId": row["msgId"],
+        }
+        for row in _read(call, half, address, begin)
+        if row["queueOffset"] not in ended
+    ]
+
+
+def _read(call: Call, queue: MessageQueue, address: str, begin: int) -> Iterator[Row]:
+    """The messages of a queue of the broker's own, from an offset on."""
+    ends = call.servers.ask(topics.stats(queue.topic), address).offset_table
+    end = max((one.max_offset for one in ends.values()), default=0)
+    for _, rows in reading.pulled(call, queue, address, begin, min(end, begin + READ_MAX)):
+        yield from rows
+
+
+@command(
+    "transaction resume",
+    "ask its producer again about a half message that was given up",
+    operand(
+        "i", "offset-id", "its id, as `transaction list` and the topic TRANS_CHECK_MAX_TIME_TOPIC show it"
+    ),
+    Option("b", "brokerAddr", "the broker at host:port that has it", required=True),
+    text=listed,
+)
+def resume(call: Call) -> Iterator[Row]:
+    """Standard: `RESUME_CHECK_HALF_MESSAGE`."""
+    broker, offset_id = call.given.need("b"), call.given.need("i")
+    call.servers.change(messages.ask_about_again(offset_id), broker)
+    yield {"broker": broker, "offsetId": offset_id}

@@ -1,0 +1,39 @@
+"""The doors to nouns."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from mqgateway.gateway.cli.main import main
+from mqgateway.gateway.cli.nouns import SERVERS
+from mqgateway.gateway.nouns import ELSEWHERE, PLACES
+
+
+def test_a_noun_alone_lists_its_commands() -> None:
+    found = CliRunner().invoke(main, ["message"])
+    assert found.exit_code == 0
+    assert "message get " in found.output and "message tail " in found.output
+
+
+def test_what_follows_a_noun_is_its_own() -> None:
+    found = CliRunner().invoke(main, ["offset", "reset", "--help"])
+    assert found.exit_code == 0 and found.output.startswith("usage: mqgateway offset reset GROUP TOPIC [")
+    assert CliRunner().invoke(main, ["offset", "reset"]).exit_code == 2
+    assert CliRunner().invoke(main, ["doctor"]).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_command_that_was_there_already_is_the_nouns_too(name: str) -> None:
+    found = CliRunner().invoke(main, [*name.split(), "--help"])
+    assert found.exit_code == 0
+    assert found.output.startswith(f"Usage: mqgateway {name} ")
+
+
+def test_a_noun_that_runs_a_server_has_its_commands_all_the_same() -> None:
+    verbs = {name.partition(" ")[2] for name in PLACES if name.startswith("broker ")}
+    assert SERVERS["broker"].keys() == verbs
+    listed = CliRunner().invoke(main, ["broker", "list", "-h"])
+    assert listed.output.startswith("usage: mqgateway broker list [")
+    shown = CliRunner().invoke(main, ["broker", "-p", "--set", "listenPort=1234"])
+    assert shown.exit_code == 0 and "listenPort=1234" in shown.output

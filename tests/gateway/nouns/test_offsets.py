@@ -1,0 +1,151 @@
+"""`mqgateway offset`: moving a group shows what it means, and has a way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+import pytest
+
+from mqgateway.gateway.nouns.offsets import NOTES_MAX
+from tests.support.gateway.client.cluster import Cluster, messages
+from tests.support.gateway.mqadmin.members import connect
+from tests.support.gateway.mqadmin.tool import Nouns
+
+
+@pytest.fixture
+def tool() -> Iterator[Nouns]:
+    """A topic of two queues with three messages each, and a group."""
+    with Cluster() as cluster:
+        cluster.make_topic("T", 2)
+        producer = cluster.producer()
+        for one in messages("T", 6):
+            cluster.run(producer.send(one))
+        cluster.settle(1.0)
+        tool = Nouns(cluster)
+        assert tool.run("group create G -b 10.0.0.1:10911") == 0
+        yield tool
+
+
+def _offsets(tool: Nouns) -> list[int]:
+    return [row["offset"] for row in tool.json("offset show G T")["rows"]]
+
+
+def test_a_dry_run_shows_each_queue_from_where_to_where(tool: Nouns) -> None:
+    assert tool.run("offset reset G T --to 2 --dry-run") == 0
+    assert tool.out.splitlines()[0].split() == [
+        "BROKER",
+        "NAME",
+        "QUEUE",
+        "ID",
+        "FROM",
+        "TO",
+        "COUNT",
+        "STATE",
+    ]
+    assert [line.split()[1:5] for line in tool.out.splitlines()[1:]] == [
+        ["0", "0", "2", "2"],
+        ["1", "0", "2", "2"],
+    ]
+    assert tool.notebook.text == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "offsets"),
+    [
+        ("--to last", [3, 3]),
+        ("--to now", [3, 3]),
+        ("--to 1", [1, 1]),
+        pytest.param("--to 99", [3, 3], id="no further than the end"),
+        ("--by 2", [2, 2]),
+        pytest.param("--by -5", [0, 0], id="no further back than the beginning"),
+        pytest.param("--to 2 -q broker-a:1", [0, 2], id="one queue"),
+        pytest.param("--to 1700000000000", [0, 0], id="ms since the epoch"),
+    ],
+)
+def test_a_group_goes_on_where_it_is_told_to(tool: Nouns, where: str, offsets: list[int]) -> None:
+    assert tool.run(f"offset reset G T {where} --yes") == 0, tool.err
+    connect(tool.cluster, "Other", "T")  # time passes
+    found = tool.json(f"offset reset G T {where} --dry-run")["rows"]
+    wanted = found if "-q" not in where else found[-1:]
+    assert [row["from"] for row in wanted] == offsets[-len(wanted) :]
+
+
+def test_it_can_be_undone_and_that_too(tool: Nouns) -> None:
+    tool.run("offset reset G T --to 1 --yes")
+    tool.run("offset reset G T --to last --yes")
+    assert tool.run("offset undo G T --yes") == 0
+    assert [row["to"] for row in tool.json("offset undo G T --dry-run")["rows"]] == [3, 3]
+    assert _offsets(tool) == [1, 1]
+    tool.run("offset undo G T --yes")
+    assert _offsets(tool) == [3, 3]
+    assert tool.run("offset undo G Other --yes") == 3
+    assert "no reset of the group G in the topic Other" in tool.err
+
+
+def test_where_the_group_was_is_noted_before_it_is_moved(tool: Nouns) -> None:
+    class Full(type(tool.notebook)):  # type: ignore[misc]
+        def write(self, text: str) -> None:
+            from mqgateway.gateway.client.errors import ClientError
+
+            raise ClientError("the disk is full")
+
+    tool.notebook = Full()
+    assert tool.run("offset reset G T --to last --yes") == 1
+    assert "the disk is full" in tool.err
+    assert _offsets(tool) == [0, 0]
+
+
+def test_so_many_resets_are_remembered(tool: Nouns) -> None:
+    old = {"time": 0, "group": "X", "topic": "T", "offsets": []}
+    tool.notebook.text = (orjson.dumps(old).decode() + "\n") * NOTES_MAX
+    tool.run("offset reset G T --to 1 --yes")
+    notes = [orjson.loads(line) for line in tool.notebook.text.splitlines()]
+    assert len(notes) == NOTES_MAX
+    assert [one["offset"] for one in notes[-1]["offsets"]] == [0, 0]
+
+
+def test_nothing_is_moved_without_consent(tool: Nouns) -> None:
+    assert tool.run("offset reset G T --to last") == 2
+    assert "say --yes" in tool.err
+    tool.is_terminal, tool.lines = True, ["no\n"]
+    assert tool.run("offset reset G T --to last") == 2
+    assert "FROM" in tool.err
+    assert "move the group G in T? [y/N]" in tool.err
+    assert _offsets(tool) == [0, 0]
+    tool.lines = ["y\n"]
+    assert tool.run("offset reset G T --to last") == 0
+    assert _offsets(tool) == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("where", "ended"),
+    [
+        ("", 2),
+        ("--to 1 --by 1", 2),
+        ("--to yesterday", 2),
+        ("--to 1 -q broker-a:7", 3),
+        ("--to 1 -q typo", 3),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tool: Nouns, where: str, ended: int) -> None:
+    assert tool.run(f"offset reset G T {where} --yes") == ended
+    assert tool.err.startswith("error: ")
+    assert _offsets(tool) == [0, 0]
+
+
+def test_members_go_on_there_too(tool: Nouns) -> None:
+    _, bodies = connect(tool.cluster, "G", "T")
+    assert len(bodies) == 6
+    assert tool.run("offset reset G T --to first --yes") == 0
+    tool.cluster.settle(30.0)
+    assert len(bodies) == 12
+
+
+def test_offsets_are_shown_without_a_retry_topic(tool: Nouns) -> None:
+    tool.run("offset reset G T --to 1 --yes")
+    shown = tool.json("offset show G T")
+    assert [(row["offset"], row["end"], row["behind"]) for row in shown["rows"]] == [(1, 3, 2), (1, 3, 2)]
+    assert shown["summary"] == {"behind": 4}
+    tool.run("offset show Nobody")
+    assert tool.out == "the group has no offsets\n"
