@@ -35,6 +35,8 @@ RELOAD_SECONDS = 8
 """Files are looked after every five seconds."""
 
 ACCOUNTS = """
+globalWhiteRemoteAddresses:
+- ADDRESS
 accounts:
 - accessKey: the-admin
   secretKey: the-admin-secret
@@ -52,7 +54,9 @@ accounts:
   groupPerms:
   - gd=DENY
 """
-MORE = "globalWhiteRemoteAddresses:\n- 127.0.0.*\n"
+ELSEWHERE = ACCOUNTS.replace("ADDRESS", "10.7.7.7")
+"""With an address at the start: 4.9.7 never forgets those of a file that had none when it was read first."""
+HERE = ACCOUNTS.replace("ADDRESS", "127.0.0.*")
 
 
 class Guarded:
@@ -62,7 +66,7 @@ class Guarded:
         home = folder / "broker"
         self.file = home / "conf" / "plain_acl.yml"
         self.file.parent.mkdir(parents=True)
-        self.file.write_text(ACCOUNTS)
+        self.file.write_text(ELSEWHERE)
         namesrv_port, port = free_ports(), free_ports((-2, 0, 1))
         self.namesrv_address, self.address = f"{HOST}:{namesrv_port}", f"{HOST}:{port}"
         settings = {"aclEnable": "true"}
@@ -191,12 +195,12 @@ def test_the_table_of_checks(guarded: Guarded) -> None:
 
 def test_files_are_looked_after(guarded: Guarded) -> None:
     """White addresses count soon after they are written; a file that is broken changes nothing."""
-    guarded.file.write_text(ACCOUNTS + MORE)
+    guarded.file.write_text(HERE)
     wait_until(lambda: guarded.ask(28, None) == (0, ""), RELOAD_SECONDS, "the white address counts")
     guarded.file.write_text("accounts: [")
     with pytest.raises(TimeoutError):
         wait_until(lambda: guarded.ask(28, None) != (0, ""), RELOAD_SECONDS, "a broken file counts")
-    guarded.file.write_text(ACCOUNTS)
+    guarded.file.write_text(ELSEWHERE)
     wait_until(lambda: guarded.ask(28, None) != (0, ""), RELOAD_SECONDS, "the white address is gone")
 
 
