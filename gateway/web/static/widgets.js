@@ -46,7 +46,7 @@ export function Toast() {
 export const Trouble = ({ error }) => error && html`<p class="bad" role="alert">${error.message}</p>`;
 
 export const Loading = ({ asked }) =>
-  asked.error ? html`<${Trouble} error=${asked.error} />` : html`<p class="faint">${t("Loading")}…</p>`;
+  asked.error ? html`<${Trouble} error=${asked.error} />` : html`<p class="faint loading">${t("Loading")}…</p>`;
 
 export function Title({ children }) {
   const heading = useRef(null);

@@ -1,0 +1,163 @@
+"""Servers with a console, and a browser that fails a test for whatever it complains of."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+CHROMIUM = ("/usr/lib/chromium/chromium-headless-shell", "chromium", "chromium-browser")
+AXE = (Path(__file__).parent / "vendor" / "axe.js").read_text()
+START_SECONDS = 60
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+class Server:
+    """`mqgateway serve` with a console; `url` opens it."""
+
+    def __init__(self, folder: Path, *settings: str) -> None:
+        command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "serve", "--output", "json"]
+        command += ["--bind", "127.0.0.1", "--advertise", "127.0.0.1", "--data-dir", str(folder)]
+        command += ["--namesrv-port", str(free_port()), "--broker-port", str(free_port())]
+        command += ["--console-port", str(free_port())]
+        for setting in settings:
+            command += ["--set", setting]
+        log = (folder / "log").open("wb")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, (folder / "log").read_text()
+        self.summary = json.loads(line)
+        self.url: str = self.summary["console"]
+
+    def stop(self) -> None:
+        """In good order."""
+        self.process.terminate()
+        assert self.process.wait(START_SECONDS) == 0
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Starts servers, with settings as KEY=VALUE."""
+    started: list[Server] = []
+
+    def start(*settings: str) -> Server:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Server(folder, *settings))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium: no browser is downloaded."""
+    found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    assert found, "there is no Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """Somebody with a browser. What pages complain of, and requests that leave the host, are kept."""
+
+    def __init__(self, browser: Browser, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1280, "height": 860}, **options)
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self._asked)
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith(("http://127.0.0.1:", "blob:", "data:")):
+            self.complaints.append(f"a request left the host: {request.url}")
+
+    def open(self, url: str) -> None:
+        """The link that was printed."""
+        self.page.goto(url)
+        self.page.wait_for_selector("nav")
+
+    def visit(self, address: str) -> None:
+        """A page, once it shows what it is about."""
+        self.page.evaluate("address => { location.hash = '#/' + address }", address)
+        self.page.wait_for_selector("main h1")
+        self.page.locator(".loading").wait_for(state="detached")
+        self.page.wait_for_timeout(150)
+
+    def barriers(self) -> list[str]:
+        """What is in the way of people with disabilities, as axe finds it."""
+        self.page.evaluate(AXE)
+        found = self.page.evaluate(
+            "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(found => found.violations)"
+        )
+        return [f"{one['id']}: {node['html'][:120]}" for one in found for node in one["nodes"]]
+
+    def press(self, name: str, *, exact: bool = True) -> None:
+        """A button."""
+        self.page.get_by_role("button", name=name, exact=exact).first.click()
+
+    def fill(self, **values: str) -> None:
+        """The fields of the form that is open."""
+        place = self.page.locator("dialog form" if self.page.locator("dialog").count() else "form").first
+        for name, value in values.items():
+            field = place.locator(f"[name={name}]")
+            if field.evaluate("one => one.tagName") == "SELECT":
+                field.select_option(value)
+            else:
+                field.fill(value)
+
+    def send(self) -> None:
+        """The form that is open."""
+        self.page.locator(
+            "dialog form button[type=submit]"
+            if self.page.locator("dialog").count()
+            else "form button[type=submit]"
+        ).first.click()
+
+    def sees(self, text: str) -> None:
+        """Wait until it is there."""
+        self.page.get_by_text(text).first.wait_for()
+
+
+@pytest.fixture
+def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Makes visitors; none of their pages may have complained."""
+    visitors: list[Visitor] = []
+
+    def make(**options: Any) -> Visitor:
+        visitors.append(Visitor(chromium, **options))
+        return visitors[-1]
+
+    yield make
+    complaints = [complaint for visitor in visitors for complaint in visitor.complaints]
+    for visitor in visitors:
+        visitor.context.close()
+    assert not complaints
+
+
+@pytest.fixture(scope="session")
+def pictures() -> Path | None:
+    """Where pictures of the pages are put, if `CONSOLE_PICTURES` names a folder."""
+    named = os.environ.get("CONSOLE_PICTURES")
+    return Path(named) if named else None

@@ -1,0 +1,296 @@
+"""Every page and every action of the console, by eye, keyboard and axe."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import pytest
+
+from browser_tests.conftest import Server, Visitor
+
+PAGES = (
+    "overview",
+    "topics",
+    "topics/Orders",
+    "groups",
+    "groups/Billing",
+    "messages?how=topic&topic=Orders",
+    "messages?how=key",
+    "messages?how=id",
+    "dead-letters",
+    "dead-letters/Billing",
+    "delayed",
+    "transactions",
+    "cluster",
+    "settings?search=console",
+    "access",
+    "audit",
+)
+PICTURES = ("overview", "topics/Orders", "groups/Billing", "dead-letters/Billing")
+
+
+def fill(visitor: Visitor) -> None:
+    """A topic, a group that is behind, and two dead letters of it, through the API of the page."""
+    ask = """async ([method, path, body]) => {
+      const { ask } = await import('./static/api.js');
+      return ask(method, path, body);
+    }"""
+    make = ("POST", "/topics")
+    wanted: list[tuple[str, str, object]] = [
+        (*make, {"topic": "Orders", "readQueues": 4, "writeQueues": 4}),
+        (*make, {"topic": "%DLQ%Billing", "readQueues": 1, "writeQueues": 1}),
+        ("POST", "/groups", {"group": "Billing"}),
+        ("POST", "/groups/Billing/reset", {"topic": "Orders", "to": "beginning"}),
+    ]
+    for number in range(12):
+        body = json.dumps({"order": number, "amount": 10 * number})
+        wanted.append(
+            ("POST", "/topics/Orders/messages", {"body": body, "tags": "paid", "keys": f"o{number}"})
+        )
+    for number in range(2):
+        dead = {"body": f"bad order {number}", "properties": {"RETRY_TOPIC": "Orders"}}
+        wanted.append(("POST", "/topics/%25DLQ%25Billing/messages", dead))
+    wanted.append(
+        ("POST", "/topics/Orders/messages", {"body": "later", "properties": {"TIMER_DELAY_SEC": "1800"}})
+    )
+    for one in wanted:
+        visitor.page.evaluate(ask, list(one))
+
+
+@pytest.fixture
+def visitor(serve: Callable[..., Server], visit: Callable[..., Visitor]) -> Visitor:
+    """At a small broker that has something of everything."""
+    made = visit()
+    made.open(serve().url)
+    fill(made)
+    return made
+
+
+def test_every_page_is_there_for_everybody(visitor: Visitor, pictures: Path | None) -> None:
+    barriers = {}
+    for colours in ("light", "dark"):
+        visitor.page.evaluate("colours => { localStorage.theme = colours }", colours)
+        for language in ("en", "zh"):
+            visitor.page.evaluate("language => { localStorage.language = language }", language)
+            visitor.page.reload()
+            for address in PAGES:
+                visitor.visit(address)
+                assert visitor.page.inner_text("h1") and not visitor.page.locator(".bad[role=alert]").count()
+                found = visitor.barriers()
+                if found:
+                    barriers[f"{colours} {language} {address}"] = found
+                if pictures is not None and colours == "light" and language == "en" and address in PICTURES:
+                    name = address.replace("/", "-").lower()
+                    visitor.page.screenshot(path=pictures / f"console-{name}.png")
+    assert not barriers
+
+
+def test_topics_are_made_changed_and_deleted(visitor: Visitor) -> None:
+    visitor.visit("topics")
+    visitor.press("Create a topic")
+    visitor.fill(topic="Made", readQueues="3", writeQueues="3", type="FIFO")
+    visitor.send()
+    visitor.page.wait_for_url("**#/topics/Made")
+    visitor.sees("FIFO")
+    visitor.press("Change")
+    visitor.fill(perm="4")
+    visitor.send()
+    visitor.sees("R-")
+    visitor.press("Delete")
+    visitor.fill(name="Wrong")
+    visitor.send()
+    visitor.sees("The name is another one")
+    visitor.fill(name="Made")
+    visitor.send()
+    visitor.page.wait_for_url("**#/topics")
+    assert not visitor.page.get_by_role("link", name="Made").count()
+
+
+def test_messages_are_sent_tailed_and_found(visitor: Visitor) -> None:
+    visitor.visit("topics/Orders")
+    visitor.press("Show messages as they arrive")
+    visitor.page.wait_for_timeout(700)
+    visitor.press("Send a message")
+    visitor.fill(body="hello tail", tags="t", keys="key-of-mine")
+    visitor.send()
+    visitor.page.get_by_role("link", name="hello tail").wait_for()
+    visitor.visit("messages?how=topic&topic=Orders&text=hello")
+    visitor.sees("found: 1")
+    visitor.visit("messages?how=key")
+    visitor.fill(topic="Orders", name="key-of-mine")
+    visitor.send()
+    visitor.page.get_by_role("link", name="hello tail").click()
+    visitor.sees("Which groups are past it")
+    assert visitor.page.inner_text("pre") == "hello tail"
+    visitor.visit("messages?how=topic&topic=Orders&budget=5")
+    visitor.sees("left: 8")
+    visitor.press("Go on")
+    visitor.sees("Read: 10")
+
+
+def test_groups_are_made_reset_undone_and_deleted(visitor: Visitor) -> None:
+    visitor.visit("groups")
+    visitor.press("Create a group")
+    visitor.fill(group="MadeGroup", retryMaxTimes="3")
+    visitor.send()
+    visitor.page.wait_for_url("**#/groups/MadeGroup")
+    visitor.visit("groups/Billing")
+    visitor.press("Reset offsets")
+    visitor.fill(to="end")
+    visitor.send()
+    visitor.sees("Nothing is changed yet")
+    visitor.press("Do it")
+    visitor.sees("Behind: 0, Rate")
+    visitor.page.get_by_role("button", name="Undo").first.click()
+    visitor.sees("Behind: 12, Rate")
+    visitor.press("Change")
+    visitor.fill(retryMaxTimes="5")
+    visitor.send()
+    visitor.page.locator("dd", has_text=re.compile("^5$")).first.wait_for()
+    visitor.visit("groups/MadeGroup")
+    visitor.press("Delete")
+    visitor.fill(name="MadeGroup")
+    visitor.send()
+    visitor.page.wait_for_url("**#/groups")
+
+
+def test_dead_letters_are_sent_again(visitor: Visitor) -> None:
+    visitor.visit("dead-letters/Billing")
+    visitor.press("Choose all")
+    visitor.press("Send again (2)")
+    visitor.sees("What became of them")
+    visitor.sees("Sent again: 2 / 2")
+    with visitor.page.expect_download() as download:
+        visitor.press("Download as JSON lines")
+    assert len(Path(download.value.path()).read_text().splitlines()) == 2
+
+
+def test_settings_are_changed_with_the_difference_shown(visitor: Visitor) -> None:
+    visitor.visit("settings?search=maxMessageSize")
+    visitor.press("Change maxMessageSize")
+    visitor.fill(value="1000000")
+    visitor.send()
+    visitor.sees("+ maxMessageSize=1000000")
+    visitor.press("Do it")
+    visitor.page.locator("td", has_text="1000000").wait_for()
+    visitor.visit("audit")
+    visitor.sees("PUT /settings")
+
+
+def test_by_keyboard_alone(visitor: Visitor) -> None:
+    keys = visitor.page.keyboard
+    keys.press("g")
+    keys.press("t")
+    visitor.page.wait_for_url("**#/topics")
+    visitor.sees("Orders")
+    keys.press("/")
+    keys.type("ord")
+    visitor.page.wait_for_url("**search=ord")
+    visitor.page.locator("h1").focus()
+    keys.press("?")
+    visitor.page.get_by_role("dialog").wait_for()
+    keys.press("Escape")
+    visitor.page.get_by_role("dialog").wait_for(state="detached")
+    keys.press("Tab")
+    assert visitor.page.evaluate("document.activeElement.tagName") in ("A", "BUTTON", "INPUT", "DIV")
+
+
+def test_users_log_in_and_are_looked_after(
+    serve: Callable[..., Server], visit: Callable[..., Visitor]
+) -> None:
+    server = serve(
+        "authenticationEnabled=true",
+        "authorizationEnabled=true",
+        'initAuthenticationUser={"username":"root","password":"secret"}',
+        'innerClientAuthenticationCredentials={"accessKey":"inner","secretKey":"inner-secret"}',
+    )
+    assert "token" not in server.url
+    visitor = visit()
+    visitor.page.goto(server.url)
+    visitor.page.wait_for_selector("form")
+    assert not visitor.barriers()
+    visitor.fill(user="root", password="wrong")
+    visitor.send()
+    visitor.sees("the user or the password is wrong")
+    visitor.fill(user="root", password="secret")
+    visitor.send()
+    visitor.page.wait_for_selector("nav")
+    visitor.visit("access")
+    visitor.press("Create a user")
+    visitor.fill(user="alice", password="alice")
+    visitor.send()
+    visitor.page.get_by_role("cell", name="alice", exact=True).wait_for()
+    visitor.press("Add a policy")
+    visitor.fill(resource="Topic:Orders", action="Pub")
+    visitor.send()
+    visitor.sees("Allow Pub Topic:Orders")
+    assert not visitor.barriers()
+    visitor.fill(user="alice", action="Pub", resource="Topic:Orders")
+    visitor.send()
+    visitor.sees("yes: Topic:Orders")
+    visitor.press("Log out")
+    visitor.page.wait_for_selector("input[name=password]")
+
+
+def test_a_read_only_console_offers_no_change(
+    serve: Callable[..., Server], visit: Callable[..., Visitor]
+) -> None:
+    visitor = visit()
+    visitor.open(serve("consoleReadOnly=true").url)
+    visitor.sees("read only")
+    for address, button in (("topics", "Create a topic"), ("groups", "Create a group")):
+        visitor.visit(address)
+        assert not visitor.page.get_by_role("button", name=button).count()
+
+
+def test_a_link_opens_once(serve: Callable[..., Server], visit: Callable[..., Visitor]) -> None:
+    server = serve()
+    visit().open(server.url)
+    second = visit()
+    second.page.goto(server.url)
+    second.page.wait_for_selector("input[name=token]")
+    assert not second.barriers()
+
+
+def test_ten_thousand_topics(
+    serve: Callable[..., Server], visit: Callable[..., Visitor], capsys: pytest.CaptureFixture[str]
+) -> None:
+    visitor = visit()
+    visitor.open(serve().url)
+    made = """async count => {
+      const { ask } = await import('./static/api.js');
+      for (let from = 0; from < count; from += 50) {
+        const names = Array.from({ length: 50 }, (_, at) => `Topic-${from + at}`);
+        await Promise.all(names.map((topic) => ask('POST', '/topics', { topic })));
+      }
+    }"""
+    visitor.page.evaluate(made, 10_000)
+    asked = """async path => {
+      const { ask } = await import('./static/api.js');
+      const began = performance.now();
+      await ask('GET', path);
+      return performance.now() - began;
+    }"""
+    times = {}
+    for path in (
+        "/topics",
+        "/topics?sort=messages&descending=true",
+        "/topics?sort=rate",
+        "/groups",
+        "/overview",
+    ):
+        times[path] = median(visitor.page.evaluate(asked, path) for _ in range(5))
+    began = perf_counter()
+    visitor.page.reload()
+    visitor.page.wait_for_selector("nav")
+    first_paint = perf_counter() - began
+    with capsys.disabled():
+        print(
+            {path: f"{millis:.0f} ms" for path, millis in times.items()}, f"first paint {first_paint:.2f} s"
+        )
+    assert max(times.values()) < 300 and first_paint < 1
