@@ -44,6 +44,7 @@ from mqgateway.gateway.broker.beat import Beat
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
+from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
@@ -139,6 +140,8 @@ class BrokerService:
         self.dispatcher, self.fast_dispatcher = _dispatchers(
             self.broker, table, remoting, clock, [*hooks, *guards]
         )
+        ports, cluster = (self.dispatcher, self.fast_dispatcher), options.broker_cluster_name
+        DetailedStats(self.broker.stats, clock, ports, cluster, self._schedule.later)
         self._server = RemotingServer(
             reactor,
             self.dispatcher,

@@ -28,6 +28,29 @@ INCONSISTENT_SUBSCRIPTION_NUMS = "INCONSISTENT_SUBSCRIPTION_NUMS"
 """Ours: how often members of a group began to subscribe to different things; by group."""
 FLOW_CONTROL_NUMS = "FLOW_CONTROL_NUMS"
 """Ours: requests refused because there was too much to do; by cause."""
+TOPIC_PUT_LATENCY = "TOPIC_PUT_LATENCY"
+QUEUE_PUT_NUMS = "QUEUE_PUT_NUMS"
+QUEUE_PUT_SIZE = "QUEUE_PUT_SIZE"
+QUEUE_GET_NUMS = "QUEUE_GET_NUMS"
+QUEUE_GET_SIZE = "QUEUE_GET_SIZE"
+GROUP_GET_LATENCY = "GROUP_GET_LATENCY"
+GROUP_CK_NUMS = "GROUP_CK_NUMS"
+GROUP_ACK_NUMS = "GROUP_ACK_NUMS"
+BROKER_CK_NUMS = "BROKER_CK_NUMS"
+BROKER_ACK_NUMS = "BROKER_ACK_NUMS"
+DETAILED = (
+    TOPIC_PUT_LATENCY,
+    QUEUE_PUT_NUMS,
+    QUEUE_PUT_SIZE,
+    QUEUE_GET_NUMS,
+    QUEUE_GET_SIZE,
+    GROUP_GET_LATENCY,
+    GROUP_CK_NUMS,
+    GROUP_ACK_NUMS,
+    BROKER_CK_NUMS,
+    BROKER_ACK_NUMS,
+)
+"""What is counted while it is asked for only: `detailed_stats`."""
 BY_TOPIC = (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE)
 BY_GROUP = (GROUP_GET_NUMS, GROUP_GET_SIZE, SNDBCK_PUT_NUMS)
 
@@ -137,6 +160,8 @@ class BrokerStats:
         self._put_total = self._totals[BROKER_PUT_NUMS]
         self._get_total = self._totals[BROKER_GET_NUMS]
         self._tables |= {name: {options.broker_cluster_name: count} for name, count in self._totals.items()}
+        self.on_detail: Callable[[], None] = lambda: None
+        """Told when something `DETAILED` is asked for."""
         self._next_steps = [0, 0, 0]
         self._today = _local_date(now)
         self.put_total_yesterday_morning = 0
@@ -224,12 +249,25 @@ class BrokerStats:
         """Everything that is counted."""
         return list(self._tables)
 
+    def add(self, name: str, key: str, amount: int) -> None:
+        """Count something `DETAILED`."""
+        if name not in self._tables:
+            self._tables[name] = {}
+        self._count(name, key).add(amount)
+
+    def forget_details(self) -> None:
+        """Nothing `DETAILED` is kept any more."""
+        for name in DETAILED:
+            self._tables.pop(name, None)
+
     def table(self, name: str) -> Mapping[str, Count]:
         """All counts of a name by their keys."""
         return self._tables.get(name, {})
 
     def item(self, name: str, key: str) -> Count | None:
         """The count of a name and key, as request 315 asks for it."""
+        if name in DETAILED:
+            self.on_detail()
         return self._tables.get(name, {}).get(key)
 
     def put_tps(self, topic: str) -> float:
@@ -250,6 +288,7 @@ class BrokerStats:
             self._tables[name].pop(topic, None)
         for name in BY_GROUP:
             self._forget(name, lambda key: key.startswith(topic + "@"))
+        self._forget_details_of(topic)
         if self.meters is not None:
             self.meters.topic_deleted(topic)
 
@@ -258,6 +297,7 @@ class BrokerStats:
         self._gets = {key: counts for key, counts in self._gets.items() if key[1] != group}
         for name in BY_GROUP:
             self._forget(name, lambda key: key.endswith("@" + group))
+        self._forget_details_of(group)
         self._tables[INCONSISTENT_SUBSCRIPTION_NUMS].pop(group, None)
         if self.meters is not None:
             self.meters.group_deleted(group)
@@ -274,7 +314,7 @@ class BrokerStats:
                 self._next_steps[index] = elapsed + step
                 if index == 0:
                     self._note_morning(now)
-                for table in self._tables.values():
+                for table in list(self._tables.values()):
                     for part in in_parts(list(table.values()), _COUNTS_A_STEP):
                         for count in part:
                             getattr(count, span).add(elapsed, count.value, count.times)
@@ -313,6 +353,10 @@ class BrokerStats:
             if len(table) < self._options.max_stats_keys:
                 table[key] = count
         return count
+
+    def _forget_details_of(self, name: str) -> None:
+        for kept in self._tables.keys() & set(DETAILED):
+            self._forget(kept, lambda key: name in key.split("@"))
 
     def _forget(self, name: str, unwanted: Callable[[str], bool]) -> None:
         self._tables[name] = {key: count for key, count in self._tables[name].items() if not unwanted(key)}

@@ -73,5 +73,8 @@ ELSEWHERE = {
 }
 """Commands of nouns that are click's, by the module of `gateway.cli` that has them."""
 
+RUN_SERVERS = frozenset({"broker"})
+"""Nouns that run a server when no command of theirs follows."""
+
 FOUND = 5
 """How `doctor` ends when it found why a group is stuck, and `config diff` when there are differences."""

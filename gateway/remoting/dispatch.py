@@ -93,14 +93,26 @@ class Dispatcher:
         }
         self._reasons = {int(code): reason for code, reason in unsupported.items()}
         self._millis = clock.millis
-        self._before = tuple(hook.before for hook in hooks)
-        self._after = tuple(hook.after for hook in reversed(hooks))
+        self._hooks: tuple[Hook, ...] = ()
+        self.watch_with(hooks)
         self.on_refused: Callable[[RemotingCommand, Peer], None] | None = None
         """Told of each request that `refuse` answers."""
         self.interceptor: Interceptor | None = None
         """Stands before all requests, if there is one."""
         self.stopping = False
         """Set when the server stops: clients that understand it are told to go elsewhere."""
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """What watches over the requests."""
+        return self._hooks
+
+    def watch_with(self, hooks: Sequence[Hook]) -> None:
+        """Let these watch from the next request on, and no others. Of requests that are under way new ones
+        see the reply only."""
+        self._hooks = tuple(hooks)
+        self._before = tuple(hook.before for hook in hooks)
+        self._after = tuple(hook.after for hook in reversed(hooks))
 
     def dispatch(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:
         """The encoded answer, or None when there is none. Never raises.

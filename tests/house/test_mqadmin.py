@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 from mqgateway.gateway.mqadmin.commands import PLACES
+from mqgateway.gateway.nouns import PLACES as NOUNS
 from tests.house.source import ROOT
 
 BANNED = ("twisted", "OpenSSL", "cryptography", "click", "rich", "psutil", "asyncio", "ssl", "argparse")
@@ -29,6 +30,12 @@ def _wrong(modules: set[str]) -> list[str]:
 def test_no_command_loads_what_is_slow() -> None:
     room = "mqgateway.gateway.mqadmin"
     loads = "; ".join(f"import {room}.commands.{place}" for place in sorted(set(PLACES.values())))
+    assert not _wrong(_loaded(f"import {room}.main; {loads}"))
+
+
+def test_no_noun_loads_what_is_slow() -> None:
+    room = "mqgateway.gateway.nouns"
+    loads = "; ".join(f"import {room}.{place}" for place in sorted(set(NOUNS.values())))
     assert not _wrong(_loaded(f"import {room}.main; {loads}"))
 
 

@@ -191,3 +191,14 @@ def test_keys_beyond_the_limit_count_in_the_totals_only() -> None:
         stats.put(topic, 1, 1)
     assert stats.item(TOPIC_PUT_NUMS, "U") is None
     assert stats.put_total == 3
+
+
+def test_details_may_come_and_go_while_counts_are_sampled(stats: BrokerStats) -> None:
+    stats.put("T", 1, 100)
+    steps = stats.tick(NOON, SECONDS_STEP)
+    next(steps)
+    stats.add("QUEUE_PUT_NUMS", "T@0", 1)
+    next(steps)
+    stats.forget_details()
+    run(steps)
+    assert stats.item("TOPIC_PUT_NUMS", "T") is not None

@@ -1,0 +1,221 @@
+"""Counts that cost something on each request: kept from the first question (315) until nobody asks any more.
+
+While they are, requests are watched as they are answered; otherwise none of this is on any road. So the
+first question of a name finds nothing, as one about a key that never counted, and begins the counting.
+Sizes are bytes of bodies, latencies ms from when a request was taken up until it is answered; those of pulls
+that waited for messages are 0.
+
+Standard: `BrokerStatsManager`, which keeps them always, QUEUE_GET_* of delayed messages only, and under
+DLQ_PUT_NUMS, GROUP_GET_FALL_SIZE and GROUP_GET_FALL_TIME nothing that could be asked for.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Callable, Iterable
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.pop.names import ORDER_REVIVE_QUEUE
+from mqgateway.engine.pop.receipts import Receipt
+from mqgateway.gateway.broker.stats import (
+    BROKER_ACK_NUMS,
+    BROKER_CK_NUMS,
+    GROUP_ACK_NUMS,
+    GROUP_CK_NUMS,
+    GROUP_GET_LATENCY,
+    QUEUE_GET_NUMS,
+    QUEUE_GET_SIZE,
+    QUEUE_PUT_NUMS,
+    QUEUE_PUT_SIZE,
+    TOPIC_PUT_LATENCY,
+    BrokerStats,
+)
+from mqgateway.gateway.codec.bodies import BatchAckMessageRequestBody
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.headers import (
+    AckMessageRequestHeader,
+    ChangeInvisibleTimeRequestHeader,
+    PopMessageRequestHeader,
+    PopMessageResponseHeader,
+    PullMessageRequestHeader,
+    SendMessageRequestHeader,
+    SendMessageResponseHeader,
+)
+from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+
+KEPT_SECONDS = 600.0
+"""So long after the last question of any of these names they are counted."""
+_STORED = (
+    ResponseCode.SUCCESS,
+    ResponseCode.FLUSH_DISK_TIMEOUT,
+    ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    ResponseCode.SLAVE_NOT_AVAILABLE,
+)
+
+
+class DetailedStats:
+    """A hook that counts, there while somebody asks. `cluster` is the key of what is the broker's own;
+    `later` calls something after so many seconds.
+    """
+
+    def __init__(
+        self,
+        stats: BrokerStats,
+        clock: Clock,
+        dispatchers: Iterable[Dispatcher],
+        cluster: str,
+        later: Callable[[float, Callable[[], None]], object],
+    ) -> None:
+        self._stats = stats
+        self._clock = clock
+        self._later = later
+        self._dispatchers = tuple(dispatchers)
+        self._cluster = cluster
+        self._asked_at: float | None = None
+        stats.on_detail = self.asked
+
+    @property
+    def is_on(self) -> bool:
+        """Whether requests are watched."""
+        return self._asked_at is not None
+
+    def asked(self) -> None:
+        """Somebody wants to know one of them."""
+        if self._asked_at is None:
+            for one in self._dispatchers:
+                one.watch_with([*one.hooks, self])
+            self._later(KEPT_SECONDS, self._look)
+        self._asked_at = self._clock.monotonic()
+
+    def _look(self) -> None:
+        """End it where nobody has asked for so long."""
+        assert self._asked_at is not None
+        left = self._asked_at + KEPT_SECONDS - self._clock.monotonic()
+        if left > 0:
+            self._later(left, self._look)
+            return
+        self._asked_at = None
+        self._stats.forget_details()
+        for one in self._dispatchers:
+            one.watch_with([hook for hook in one.hooks if hook is not self])
+
+    # The hook
+
+    def before(self, call: Call) -> None:
+        """The time begins."""
+        call.began = self._clock.monotonic()
+        call.is_held = False
+
+    def after(self, call: Call, reply: Reply) -> None:
+        """Count what was answered."""
+        count = _COUNTED.get(call.command.code)
+        if count is not None and reply.code in _STORED:
+            count(self, call, reply)
+
+    def _millis(self, call: Call, *, with_waiting: bool) -> int:
+        try:
+            if call.is_held and not with_waiting:
+                return 0
+            return int((self._clock.monotonic() - call.began) * 1000)
+        except AttributeError:  # it was taken up before anybody asked
+            return 0
+
+    def _sent(self, call: Call, reply: Reply) -> None:
+        header, stored = call.header, reply.header
+        if not isinstance(header, SendMessageRequestHeader) or not isinstance(
+            stored, SendMessageResponseHeader
+        ):
+            return
+        queue = f"{header.topic}@{stored.queue_id}"
+        self._stats.add(QUEUE_PUT_NUMS, queue, stored.msg_id.count(",") + 1)
+        self._stats.add(QUEUE_PUT_SIZE, queue, len(call.body))
+        # Of a send waiting is part of it: for the disk, for slaves.
+        millis = self._millis(call, with_waiting=True)
+        self._stats.add(TOPIC_PUT_LATENCY, f"{stored.queue_id}@{header.topic}", millis)
+
+    def _pulled(self, call: Call, reply: Reply) -> None:
+        header = call.header
+        if not isinstance(header, PullMessageRequestHeader) or reply.code != ResponseCode.SUCCESS:
+            return
+        group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+        queue = f"{topic}@{queue_id}@{group}"
+        self._stats.add(QUEUE_GET_NUMS, queue, _records(reply.body))
+        self._stats.add(QUEUE_GET_SIZE, queue, len(reply.body))
+        millis = self._millis(call, with_waiting=False)
+        self._stats.add(GROUP_GET_LATENCY, f"{queue_id}@{topic}@{group}", millis)
+
+    def _popped(self, call: Call, reply: Reply) -> None:
+        header, found = call.header, reply.header
+        if not isinstance(header, PopMessageRequestHeader) or not isinstance(found, PopMessageResponseHeader):
+            return
+        key = f"{header.topic}@{header.consumer_group}"
+        millis = self._millis(call, with_waiting=False)
+        self._stats.add(GROUP_GET_LATENCY, f"{header.queue_id}@{key}", millis)
+        if not header.order and found.start_offset_info:
+            self._check_points(key, len(found.start_offset_info.split(";")))
+
+    def _acknowledged(self, call: Call, reply: Reply) -> None:
+        header = call.header
+        if isinstance(header, AckMessageRequestHeader) and not _is_ordered(header.extra_info):
+            self._acks(f"{header.topic}@{header.consumer_group}", 1)
+
+    def _acknowledged_many(self, call: Call, reply: Reply) -> None:
+        try:
+            for ack in BatchAckMessageRequestBody.decode(call.body).acks:
+                if ack.revive_queue_id != ORDER_REVIVE_QUEUE:
+                    self._acks(f"{ack.topic}@{ack.consumer_group}", _bits(ack.bit_set))
+        except (CodecError, binascii.Error):
+            return  # it was answered all the same: nothing in it was
+
+    def _changed(self, call: Call, reply: Reply) -> None:
+        header = call.header
+        if isinstance(header, ChangeInvisibleTimeRequestHeader) and not _is_ordered(header.extra_info):
+            key = f"{header.topic}@{header.consumer_group}"
+            self._acks(key, 1)
+            self._check_points(key, 1)
+
+    def _acks(self, key: str, count: int) -> None:
+        self._stats.add(GROUP_ACK_NUMS, key, count)
+        self._stats.add(BROKER_ACK_NUMS, self._cluster, count)
+
+    def _check_points(self, key: str, count: int) -> None:
+        self._stats.add(GROUP_CK_NUMS, key, count)
+        self._stats.add(BROKER_CK_NUMS, self._cluster, count)
+
+
+_COUNTED: dict[int, Callable[[DetailedStats, Call, Reply], None]] = {
+    RequestCode.SEND_MESSAGE: DetailedStats._sent,
+    RequestCode.SEND_MESSAGE_V2: DetailedStats._sent,
+    RequestCode.SEND_BATCH_MESSAGE: DetailedStats._sent,
+    RequestCode.PULL_MESSAGE: DetailedStats._pulled,
+    RequestCode.LITE_PULL_MESSAGE: DetailedStats._pulled,
+    RequestCode.POP_MESSAGE: DetailedStats._popped,
+    RequestCode.ACK_MESSAGE: DetailedStats._acknowledged,
+    RequestCode.BATCH_ACK_MESSAGE: DetailedStats._acknowledged_many,
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: DetailedStats._changed,
+}
+
+
+def _records(body: bytes) -> int:
+    """How many records stand in a pull's answer: each begins with its length."""
+    count = at = 0
+    while at + 4 <= len(body):
+        length = int.from_bytes(body[at : at + 4], "big")
+        if length <= 0:
+            break
+        count, at = count + 1, at + length
+    return count
+
+
+def _is_ordered(extra_info: str) -> bool:
+    try:
+        return Receipt.parse(extra_info).is_ordered
+    except ValueError:
+        return False
+
+
+def _bits(text: str) -> int:
+    return int.from_bytes(b64decode(text), "little").bit_count()
