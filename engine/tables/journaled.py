@@ -92,7 +92,7 @@ class JournaledFile:
         self._number = self._written = max((read.last for _, read in found), default=0)
         changes, needed = _continuing(self._base, [read for _, read in found])
         if not changes:
-            if any(read.changes for _, read in found):
+            if not needed and any(read.changes for _, read in found):
                 log.warning("%s is not what its journals continue: they are passed over", self.path)
             return table
         log.info("%s is continued by %d changes in its journals", self.path, len(changes))

@@ -41,7 +41,6 @@ from mqgateway.gateway.codec.headers import (
     PopMessageResponseHeader,
     PullMessageRequestHeader,
     SendMessageRequestHeader,
-    SendMessageResponseHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
@@ -124,17 +123,16 @@ class DetailedStats:
             return 0
 
     def _sent(self, call: Call, reply: Reply) -> None:
-        header, stored = call.header, reply.header
-        if not isinstance(header, SendMessageRequestHeader) or not isinstance(
-            stored, SendMessageResponseHeader
-        ):
+        header, stored = call.header, reply.ext
+        if not isinstance(header, SendMessageRequestHeader) or stored is None:
             return
-        queue = f"{header.topic}@{stored.queue_id}"
-        self._stats.add(QUEUE_PUT_NUMS, queue, stored.msg_id.count(",") + 1)
+        queue_id = stored["queueId"]
+        queue = f"{header.topic}@{queue_id}"
+        self._stats.add(QUEUE_PUT_NUMS, queue, stored["msgId"].count(",") + 1)
         self._stats.add(QUEUE_PUT_SIZE, queue, len(call.body))
         # Of a send waiting is part of it: for the disk, for slaves.
         millis = self._millis(call, with_waiting=True)
-        self._stats.add(TOPIC_PUT_LATENCY, f"{stored.queue_id}@{header.topic}", millis)
+        self._stats.add(TOPIC_PUT_LATENCY, f"{queue_id}@{header.topic}", millis)
 
     def _pulled(self, call: Call, reply: Reply) -> None:
         header = call.header

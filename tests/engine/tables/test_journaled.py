@@ -211,6 +211,20 @@ def test_a_file_that_somebody_else_wrote_is_not_continued(caplog: pytest.LogCapt
     assert read(disk.crash(3)) == {"c": 3, "d": 4}
 
 
+def test_journals_whose_changes_are_in_the_file_are_not_spoken_of(caplog: pytest.LogCaptureFixture) -> None:
+    disk, worker = CrashDisk(), MemoryWorker()
+    book = Book(disk, worker)
+    for number in range(3):
+        book.put(f"k{number}", number)
+        worker.perform_all()
+        book.clock.advance(60_000)
+        book.file.retry(book.pieces)
+        worker.perform_all()
+    assert not book.file.is_behind and len(disk.listdir("/store/config")) > 2
+    assert read_copy(disk) == book.table
+    assert not caplog.records
+
+
 def test_a_backup_is_continued_to_the_end() -> None:
     """The file is damaged; what it had is in the journal of the one before."""
     disk, worker = CrashDisk(), MemoryWorker()
