@@ -28,6 +28,7 @@ class Scene:
             membership=SimpleNamespace(tick=lambda: self.ticks.append("membership")),
             services=self,
             escape=None,
+            controlled=None,
         )
         self.schedule = Schedule(self.time)
         self.beat = Beat(self.memory.broker, group, self.schedule)

@@ -203,7 +203,7 @@ def test_an_epoch_begins_where_the_log_ends_before_the_first_record_of_it() -> N
     assert epochs_of(master) == [(3, end), (4, later)]
     role.become(RoleKind.MASTER, epoch=5)
     master.send()
-    assert epochs_of(master) == [(3, end), (4, later)]
+    assert epochs_of(master) == [(3, end), (5, later)], "of 4 there is nothing"
 
 
 @pytest.mark.parametrize("kind", [RoleKind.FENCED, RoleKind.MASTER])

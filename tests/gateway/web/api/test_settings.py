@@ -38,8 +38,10 @@ def test_all_or_none() -> None:
 
 
 def test_secrets_stay_hidden() -> None:
-    browser = console()
     secret = '{"accessKey":"a","secretKey":"s3cret"}'
-    browser.do("PUT", "/settings", {"changes": {"innerClientAuthenticationCredentials": secret}})
+    browser = console(inner_client_authentication_credentials=secret)
+    changes = {"innerClientAuthenticationCredentials": secret.replace("s3cret", "s3cret too")}
+    code, why = browser.refused("PUT", "/settings", {"changes": changes})
+    assert code == 400 and "s3cret" not in why
     for path in ("/settings", "/audit"):
         assert "s3cret" not in str(browser.get(path))
