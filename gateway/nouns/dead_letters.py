@@ -107,7 +107,7 @@ def replay(call: Call) -> Iterator[Row]:
         topic = _target(call, group, row)
         told = _told(row, topic)
         with call.servers.part(topic):
-            sender = senders.get(topic) or senders.setdefault(topic, Sender(call, topic))
+            sender = senders.get(topic) or senders.setdefault(topic, Sender(call, topic, makes_topic=False))
             result = sender.send(_copy(row, topic), sender.queues[number % len(sender.queues)])
             yield {**told, "state": "sent", "newId": result.message_id if result else None}
         call.note(f"{number} of {len(found)}")

@@ -9,14 +9,15 @@ import datetime
 import os
 from collections.abc import Iterable, Iterator
 
+from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker
 from mqgateway.gateway.client.identity import MessageIds, own_ip
 from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult
 from mqgateway.gateway.client.options import ProducerOptions
-from mqgateway.gateway.client.routes import MASTER, queues_to_send
+from mqgateway.gateway.client.routes import MASTER, as_new_topic, queues_to_send
 from mqgateway.gateway.client.sending import STATUS, common_header, prepare
-from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
@@ -28,12 +29,14 @@ _CHINA = datetime.timezone(datetime.timedelta(hours=8))
 
 
 class Sender:
-    """Sends the messages of a call, each to a queue that is told."""
+    """Sends the messages of a call, each to a queue that is told. A topic that is not there is made by the
+    first of them, where `makes_topic` and the brokers allow that."""
 
-    def __init__(self, call: Call, topic: str) -> None:
+    def __init__(self, call: Call, topic: str, *, makes_topic: bool = True) -> None:
         """Raises `NoBroker`."""
         self._call = call
-        route = call.servers.route(topic)
+        self._options = ProducerOptions()
+        route = _route(call, topic, self._options) if makes_topic else call.servers.route(topic)
         self.queues = queues_to_send(topic, route)
         self._masters = {
             one.broker_name: one.broker_addrs[MASTER]
@@ -42,7 +45,6 @@ class Sender:
         }
         if not self.queues:
             raise NoBroker(f"no queue of the topic {topic} can be sent to")
-        self._options = ProducerOptions()
         self._common = common_header(_GROUP, topic, self._options)
         address = next(iter(self._masters.values()))
         self._ids = MessageIds(own_ip(address), os.getpid(), int.from_bytes(os.urandom(4)))
@@ -66,6 +68,18 @@ class Sender:
             nothing_codes=tuple(code for code in STATUS if code is not ResponseCode.SUCCESS),
         )
         return self._call.servers.change(question, address)
+
+
+def _route(call: Call, topic: str, options: ProducerOptions) -> TopicRouteData:
+    """How a topic can be sent to: as one that the first message makes, where it is not there yet and brokers
+    allow that. Raises `NoBroker`."""
+    try:
+        return call.servers.route(topic)
+    except NoBroker:
+        found = call.servers.ask_names(names.route(options.create_topic_key))
+        if found is None:
+            raise
+        return as_new_topic(found, options.default_topic_queue_nums)
 
 
 def send_again(call: Call, message: ReceivedMessage) -> str:

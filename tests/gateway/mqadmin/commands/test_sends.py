@@ -20,7 +20,19 @@ def test_a_message_is_sent_to_a_queue() -> None:
         assert tool.run("sendMessage -t T -p x --dry-run") == 0 and "SEND_MESSAGE_V2" in tool.out
         assert tool.run("sendMessage -t T -p x -i 1") == 2
         assert tool.run("sendMessage -t T -p x -b broker-z -i 1") == 3
-        assert tool.run("sendMessage -t Nothing -p x") == 3
+
+
+def test_a_topic_that_is_not_there_is_made_where_brokers_allow_it() -> None:
+    with Cluster(auto_create_topic_enable=True) as cluster:
+        tool = MemoryTool(cluster)
+        assert tool.run("sendMessage -t New -p first") == 0, tool.err
+        made = cluster.broker.tables.topics.get("New")
+        assert made is not None and made.write_queue_nums == 4
+        assert sum(len(cluster.stored("New", number)) for number in range(4)) == 1
+    with Cluster(auto_create_topic_enable=False) as cluster:
+        tool = MemoryTool(cluster)
+        assert tool.run("sendMessage -t New -p first") == 3
+        assert tool.err == "error: No topic route info in name server for the topic: New\n"
 
 
 def test_how_long_sends_take() -> None:
