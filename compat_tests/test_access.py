@@ -130,7 +130,19 @@ ASKED = {
         RequestCode.SEND_MESSAGE_V2,
         {"a": "p", "b": "Other", "c": "TBW102", "d": "4", "e": "0"},
     ),
-    "topic": (RequestCode.UPDATE_AND_CREATE_TOPIC, {"topic": "Intruding", "readQueueNums": "1"}),
+    "topic": (
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        {
+            "topic": "Intruding",
+            "defaultTopic": "TBW102",
+            "readQueueNums": "1",
+            "writeQueueNums": "1",
+            "perm": "6",
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": "0",
+            "order": "false",
+        },
+    ),
     "users": (RequestCode.AUTH_LIST_USER, {}),
     "members": (RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "Other"}),
     "delete": (RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "Allowed"}),
@@ -244,8 +256,10 @@ def test_who_may_not_is_refused(who: str, kind: str, ran: dict[str, tuple[Transc
 @pytest.mark.both_servers
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_the_tools_say_the_same_on_both(step: Step, ran: dict[str, tuple[Transcript, Answers]]) -> None:
-    """What mqadmin prints does not tell the two servers apart."""
+    """What mqadmin prints does not tell the two servers apart; of Java's stack traces only the code counts."""
     apache, ours = (comparable(ran[kind][0][str(step)]) for kind in KINDS)
+    if any("DESC: java." in line for line in apache):
+        apache, ours = ([line.partition(" DESC: ")[0] for line in lines] for lines in (apache, ours))
     assert ours == apache
 
 

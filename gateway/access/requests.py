@@ -120,7 +120,8 @@ def update_acl(server: HasUsers, call: Call) -> Reply:
     if not info.policies:
         raise RequestError(ResponseCode.SYSTEM_ERROR, _NO_POLICIES)
     username = _subject(info.subject, header.subject)
-    _carry_out(server, lambda access: access.update_acl(username, read_policies(info.policies)))
+    policies = _or_refused(lambda: read_policies(info.policies))
+    _carry_out(server, lambda access: access.update_acl(username, policies))
     return Reply(remark=UNSET)
 
 
@@ -170,10 +171,16 @@ def list_acls(server: HasUsers, call: Call) -> Steps[Reply]:
 
 def _carry_out(server: HasUsers, operation: Callable[[Administration], T]) -> T:
     """What an operation on the tables gives, or its refusal. Raises `RequestError`."""
-    if server.access is None:
+    access = server.access
+    if access is None:
         raise RequestError(ResponseCode.SYSTEM_ERROR, TRY_LATER)
+    return _or_refused(lambda: operation(access))
+
+
+def _or_refused(operation: Callable[[], T]) -> T:
+    """Raises `RequestError`."""
     try:
-        return operation(server.access)
+        return operation()
     except OnlySuperUsers as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     except AccessError as error:
