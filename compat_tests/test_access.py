@@ -256,7 +256,7 @@ def test_who_may_not_is_refused(who: str, kind: str, ran: dict[str, tuple[Transc
 @pytest.mark.both_servers
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_the_tools_say_the_same_on_both(step: Step, ran: dict[str, tuple[Transcript, Answers]]) -> None:
-    """What mqadmin prints does not tell the two servers apart; of Java's stack traces only the code counts."""
+    """What mqadmin prints does not tell the two apart; of Java's stack traces only the code counts."""
     apache, ours = (comparable(ran[kind][0][str(step)]) for kind in KINDS)
     if any("DESC: java." in line for line in apache):
         apache, ours = ([line.partition(" DESC: ")[0] for line in lines] for lines in (apache, ours))
