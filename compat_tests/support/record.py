@@ -32,7 +32,7 @@ PROGRAMS = {"support.artifacts": "support/java", "support.golang": "support/go"}
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official")
 """Below `support/java/`: what no scenario uses."""
-OUR_PARTS = frozenset({"client", "testing", "pipeline"})
+OUR_PARTS = frozenset({"client", "mqadmin", "pipeline", "testing"})
 """Packages of the product that stand beside a server; the others are read for names and layouts only."""
 PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})
 
