@@ -200,7 +200,7 @@ def test_nobody_gets_further_with_a_signature_that_is_not_theirs(port: Port) -> 
         assert refused(port.ask(borrowed), FAILED), code
         unknown = signed(code, Credentials("zed", "secret"))
         assert refused(port.ask(unknown), UNKNOWN), code
-        for change in ({"other": "2"}, {"another": "1"}, {SIGNATURE: ""}):
+        for change in ({"other": "2"}, {"another": "1"}, {SIGNATURE: ""}, {SIGNATURE: "é" * 1000}):
             changed = signed(code, ROOT)
             changed.ext_fields |= change
             assert refused(port.ask(changed), FAILED), code
