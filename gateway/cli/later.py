@@ -32,6 +32,6 @@ class GroupWithLater(click.Group):
         names = self.list_commands(ctx)
         limit = formatter.width - 6 - max(map(len, names))
         later = {name: click.Command(name, help=about) for name, about in self._later.items()}
-        commands = [(name, (self.commands | later)[name]) for name in names]
+        commands = [(name, later.get(name) or self.commands[name]) for name in names]
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.get_short_help_str(limit)) for name, command in commands])
