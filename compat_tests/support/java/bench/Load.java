@@ -101,6 +101,7 @@ public final class Load {
         producer.setNamesrvAddr(nameServer);
         producer.setCompressMsgBodyOverHowmuch(Integer.MAX_VALUE);
         producer.setSendMsgTimeout(10000);
+        producer.setMqClientApiTimeout(10000);
         // All routes at once, in the middle of a run, are not what is measured.
         producer.setPollNameServerInterval((int) TimeUnit.MINUTES.toMillis(10));
         producer.start();
