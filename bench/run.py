@@ -33,6 +33,8 @@ def run_row(row: Row, server: Server, number: int) -> Sample:
         row = fill(row, server, topic)
     put = official_load if row.work.startswith("official") else load
     result, used, after = put(row, server, topic)
+    if not result["count"]:
+        raise RuntimeError(f"nothing of {row.name} was done in its time")
     return Sample(
         per_second=result["perSecond"],
         cpu_per_million=used / result["count"] * 1e6,
