@@ -10,16 +10,7 @@ Standard: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManag
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-
-from mqgateway.engine.message import (
-    PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_SHARDING_KEY,
-    PROPERTY_TIMER_DELAY_MS,
-    PROPERTY_TIMER_DELAY_SEC,
-    PROPERTY_TIMER_DELIVER_MS,
-    PROPERTY_TRANSACTION_PREPARED,
-)
+from collections.abc import Callable, Sequence
 
 Labels = tuple[str, ...]
 """Values of labels, in the order in which the metric declares their names."""
@@ -34,15 +25,6 @@ FINISH_BOUNDS = (5, 60, 600, 3600, 43200, 86400)
 """Seconds of a transaction."""
 DELAY_BOUNDS = (60, 600, 3600, 43200, 86400, 259200)
 """Seconds by which a message is delayed."""
-
-_DELAYS = frozenset(
-    {
-        PROPERTY_DELAY_TIME_LEVEL,
-        PROPERTY_TIMER_DELAY_MS,
-        PROPERTY_TIMER_DELAY_SEC,
-        PROPERTY_TIMER_DELIVER_MS,
-    }
-)
 
 
 class Counter:
@@ -205,12 +187,3 @@ class Meters:
             meter.forget(lambda labels: labels[1] == group)
         for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):
             meter.forget(lambda labels: labels[0] == group)
-
-
-def message_type(properties: Mapping[str, str]) -> str:
-    """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
-    if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
-        return "transaction"
-    if not _DELAYS.isdisjoint(properties):
-        return "delay"
-    return "fifo" if PROPERTY_SHARDING_KEY in properties else "normal"
