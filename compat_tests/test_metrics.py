@@ -108,7 +108,7 @@ def put_load_on(server: Server, peer: Peer, open: ExitStack) -> None:
     time.sleep(0.5)
     pops = open.enter_context(PopClient(peer.driver, BROKER_NAME, server.broker_address, POPPING))
     found = pops.pop(POPPED, invisible=3000, poll=2000).messages
-    assert len(found) == 5
+    assert len(found) == 5, found
     for one in found[:3]:
         pops.ack(one)
     pops.send_back(push.collect(37)[0], -1, 16)
