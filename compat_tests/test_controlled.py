@@ -1,0 +1,218 @@
+"""Sets of brokers under a controller, with parts of both kinds in every position.
+
+A broker leaves and comes back, the master is killed under load, an operator changes the master, master and
+slave are frozen, controllers are lost alone or with the master. After each the set is whole again, logs are
+alike byte for byte, and what was acknowledged is in them. Sets of Apache's parts alone are the judge.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from compat_tests.support.controlled import ControlledGroup, Member
+from compat_tests.support.processes import wait_until
+
+FREEZE_SECONDS = 40
+"""Within which another master must be there; Apache's controller looks each 5 s for who was silent for 10 s."""
+
+
+class Composition(NamedTuple):
+    """Whose controllers, whose brokers, and which of these is master at the beginning of each scenario."""
+
+    controllers: str
+    brokers: tuple[str, ...]
+    first: int = 0
+
+    @property
+    def title(self) -> str:
+        first = self.brokers[self.first]
+        others = [kind for at, kind in enumerate(self.brokers) if at != self.first]
+        return "-".join((f"{self.controllers}:{first}", *others))
+
+
+QUICK = (Composition("apache", ("apache", "ours"), 0), Composition("file", ("ours", "apache"), 1))
+BROKERS = (
+    (("ours", "ours"), 0),
+    (("ours", "apache"), 0),
+    (("ours", "apache"), 1),
+    (("apache", "apache"), 0),
+)
+LONG = [
+    Composition(controllers, brokers, first)
+    for controllers in ("apache", "apache-3", "file", "etcd")
+    for brokers, first in BROKERS
+]
+
+
+class Sets:
+    """The set that scenarios share while they are about the same composition; after a failure a new one."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._what: tuple[str, tuple[str, ...]] | None = None
+        self._group: ControlledGroup | None = None
+        self._number = 0
+
+    def get(self, composition: Composition) -> ControlledGroup:
+        what = composition.controllers, composition.brokers
+        if self._group is None or self._what != what:
+            self.discard()
+            self._number += 1
+            group = ControlledGroup(self._work / f"set{self._number}", *what)
+            self._group = group.__enter__()
+            self._what = what
+        return self._group
+
+    def discard(self) -> None:
+        if self._group is not None:
+            self._group.__exit__()
+            self._group = None
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sets]:
+    found = Sets(tmp_path_factory.mktemp("controlled"))
+    yield found
+    found.discard()
+
+
+Scenario = Callable[[ControlledGroup, Member, Member], None]
+
+
+def run(sets: Sets, composition: Composition, scenario: Scenario) -> None:
+    """A scenario, with the master that it begins with, and with one slave; the set is whole afterwards."""
+    try:
+        group = sets.get(composition)
+        master = group.members[composition.first]
+        group.lead(master)
+        scenario(group, master, group.others(master)[0])
+        group.check()
+    except BaseException:
+        sets.discard()
+        raise
+
+
+def replaced(group: ControlledGroup, master: Member, seconds: float) -> None:
+    """Wait until another one is master and the name server says so."""
+    wait_until(lambda: group.routed() not in (None, master.address), seconds, "another one is master")
+
+
+def rejoin(group: ControlledGroup, master: Member, slave: Member) -> None:
+    """A slave dies under load, and catches up while the load goes on."""
+    with group.load() as load:
+        slave.kill()
+        load.wait_for(100)
+        slave.start()
+        group.wait_until_whole()
+        load.wait_for(100)
+
+
+def kill(group: ControlledGroup, master: Member, slave: Member) -> None:
+    """The master dies under load; the one that was it follows the next one."""
+    with group.load() as load:
+        master.kill()
+        load.wait_for(100)
+        assert group.master() is slave
+        master.start()
+        group.wait_until_whole()
+        load.wait_for(100)
+
+
+def switch(group: ControlledGroup, master: Member, slave: Member) -> None:
+    """An operator makes the slave master under load, and then the other one again."""
+    with group.load() as load:
+        for one in (slave, master):
+            assert group.elect(one) == 0
+            replaced(group, group.others(one)[0], 30)
+            load.wait_for(100)
+            group.wait_until_whole()
+
+
+def frozen_master(group: ControlledGroup, master: Member, slave: Member) -> None:
+    """The master is stopped in the middle of its work, and wakes up when another one is master."""
+    with group.load() as load:
+        master.freeze()
+        try:
+            replaced(group, master, FREEZE_SECONDS)
+            load.wait_for(100)
+        finally:
+            master.thaw()
+        group.wait_until_whole()
+        load.wait_for(100)
+
+
+def frozen_slave(group: ControlledGroup, master: Member, slave: Member) -> None:
+    """A slave is stopped; the master goes on without it, and has it back when it wakes up."""
+    with group.load() as load:
+        slave.freeze()
+        try:
+            load.wait_for(100)
+        finally:
+            slave.thaw()
+        group.wait_until_whole()
+        load.wait_for(100)
+
+
+def controller_and_master(group: ControlledGroup, master: Member, slave: Member) -> None:
+    """The controller that leads is killed together with the master; a single one is started again."""
+    leader = group.leader()
+    assert leader is not None
+    with group.load() as load:
+        leader.part.kill9()
+        master.kill()
+        if len(group.controllers) == 1:
+            leader.part.start()
+        load.wait_for(100, 90)
+        assert group.master() is slave
+        if len(group.controllers) > 1:
+            leader.part.start()
+        master.start()
+        group.wait_until_whole()
+        load.wait_for(100)
+
+
+def all_controllers(group: ControlledGroup, master: Member, slave: Member) -> None:
+    """Masters work on without any controller, and nothing has changed when they are back."""
+    with group.load() as load:
+        for one in group.controllers:
+            one.part.kill9()
+        begin = time.monotonic()
+        while time.monotonic() - begin < 12:
+            load.wait_for(20)
+        for one in group.controllers:
+            one.part.start()
+        group.wait_until_whole()
+        assert group.master() is master
+        load.wait_for(100)
+
+
+SCENARIOS: tuple[Scenario, ...] = (
+    rejoin,
+    kill,
+    switch,
+    frozen_master,
+    frozen_slave,
+    controller_and_master,
+    all_controllers,
+)
+QUICK_SCENARIOS: tuple[Scenario, ...] = (kill, switch)
+
+
+@pytest.mark.both_servers
+@pytest.mark.parametrize("scenario", QUICK_SCENARIOS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("composition", QUICK, ids=lambda one: one.title)
+def test_sets_of_both_kinds(composition: Composition, scenario: Scenario, sets: Sets) -> None:
+    run(sets, composition, scenario)
+
+
+@pytest.mark.long
+@pytest.mark.both_servers
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("composition", LONG, ids=lambda one: one.title)
+def test_whatever_happens(composition: Composition, scenario: Scenario, sets: Sets) -> None:
+    run(sets, composition, scenario)
