@@ -1,8 +1,8 @@
 """Brokers of both kinds in one set under a controller of either kind, and what is asked of them from outside.
 
 A load sends to whoever the name server says is master, as clients do, and keeps what was acknowledged. A set
-is whole when everybody is in sync; then all logs must be alike byte for byte, and what was acknowledged must be
-in them, at the offset that was told.
+is whole when everybody is in sync; then all logs must be alike byte for byte, and what was acknowledged must
+be in them, at the offset that was told.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SETTINGS = {
     "slaveReadEnable": "true",
     "registerNameServerPeriod": "10000",
 }
-WHOLE_SECONDS = 90
+WHOLE_SECONDS = 150
 """Apache's slaves may learn their master's address with their next registration only."""
 SEND_SECONDS = 3.5
 BETWEEN_SENDS = 0.01
@@ -412,7 +412,7 @@ class Load:
         for thread in self._threads:
             thread.join(30)
 
-    def wait_for(self, count: int, seconds: float = 60) -> None:
+    def wait_for(self, count: int, seconds: float = 120) -> None:
         """Until so many more are acknowledged."""
         before = len(self.acks)
         wait_until(
