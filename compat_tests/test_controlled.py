@@ -141,7 +141,7 @@ def frozen_master(group: ControlledGroup, master: Member, slave: Member) -> None
             replaced(group, master, FREEZE_SECONDS)
             load.wait_for(100)
         finally:
-            master.thaw()
+            group.thaw(master)
         group.wait_until_whole()
         load.wait_for(100)
 
