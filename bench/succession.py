@@ -1,8 +1,8 @@
 """`python -m bench.succession`: sets under a controller beside Apache's: how long nobody leads, what is
 lost.
 
-A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with their defaults.
-Both kinds take turns, each on new sets. The parts:
+A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with defaults.
+Both take turns, each on new sets. The parts:
 
 - `kill`, `freeze`: the master is ended with `kill -9`, or stopped with SIGSTOP, while a Java producer and a
   push consumer work: until the name server has another master, until a send is acknowledged and a message
@@ -281,9 +281,9 @@ def section(lines: Sequence[Line]) -> list[str]:
         f"Measured on {date.today().isoformat()}: {machine()}.",
         "A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with",
         "their defaults, all on these cores together with the load; both took turns, on new stores.",
-        "Figures are medians, with the greatest and the number of runs. The stock Java clients look for",
-        f"routes each {ROUTE_MILLIS} ms and wait {SEND_TIMEOUT_MILLIS} ms for a send, instead of 30 s and 3 s;",
-        "the push consumer waits 30 s for the answer of a pull that a frozen broker has, which is no setting.",
+        "Figures are medians, with the greatest and the number of runs. The stock Java clients look",
+        f"for routes each {ROUTE_MILLIS} ms and wait {SEND_TIMEOUT_MILLIS} ms for a send, not 30 s and 3 s;",
+        "the push consumer waits 30 s for the answer to a pull that a frozen broker has, which is fixed.",
         "`python -m bench.succession` repeats it.",
         "",
         "| part | figure | ours | Apache's |",

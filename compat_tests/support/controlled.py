@@ -4,9 +4,9 @@ A load sends to whoever the name server says is master, as clients do, and keeps
 is whole when everybody is in sync; then all logs must be alike byte for byte, and what was acknowledged must
 be in them, at the offset that was told.
 
-But for one thing: Apache's master takes a slave whose connection has ended out of its own set at once. So what
-it acknowledges between the election of its successor and the moment at which it hears of that may be in no log
-but its own. That is counted apart, and only of Apache's masters that were succeeded while they were alive.
+But for one thing: Apache's master takes a slave whose connection has ended out of its own set at once. So
+what it acknowledges between the election of its successor and the moment at which it hears of that may be in
+no log but its own. That is counted apart, and only of Apache's masters that were succeeded while they lived.
 """
 
 from __future__ import annotations
