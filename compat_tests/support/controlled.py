@@ -139,7 +139,8 @@ class Member:
 
     def epochs(self) -> dict[str, Any]:
         """What request 1007 is answered."""
-        return ask(self.address, RequestCode.GET_BROKER_EPOCH_CACHE)
+        found: dict[str, Any] = ask(self.address, RequestCode.GET_BROKER_EPOCH_CACHE)
+        return found
 
     def end(self) -> int:
         """Where its log ends."""

@@ -7,9 +7,9 @@ all of them are heard of, the controller may be away. And who is in sync alone c
 
 A process that did not run for a while finds what came before in its sockets, and would take it for news.
 So it looks at its clock before it listens: after a gap nothing that was heard counts, and connections are
-made anew. Lease and gap together are less than the controller's time-out. That is what the controller was told
-last: a shorter one counts from the moment it is sent, a longer one once it is answered. The standard has no
-lease: a master that was frozen goes on when it wakes up.
+made anew. Lease and gap together are less than the controller's time-out. That is what the controller was
+told last: a shorter one counts from the moment it is sent, a longer one once it is answered. The standard has
+no lease: a master that was frozen goes on when it wakes up.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class InSyncKeeper:
         return elapsed_millis(self._broker.clock)
 
     def tick(self, now: int) -> None:
-        """Look every few seconds who keeps up, and sooner who has come or is silent; called with every beat."""
+        """Look every few seconds who keeps up, sooner who has come or is silent; called with every beat."""
         if now >= self._next_look or self._has_newcomers() or self._has_silent(now):
             self._next_look = now + self._broker.options.check_sync_state_set_period
             self.consider()

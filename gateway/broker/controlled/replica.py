@@ -124,8 +124,8 @@ class ControlledReplica:
         return (heard.get(number) for number in members if number != self.number)
 
     def _timeout(self) -> int:
-        """How long the controller is to wait for a word of this broker. A master whose replicas show up now and
-        then only needs the longer time, or it would be in doubt whenever controllers are away."""
+        """How long the controller is to wait for a word of this broker. A master whose replicas show up now
+        and then only needs the longer time, or it would be in doubt whenever controllers are away."""
         options, members = self._broker.options, self._replicas.in_sync_set.members
         prompt = {feed.replica_id for feed in self._replicas.followers() if feed.is_prompt}
         longest = options.controller_heart_beat_timeout_mills
