@@ -1,9 +1,9 @@
 """A slave's side of one connection to its master under a controller.
 
 It says who it is and is told the master's epochs; cuts its own log where the two part, and only then reports,
-at once, and again at least each `REPORT_MILLIS`. What comes afterwards must begin where the log ends, and says
-in which epoch it lies and how far the log is confirmed. A log without epochs has nothing to compare: the caller has asked in another way whether
-it is the beginning of the master's. Standard: `AutoSwitchHAClient`.
+at once, and again at least each `REPORT_MILLIS`. What comes afterwards must begin where the log ends, and
+says in which epoch it lies and how far the log is confirmed. A log without epochs has nothing to compare: the
+caller has asked in another way whether it is the beginning of the master's. Standard: `AutoSwitchHAClient`.
 """
 
 from __future__ import annotations

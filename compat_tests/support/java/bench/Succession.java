@@ -28,10 +28,16 @@ public final class Succession {
     private final ConcurrentLinkedQueue<Long> reads = new ConcurrentLinkedQueue<>();
     private volatile boolean sending = true;
 
-    public static void main(String[] args) throws Exception {
-        new Succession().run(args[0], args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]),
-            Integer.parseInt(args[4]));
-        System.exit(0);
+    public static void main(String[] args) {
+        try {
+            new Succession().run(args[0], args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]),
+                Integer.parseInt(args[4]));
+            System.exit(0);
+        } catch (Exception e) {
+            // The clients' threads would keep it running.
+            System.out.println("failed: " + e);
+            System.exit(1);
+        }
     }
 
     private void run(String nameServer, String topic, int threads, int sendTimeout, int routeMillis)
