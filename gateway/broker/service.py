@@ -111,6 +111,8 @@ class BrokerService:
         self._is_opening = False
         self.recovered: float | None = None
         """Which part of the log that a start has to read it has read; None before."""
+        self.recovery_seconds: float | None = None
+        """How long it took to open the store; None before that is done."""
         self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
@@ -264,7 +266,8 @@ class BrokerService:
             self.recovered = min(1.0, done / total) if total > 0 else 1.0
             progress(done, total)
 
-        yield from broker.store.starting(note)
+        report = yield from broker.store.starting(note)
+        self.recovery_seconds = report.seconds
         if broker.role.is_master:
             topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         broker.tables.load()
