@@ -10,11 +10,22 @@ import sys
 
 def main() -> None:
     """The console script."""
-    from mqgateway.gateway.nouns.main import called, is_noun
+    from mqgateway.gateway.nouns import CATALOGUE, is_noun
 
     arguments = sys.argv[1:]
-    if is_noun(arguments):
-        sys.exit(called(arguments))
-    from mqgateway.gateway.cli.main import main as everything
+    if arguments[:1] == ["--complete"]:
+        from mqgateway.gateway.cli.completing import complete
 
-    everything()
+        complete(arguments[1:])
+    elif arguments[:1] == ["--completion"]:
+        from mqgateway.gateway.mqadmin.main import console
+
+        sys.exit(console(arguments, CATALOGUE))
+    elif is_noun(arguments):
+        from mqgateway.gateway.nouns.main import called
+
+        sys.exit(called(arguments))
+    else:
+        from mqgateway.gateway.cli.main import main as everything
+
+        everything()

@@ -29,7 +29,6 @@ from mqgateway.gateway.cli.environment import from_environment, unknown_variable
 from mqgateway.gateway.cli.nouns import NOUNS, with_verbs
 from mqgateway.gateway.cli.perf import perf
 from mqgateway.gateway.cli.pipeline import pipeline
-from mqgateway.gateway.cli.profile import profile
 from mqgateway.gateway.cli.secure import Secured, close_both, secure
 from mqgateway.gateway.cli.send import send
 from mqgateway.gateway.cli.service_flags import (
@@ -312,7 +311,7 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in (admin, *NOUNS, store, send, consume, tail, perf, pipeline, profile):
+for command in (admin, *NOUNS, store, send, consume, tail, perf, pipeline):
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.add_command(with_verbs("broker", run_broker, broker_options))

@@ -77,9 +77,16 @@ def flag(letters: str, long: str, about: str) -> Option:
     return Option(letters, long, about, takes_value=False)
 
 
-def operand(letters: str, long: str, about: str, *, required: bool = True) -> Option:
+def operand(
+    letters: str,
+    long: str,
+    about: str,
+    *,
+    required: bool = True,
+    values: Known | tuple[str, ...] = (),
+) -> Option:
     """An option that may be given by its place alone."""
-    return Option(letters, long, about, required=required, is_operand=True)
+    return Option(letters, long, about, required=required, values=values, is_operand=True)
 
 
 class Given:
@@ -120,7 +127,9 @@ class Given:
 
 
 class Notebook:
-    """A text that outlives the call; this one forgets it."""
+    """A text that outlives the call, and where it lies; this one forgets it."""
+
+    name = "memory"
 
     def __init__(self) -> None:
         self.text = ""
@@ -143,12 +152,18 @@ def _nobody(_: str) -> bool:
     return False
 
 
+def _no_secret(_: str) -> str:
+    """Nobody is there to tell one."""
+    raise UsageError("there is no terminal to ask at")
+
+
 @dataclass(slots=True)
 class Call:
     """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start.
 
-    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `confirm` asks for consent.
-    What is kept from one call to the next lies in `notebook`.
+    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `confirm` asks for consent,
+    `ask_secret` for what is not shown. What is kept from one call to the next lies in `notebook`, and what a
+    user keeps of servers in `profiles`.
     """
 
     given: Given
@@ -157,11 +172,12 @@ class Call:
     monotonic: Callable[[], float]
     summary: dict[str, Any] = field(default_factory=dict)
     is_dry: bool = False
-    rows: int = 0
     wait: Callable[[float], object] = _nothing
     note: Callable[[str], object] = _nothing
     confirm: Callable[[str], bool] = _nobody
+    ask_secret: Callable[[str], str] = _no_secret
     notebook: Notebook = field(default_factory=Notebook)
+    profiles: Notebook = field(default_factory=Notebook)
     ended: int | None = None
     """How the call ends when it comes to its end, where that is not as usual."""
 
@@ -183,6 +199,8 @@ class Command:
     """After how many seconds it begins anew, if it does not end by itself."""
     is_live: bool = False
     """Whether it begins anew for who looks on at a terminal only."""
+    is_local: bool = False
+    """Whether no server is asked, so that it does not matter which there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,11 +236,12 @@ def command(
     text: Text,
     every: float | None = None,
     is_live: bool = False,
+    is_local: bool = False,
 ) -> Callable[[Run], Run]:
     """This function is what a command does."""
 
     def declare(run: Run) -> Run:
-        _DECLARED[name] = Command(name, about, options, run, text, every, is_live)
+        _DECLARED[name] = Command(name, about, options, run, text, every, is_live, is_local)
         return run
 
     return declare

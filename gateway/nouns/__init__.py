@@ -6,6 +6,8 @@ way, and has the same flags and exit codes; where mqadmin has a command, the nou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mqgateway.gateway.mqadmin.declaration import Catalogue
 
 PLACES = {
@@ -40,12 +42,15 @@ PLACES = {
     "config set": "configuration",
     "config diff": "configuration",
     "config explain": "configuration",
+    "profile list": "profiles",
+    "profile show": "profiles",
+    "profile set": "profiles",
+    "profile use": "profiles",
+    "profile remove": "profiles",
     "top": "top",
     "doctor": "doctor",
 }
 """Which module has which command, in the order in which they are listed."""
-
-CATALOGUE = Catalogue("mqgateway", __name__, PLACES, name_servers=("127.0.0.1:9876",))
 
 ABOUT = {
     "topic": "Topics: list, describe, route, create, delete.",
@@ -60,6 +65,7 @@ ABOUT = {
     "transaction": "Transactions: list open ones, ask again.",
     "trace": "What became of a message: show.",
     "config": "Settings of brokers: show, set, diff, explain.",
+    "profile": "Servers and credentials under a name: list, show, set, use, remove.",
     "top": "The groups that are furthest behind, live.",
     "doctor": "Why a consumer group is stuck.",
 }
@@ -73,8 +79,25 @@ ELSEWHERE = {
 }
 """Commands of nouns that are click's, by the module of `gateway.cli` that has them."""
 
+CATALOGUE = Catalogue(
+    "mqgateway",
+    __name__,
+    PLACES,
+    more={name: about for name, (_, about) in ELSEWHERE.items()},
+    name_servers=("127.0.0.1:9876",),
+)
+
 RUN_SERVERS = frozenset({"broker"})
 """Nouns that run a server when no command of theirs follows."""
 
 FOUND = 5
 """How `doctor` ends when it found why a group is stuck, and `config diff` when there are differences."""
+
+
+def is_noun(arguments: Sequence[str]) -> bool:
+    """Whether a command line is one of these: its first word is a noun, and the two do not run a server or a
+    command that is declared elsewhere."""
+    noun, pair = "".join(arguments[:1]), " ".join(arguments[:2])
+    if noun not in ABOUT or pair in ELSEWHERE:
+        return False
+    return noun not in RUN_SERVERS or pair in PLACES

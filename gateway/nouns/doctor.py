@@ -18,7 +18,7 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue, SubscriptionData, TopicOffset
 from mqgateway.gateway.doctor.checks import examine
 from mqgateway.gateway.doctor.evidence import Group, Held, Member, Place, Queue, Rates, Sample, Topic
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import FOUND, whom
 from mqgateway.gateway.nouns.transactions import open_halves
@@ -43,7 +43,7 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "doctor",
     "why a consumer group is stuck: causes first, each with what helps",
-    operand("g", "group", "the consumer group"),
+    operand("g", "group", "the consumer group", values=Known.GROUP),
     whom.CLUSTER,
     text=_text,
 )

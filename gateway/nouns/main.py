@@ -10,13 +10,15 @@ from pathlib import Path
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.mqadmin.declaration import Catalogue, Notebook
 from mqgateway.gateway.mqadmin.main import console
-from mqgateway.gateway.nouns import ABOUT, CATALOGUE, ELSEWHERE, PLACES, RUN_SERVERS
+from mqgateway.gateway.mqadmin.profiles import path_of
+from mqgateway.gateway.nouns import CATALOGUE, ELSEWHERE, PLACES
 
 
 class FileNotebook(Notebook):
     """A text in a file of the user's, which nobody else may read."""
 
     def __init__(self, path: Path) -> None:
+        self.name = str(path)
         self._path = path
 
     def read(self) -> str:
@@ -48,18 +50,13 @@ def state_folder() -> Path:
     return Path(home).expanduser() / "mqgateway"
 
 
-def is_noun(arguments: Sequence[str]) -> bool:
-    """Whether a command line is one of these: its first word is a noun, and the two do not run a server or a
-    command that is declared elsewhere."""
-    noun, pair = "".join(arguments[:1]), " ".join(arguments[:2])
-    if noun not in ABOUT or pair in ELSEWHERE:
-        return False
-    return noun not in RUN_SERVERS or pair in PLACES
-
-
 def called(arguments: Sequence[str]) -> int:
     """A call on this process's standard streams; the exit code. Its first word is a noun."""
-    return console(*addressed(arguments), FileNotebook(state_folder() / "offset-resets.jsonl"))
+    return console(
+        *addressed(arguments),
+        notebook=FileNotebook(state_folder() / "offset-resets.jsonl"),
+        profiles=FileNotebook(Path(path_of(os.environ))),
+    )
 
 
 def addressed(arguments: Sequence[str]) -> tuple[Sequence[str], Catalogue]:

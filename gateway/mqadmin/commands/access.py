@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_access as access
+from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.codec.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
@@ -125,6 +126,7 @@ def user(call: Call) -> Iterator[Row]:
         if found is not None:
             yield _user_row(found)
             return
+    raise NoBroker(f"no user is called {call.given.need('u')}")
 
 
 @command(

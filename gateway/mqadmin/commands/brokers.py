@@ -69,7 +69,10 @@ def status(call: Call) -> Iterator[Row]:
 
 def _success(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     done = sum(1 for _ in rows)
-    yield "success\n" if done and not call.servers.errors else "false\n"
+    if done and not call.servers.errors:
+        yield "success\n"
+    elif not call.servers.errors:
+        yield "false\n"
 
 
 def _of_all(call: Call, question: Callable[[], Question[None]]) -> Iterator[Row]:

@@ -241,7 +241,8 @@ def _quota(call: Call, address: str, group_count: int) -> dict[str, Any]:
     figures = call.servers.ask(broker.figures(), address)
 
     def rate(name: str) -> float:
-        return float((figures.get(name) or "0").split(" ")[0])
+        told = figures.get(name, "").split()  # nothing but blanks in a broker's first seconds
+        return float(told[0]) if told else 0.0
 
     def yesterday(kind: str) -> int:
         ends = (int(figures.get(f"msg{kind}Total{day}Morning", 0)) for day in ("Today", "Yesterday"))

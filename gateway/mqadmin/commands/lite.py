@@ -167,7 +167,7 @@ def _client_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
             "consumed": _time(row["lastConsumeTime"], "N/A"),
         }
         yield shown("{brokerName:<30} {count:<20} {accessed:<30} {consumed:<30} \n", told)
-        if "s" in call.given:
+        if "s" in call.given and row["liteTopics"] is not None:
             yield shown("Lite Topics: {liteTopics}\n\n", row)
 
 
@@ -190,7 +190,7 @@ def clients(call: Call) -> Iterator[Row]:
                 "liteTopicCount": found.lite_topic_count,
                 "lastAccessTime": found.last_access_time,
                 "lastConsumeTime": found.last_consume_time,
-                "liteTopics": sorted(found.lite_topic_set),
+                "liteTopics": None if found.lite_topic_set is None else sorted(found.lite_topic_set),
             }
             if found
             else {"brokerName": name}

@@ -104,6 +104,8 @@ def _tracked(call: Call, message: ReceivedMessage) -> Iterator[Row]:
         except BrokerError as error:
             if error.code == ResponseCode.CONSUMER_NOT_ONLINE:
                 kind = "NOT_ONLINE"
+            if error.code == ResponseCode.BROADCAST_CONSUMPTION:
+                kind = "CONSUME_BROADCASTING"
             why = f"CODE:{error.code} DESC:{error.remark}"
         except ClientError as error:
             why = str(error)
@@ -271,7 +273,10 @@ def at_offset(call: Call) -> Iterator[Row]:
     if address is None:
         raise NoBroker(f"the broker {queue.broker_name} does not have the topic {queue.topic}")
     question = reading.pull(queue, given.number("o", 0), 1, "*", reading.TOOLS_GROUP)
-    for message in call.servers.ask(question, address).messages:
+    messages = call.servers.ask(question, address).messages
+    if not messages:
+        raise NoBroker(f"queue {queue.queue_id} of {queue.topic} at {queue.broker_name} has no message there")
+    for message in messages:
         yield _found(call, message)
 
 

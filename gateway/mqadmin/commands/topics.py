@@ -249,6 +249,8 @@ def update_order(call: Call) -> Iterator[Row]:
         raise UsageError(f"-m is get, put or delete, not {method!r}")
     if method == "get":
         order = call.servers.ask_names(names.value(ORDER_NAMESPACE, topic))
+        if order is None:
+            raise NoBroker(f"No config item, Namespace: {ORDER_NAMESPACE} Key: {topic}")
     elif method == "put":
         if not order:
             raise UsageError("please set orderConf with option -v.")
