@@ -18,7 +18,6 @@ from mqgateway.gateway.mqadmin.declaration import (
     Known,
     Option,
     UsageError,
-    every,
     find,
 )
 from mqgateway.gateway.mqadmin.parsing import option_of, options_of
@@ -97,16 +96,19 @@ def known(kind: Known, servers: Servers) -> list[str]:
 
 
 def _commands() -> Iterator[Candidate]:
-    yield from (Candidate(one.name, one.about) for one in every())
+    yield from (Candidate(name, about) for name, (_, about) in MQADMIN.places.items())
     yield Candidate("help", "the options of a command")
     yield Candidate("--batch", "a call a line from standard input")
 
 
 def _verbs(noun: str, catalogue: Catalogue) -> list[Candidate]:
     """The second words of a noun's commands; none of what is a command of one word."""
-    pairs = [one for one in (*catalogue.places, *catalogue.more) if one.startswith(f"{noun} ")]
-    about = dict(catalogue.more) | {one: found.about for one in pairs if (found := find(one, catalogue))}
-    return [Candidate(one.removeprefix(f"{noun} "), about[one]) for one in pairs]
+    listed = {**catalogue.places, **catalogue.more}
+    return [
+        Candidate(name.removeprefix(f"{noun} "), about)
+        for name, (_, about) in listed.items()
+        if name.startswith(f"{noun} ")
+    ]
 
 
 def _starting(current: str, candidates: Iterable[Candidate]) -> Offer:

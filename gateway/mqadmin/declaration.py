@@ -2,7 +2,6 @@
 
     @command(
         "topicClusterList",
-        "the clusters that have a topic",
         Option("t", "topic", "the topic", required=True),
         text=each("{cluster}\\n"),
     )
@@ -22,7 +21,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mqgateway.gateway.mqadmin.commands import PLACES
+from mqgateway.gateway.mqadmin.commands import PLACES, Place
 
 if TYPE_CHECKING:
     from mqgateway.gateway.mqadmin.servers import Servers
@@ -191,7 +190,6 @@ class Command:
     """A command as it is declared."""
 
     name: str
-    about: str
     options: tuple[Option, ...]
     run: Run
     text: Text
@@ -205,16 +203,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The commands of a program, of one word or two, and which module below `package` has each.
+    """The commands of a program, of one word or two, in modules below `package`.
 
-    What is listed with them, and is declared in another way, is in `more`, with what it does. `name_servers`
-    are those that are asked when none are given.
+    What is listed with them, and is declared in another way, is in `more`. `name_servers` are those that are
+    asked when none are given.
     """
 
     program: str
     package: str
-    places: Mapping[str, str]
-    more: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, Place]
+    more: Mapping[str, Place] = field(default_factory=dict)
     name_servers: tuple[str, ...] = ()
 
     def split(self, arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -231,17 +229,16 @@ _DECLARED: dict[str, Command] = {}
 
 def command(
     name: str,
-    about: str,
     *options: Option,
     text: Text,
     every: float | None = None,
     is_live: bool = False,
     is_local: bool = False,
 ) -> Callable[[Run], Run]:
-    """This function is what a command does."""
+    """This function is what a command does; what that is in words, its catalogue says."""
 
     def declare(run: Run) -> Run:
-        _DECLARED[name] = Command(name, about, options, run, text, every, is_live, is_local)
+        _DECLARED[name] = Command(name, options, run, text, every, is_live, is_local)
         return run
 
     return declare
@@ -251,7 +248,7 @@ def find(name: str, catalogue: Catalogue = MQADMIN) -> Command | None:
     """The command of that name; only its own module is loaded."""
     if name not in catalogue.places:
         return None
-    import_module(f"{catalogue.package}.{catalogue.places[name]}")
+    import_module(f"{catalogue.package}.{catalogue.places[name].module}")
     return _DECLARED[name]
 
 

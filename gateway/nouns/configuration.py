@@ -36,7 +36,6 @@ borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="k
 
 @command(
     "config diff",
-    "what two brokers are configured differently in",
     operand("a", "broker", "one broker at host:port", values=Known.ADDRESS),
     operand("o", "other", "the other one", values=Known.ADDRESS),
     flag("", "all", "with what is different anyway: names, addresses, paths"),
@@ -53,7 +52,6 @@ def diff(call: Call) -> Iterator[Row]:
 
 @command(
     "config explain",
-    "what a setting means, its default, and whether it has an effect here",
     operand("k", "key", "the property's name, or a part of it"),
     text=listed,
 )

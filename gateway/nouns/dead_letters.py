@@ -59,7 +59,6 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "dlq list",
-    "the dead letters of a group; without one, which groups have any",
     operand("g", "group", "the consumer group", required=False, values=Known.GROUP),
     *_FILTERS,
     text=_list_text,
@@ -83,7 +82,6 @@ def list_letters(call: Call) -> Iterator[Row]:
 
 @command(
     "dlq replay",
-    "send dead letters of a group again, all or those chosen",
     operand("g", "group", "the consumer group", values=Known.GROUP),
     *_FILTERS,
     Option(

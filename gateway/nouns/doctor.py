@@ -42,7 +42,6 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "doctor",
-    "why a consumer group is stuck: causes first, each with what helps",
     operand("g", "group", "the consumer group", values=Known.GROUP),
     whom.CLUSTER,
     text=_text,

@@ -21,7 +21,6 @@ _CALL_SECONDS = 15.0
 
 @command(
     "group list",
-    "all consumer groups, and how far behind they are",
     flag("a", "all", "those of the servers too"),
     whom.CLUSTER,
     text=table("group", "behind", "topics", "mayConsume", "retryMax", "brokers", nothing="no groups"),
@@ -54,7 +53,6 @@ borrow("group describe", "getConsumerConfig", listed, g="group")
 
 @command(
     "group members",
-    "who is connected, wherever the group is known",
     operand("g", "group", "the consumer group", values=Known.GROUP),
     whom.CLUSTER,
     text=table("clientId", "address", "language", "version", "subscribes", nothing="nobody is connected"),

@@ -66,6 +66,6 @@ def addressed(arguments: Sequence[str]) -> tuple[Sequence[str], Catalogue]:
         return arguments, CATALOGUE
     if not rest or rest[0] in ("-h", "--help", "help"):
         mine = {name: place for name, place in PLACES.items() if name.startswith(f"{noun} ")}
-        more = {name: about for name, (_, about) in ELSEWHERE.items() if name.startswith(f"{noun} ")}
+        more = {name: place for name, place in ELSEWHERE.items() if name.startswith(f"{noun} ")}
         return [], replace(CATALOGUE, places=mine, more=more)
     return arguments, CATALOGUE

@@ -41,7 +41,6 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "message get",
-    "one message with all that is known of it",
     operand("t", "topic", "the topic", values=Known.TOPIC),
     operand("i", "message-id", "its id, of either kind"),
     text=_text,
@@ -53,7 +52,6 @@ def get(call: Call) -> Iterator[Row]:
 
 @command(
     "message find",
-    "messages with a key, the oldest first",
     operand("t", "topic", "the topic", values=Known.TOPIC),
     operand("k", "key", "the key"),
     Option("", "since", f"stored at or after this time: {TIME}"),

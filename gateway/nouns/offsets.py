@@ -37,7 +37,6 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
 
 @command(
     "offset show",
-    "where a group is in each queue, and how many messages wait there",
     _GROUP,
     operand("t", "topic", "only in this topic", required=False, values=Known.TOPIC),
     whom.CLUSTER,
@@ -80,7 +79,6 @@ borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"
 
 @command(
     "offset reset",
-    "let a group go on from somewhere else: shows what that means, asks, and can be undone",
     _GROUP,
     _TOPIC,
     Option("", "to", "first, last, now, an offset, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"),
@@ -109,7 +107,6 @@ def reset(call: Call) -> Iterator[Row]:
 
 @command(
     "offset undo",
-    "let a group go on where it was before the last reset of this tool",
     _GROUP,
     _TOPIC,
     _YES,

@@ -22,7 +22,6 @@ _NAME = operand("p", "name", "the profile's name", values=Known.PROFILE)
 
 @command(
     "profile list",
-    "all profiles, and which one counts unless another is named",
     text=table(
         *("name", "isCurrent", "nameServers", "accessKey", "tls", "timeout"),
         nothing="there are none; mqgateway profile set NAME makes one",
@@ -35,7 +34,7 @@ def list_all(call: Call) -> Iterator[Row]:
     yield from (_row(found, name) for name in sorted(found.by_name))
 
 
-@command("profile show", "what a profile says; its secret key is hidden", _NAME, text=listed, is_local=True)
+@command("profile show", _NAME, text=listed, is_local=True)
 def show(call: Call) -> Iterator[Row]:
     """One row."""
     yield _row(_read(call), _known(call))
@@ -43,7 +42,6 @@ def show(call: Call) -> Iterator[Row]:
 
 @command(
     "profile set",
-    "make a profile of the flags given here, or change those of one",
     _NAME,
     flag("", "ask-secret-key", "ask for the key that requests are signed with"),
     flag("", "no-tls", "open connections without TLS"),
@@ -68,14 +66,14 @@ def set_one(call: Call) -> Iterator[Row]:
     yield _row(found, name)
 
 
-@command("profile use", "let a profile count unless another is named", _NAME, text=listed, is_local=True)
+@command("profile use", _NAME, text=listed, is_local=True)
 def use(call: Call) -> Iterator[Row]:
     """The profile has to be there."""
     name = _known(call)
     yield _row(_change(call, lambda document: document.update({"current": name})), name)
 
 
-@command("profile remove", "forget a profile", _NAME, text=table("name"), is_local=True)
+@command("profile remove", _NAME, text=table("name"), is_local=True)
 def remove(call: Call) -> Iterator[Row]:
     """If it was the current one, none is."""
     name = _known(call)

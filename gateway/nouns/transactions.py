@@ -32,7 +32,6 @@ READ_MAX = 10_000
 
 @command(
     "transaction list",
-    "half messages that were neither committed nor rolled back, the oldest first",
     operand("t", "topic", "only those of this topic", required=False, values=Known.TOPIC),
     whom.CLUSTER,
     text=table(
@@ -92,7 +91,6 @@ def _read(call: Call, queue: MessageQueue, address: str, begin: int) -> Iterator
 
 @command(
     "transaction resume",
-    "ask its producer again about a half message that was given up",
     operand(
         "i", "offset-id", "its id, as `transaction list` and the topic TRANS_CHECK_MAX_TIME_TOPIC show it"
     ),

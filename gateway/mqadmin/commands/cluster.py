@@ -58,7 +58,6 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterList",
-    "the brokers of clusters, and how busy they are",
     Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),
     flag("m", "moreStats", "how many messages came and went yesterday and today"),

@@ -133,7 +133,6 @@ def _merge(
 
 @command(
     "exportMetadata",
-    "write the topics and consumer groups of a broker or cluster into a file",
     Option("b", "brokerAddr", "the broker at host:port; one of -t and -g then", values=Known.ADDRESS),
     Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
     Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
@@ -170,7 +169,6 @@ def metadata(call: Call) -> Iterator[Row]:
 
 @command(
     "exportConfigs",
-    "write the most important settings of a cluster's brokers into a file",
     _CLUSTER,
     Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
     text=_written,
@@ -195,7 +193,6 @@ def configs(call: Call) -> Iterator[Row]:
 
 @command(
     "exportMetrics",
-    "write how busy the brokers of a cluster are into a file",
     _CLUSTER,
     Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
     text=_written,
@@ -299,7 +296,6 @@ def _pops_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "exportPopRecord",
-    "let brokers bring check points of pops from a database back into the log",
     Option("b", "brokerAddr", "the broker at host:port", values=Known.ADDRESS),
     Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
     Option("d", "dryRun", "true to change nothing", values=TRUTH),

@@ -52,7 +52,6 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateSubGroup",
-    "create a consumer group, or change it",
     Option(
         "a",
         "notifyConsumerIdsChanged",
@@ -116,7 +115,6 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateSubGroupList",
-    "create or change the consumer groups of a file",
     *targets.one_of(),
     Option(
         "f",
@@ -148,7 +146,6 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "deleteSubGroup",
-    "delete a consumer group; with -c its retry and dead letter topics too",
     *targets.either(),
     GROUP,
     Option("r", "removeOffset", "whether its offsets go too: true or false", values=TRUTH),
@@ -176,7 +173,6 @@ def _mode_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "setConsumeMode",
-    "let a consumer group pull or pop a topic",
     *targets.either(),
     GROUP,
     Option("m", "mode", "PULL or POP", required=True, values=("PULL", "POP")),
@@ -206,7 +202,7 @@ def _config_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
             yield f"{name:<40}=  {'' if value is None else _value(name, value)}\n"
 
 
-@command("getConsumerConfig", "how a consumer group is configured at each broker", GROUP, text=_config_text)
+@command("getConsumerConfig", GROUP, text=_config_text)
 def configs(call: Call) -> Iterator[Row]:
     """Standard: `GetConsumerConfigSubCommand`, which asks for all groups too: asking for one creates it."""
     group, is_known = call.given.need("g"), False

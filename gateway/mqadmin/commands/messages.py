@@ -156,7 +156,6 @@ def _pushed(call: Call, group: str, client_id: str, message: ReceivedMessage) ->
 
 @command(
     "queryMsgById",
-    "the message of an id; or let a consumer consume it, or send it again",
     CLUSTER_ROUTE,
     Option("d", "clientId", "with -g: the consumer that is to consume it now"),
     _FORMAT,
@@ -196,7 +195,6 @@ def _with_unique_key_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "queryMsgByUniqueKey",
-    "the message of the id that its sender gave it; or let a consumer consume it",
     flag("a", "showAll", "all messages with the id, 32 at most"),
     CLUSTER_ROUTE,
     Option("d", "clientId", "with -g: the consumer that is to consume it now"),
@@ -222,7 +220,6 @@ def with_unique_key(call: Call) -> Iterator[Row]:
 
 @command(
     "queryMsgByKey",
-    "the messages with a key",
     _BEGIN,
     CLUSTER_ROUTE,
     _END,
@@ -256,7 +253,6 @@ def with_key(call: Call) -> Iterator[Row]:
 
 @command(
     "queryMsgByOffset",
-    "the message at an offset of a queue",
     Option("b", "brokerName", "the broker of the queue", required=True, values=Known.BROKER),
     _FORMAT,
     Option("i", "queueId", "the number of the queue", required=True),
@@ -303,7 +299,6 @@ def _entries_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "queryCq",
-    "entries of a queue, and what a group's subscription makes of them",
     Option(
         "b", "broker", "the broker at host:port; the first of the topic unless given", values=Known.ADDRESS
     ),

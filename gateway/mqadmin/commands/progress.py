@@ -109,7 +109,6 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerProgress",
-    "how far a consumer group is in each queue; without -g, how far behind all groups are",
     Option("c", "cluster", "a cluster or parent topic by which the route is found", values=Known.CLUSTER),
     Option("g", "groupName", "the consumer group", values=Known.GROUP),
     Option("s", "showClientIP", "true to show who consumes each queue", values=TRUTH),
@@ -192,7 +191,6 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "brokerConsumeStats",
-    "how far all groups are at a broker",
     Option("b", "brokerAddr", "the broker at host:port", required=True, values=Known.ADDRESS),
     Option("l", "level", "only queues with at least so many messages to consume"),
     Option("o", "order", "true for ordered topics only", values=TRUTH),
@@ -243,7 +241,6 @@ def _stats_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "statsAll",
-    "rates of all topics and of the groups that consume them",
     flag("a", "activeTopic", "only where something came or went"),
     Option("t", "topic", "this topic only", values=Known.TOPIC),
     text=_stats_text,
