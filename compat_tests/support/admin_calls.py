@@ -255,7 +255,7 @@ WRONG = """
 3 remappingStaticTopic -t Nothing -b NAME
 3 checkRocksdbCqWriteProgress -c NoCluster
 3 rocksDBConfigToJson -c NoCluster -t topics
-1 exportMetadataInRocksDB -p /nothing -t topics
+2 exportMetadataInRocksDB -p /nothing -t topics
 2 dumpCompactionLog -f /nothing
 """
 CONTROLLED = """

@@ -48,3 +48,15 @@ def test_a_call_loads_its_own_command_only() -> None:
     assert {name for name in modules if name.startswith(f"{room}.commands.")} == {
         f"{room}.commands.topic_views"
     }
+
+
+def test_a_list_of_all_commands_loads_none_of_them() -> None:
+    room = "mqgateway.gateway.mqadmin"
+    modules = _loaded(f"from {room}.main import Surroundings, Tool; Tool(Surroundings(len, len)).run([])")
+    assert not [name for name in modules if name.startswith(f"{room}.commands.")]
+    assert len(modules) <= MODULES_MAX, f"{len(modules)}: {sorted(modules)}"
+
+
+def test_whether_a_line_is_a_noun_is_known_before_the_tool_is_loaded() -> None:
+    modules = _loaded("from mqgateway.gateway.nouns import is_noun; assert is_noun(['topic', 'list'])")
+    assert not {"mqgateway.gateway.mqadmin.main", "mqgateway.gateway.codec.command"} & modules
