@@ -99,11 +99,16 @@ def main() -> None:
     sys.exit(console(sys.argv[1:]))
 
 
-def console(arguments: Sequence[str], catalogue: Catalogue = MQADMIN, **notebooks: Notebook) -> int:
-    """A call on this process's standard streams; the exit code. Notebooks are those of `Surroundings`."""
-    around = Surroundings(
-        *(sys.stdout.write, sys.stderr.write, sys.stdin), is_terminal=sys.stdout.isatty(), **notebooks
-    )
+def console(
+    arguments: Sequence[str],
+    catalogue: Catalogue = MQADMIN,
+    notebook: Notebook | None = None,
+    profiles: Notebook | None = None,
+) -> int:
+    """A call on this process's standard streams; the exit code."""
+    around = Surroundings(sys.stdout.write, sys.stderr.write, sys.stdin, is_terminal=sys.stdout.isatty())
+    around.notebook = notebook or around.notebook
+    around.profiles = profiles or around.profiles
     try:
         ended = Tool(around, catalogue).run(arguments)
         sys.stdout.flush()
