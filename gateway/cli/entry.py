@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 
+from mqgateway.gateway.nouns import CATALOGUE, is_noun
+
 
 def main() -> None:
     """The console script."""
-    from mqgateway.gateway.nouns import CATALOGUE, is_noun
-
     arguments = sys.argv[1:]
     if arguments[:1] == ["--complete"]:
         from mqgateway.gateway.cli.completing import complete
