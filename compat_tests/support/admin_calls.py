@@ -149,6 +149,9 @@ deleteTopic -c CLUSTER -t Ours5
 
 WRONG = """
 2 bogus
+2 topicRoute
+2 updateTopic -t Wrong1 -b BROKER -c CLUSTER
+2 updateTopic -t Wrong1 --unknown
 3 updateTopic -c NoCluster -t Wrong1
 1 updateTopic -b NOBODY -t Wrong1
 1 updateTopic -b BROKER -t wrong/name
