@@ -13,7 +13,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,7 +123,8 @@ class Tools:
         """Make a call with ours."""
         out: list[str] = []
         err: list[str] = []
-        code = Tool(Surroundings(out.append, err.append, environment={})).run(command)
+        with chdir(self.words["FOLDER"]):  # consumerStatus leaves files where it is called
+            code = Tool(Surroundings(out.append, err.append, environment={})).run(command)
         return Output("".join(out), "".join(err), code)
 
     def _typed(self, line: str, own: str) -> list[str]:
