@@ -70,7 +70,6 @@ LATER = {
     "controller": "Run a controller: it elects the masters of broker sets.",
     "perf": "Measure how fast messages are sent and consumed.",
     "pipeline": "Run Spark jobs on topics and stores.",
-    "profile": "Servers and credentials under a name, for mqadmin.",
     "send": "Send messages to TOPIC: the BODIES given, or lines of a file or of standard input.",
     "store": "Check, rebuild and count a store that lies on disk.",
     "tail": "Print the newest messages of TOPIC.",

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.filters.bloom import BloomFilter
 from mqgateway.engine.options import (
     BrokerOptions,
     BrokerRole,
@@ -68,6 +67,8 @@ class BrokerSettings:
 
     def _size_bit_maps(self) -> None:
         """Show the length that follows from the other settings. Standard: `ConsumerFilterManager`."""
+        from mqgateway.engine.filters.bloom import BloomFilter  # with all of filters, which only brokers need
+
         options = self.broker
         bloom = BloomFilter(options.max_error_rate_of_bloom_filter, options.expect_consumer_num_use_filter)
         self.options.set("bitMapLengthConsumeQueueExt", str(bloom.bits), "maxErrorRateOfBloomFilter")

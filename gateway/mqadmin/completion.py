@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mqgateway.gateway.client import admin_names as names
-from mqgateway.gateway.mqadmin.declaration import Given, Known, Option, UsageError, every, find
+from mqgateway.gateway.mqadmin.declaration import (
+    MQADMIN,
+    Catalogue,
+    Given,
+    Known,
+    Option,
+    UsageError,
+    find,
+)
 from mqgateway.gateway.mqadmin.parsing import option_of, options_of
 from mqgateway.gateway.mqadmin.servers import Servers
 
@@ -40,15 +48,18 @@ Ask = Callable[[Known, Given], Iterable[str]]
 """Which names there are of a kind; the options given so far say whom to ask."""
 
 
-def offered(words: Sequence[str], current: str, ask: Ask) -> Offer:
+def offered(words: Sequence[str], current: str, ask: Ask, catalogue: Catalogue = MQADMIN) -> Offer:
     """What may stand in place of the word that is being typed, after these."""
-    if not words or list(words) == ["help"]:
+    if catalogue is MQADMIN and (not words or list(words) == ["help"]):
         return _starting(current, _commands())
-    command = find(words[0])
-    if command is None and words[0] != "--batch":
+    if len(words) == 1 and (found := _verbs(words[0], catalogue)):
+        return _starting(current, found)
+    name, rest = catalogue.split(words)
+    command = find(name, catalogue)
+    if command is None and name != "--batch":
         return Offer()
     options = options_of(command.options if command is not None else ())
-    values, waiting = _read(words[1:], options)
+    values, waiting = _read(rest, options)
     if waiting is not None:
         return _values(waiting, current, "", Given(values), ask)
     name, is_assigned, start = current.partition("=")
@@ -58,6 +69,11 @@ def offered(words: Sequence[str], current: str, ask: Ask) -> Offer:
         except UsageError:
             return Offer()
         return _values(option, start, f"{name}=", Given(values), ask)
+    due = next((one for one in options if one.is_operand and one.key not in values), None)
+    if due is not None and not current.startswith("-"):
+        named = _values(due, current, "", Given(values), ask)
+        if named.candidates or named.has_files:
+            return named
     return _starting(current, _unused(options, values, current))
 
 
@@ -80,9 +96,19 @@ def known(kind: Known, servers: Servers) -> list[str]:
 
 
 def _commands() -> Iterator[Candidate]:
-    yield from (Candidate(one.name, one.about) for one in every())
+    yield from (Candidate(name, about) for name, (_, about) in MQADMIN.places.items())
     yield Candidate("help", "the options of a command")
     yield Candidate("--batch", "a call a line from standard input")
+
+
+def _verbs(noun: str, catalogue: Catalogue) -> list[Candidate]:
+    """The second words of a noun's commands; none of what is a command of one word."""
+    listed = {**catalogue.places, **catalogue.more}
+    return [
+        Candidate(name.removeprefix(f"{noun} "), about)
+        for name, (_, about) in listed.items()
+        if name.startswith(f"{noun} ")
+    ]
 
 
 def _starting(current: str, candidates: Iterable[Candidate]) -> Offer:
@@ -93,10 +119,15 @@ def _read(words: Iterable[str], options: Sequence[Option]) -> tuple[dict[str, st
     """The options given, and the one whose value is due next; what nobody knows is passed over."""
     values: dict[str, str] = {}
     waiting: Option | None = None
+    operands = [one.key for one in options if one.is_operand]
     for word in words:
         if waiting is not None:
             values[waiting.key] = word
             waiting = None
+            continue
+        place = next((key for key in operands if key not in values), None)
+        if place is not None and not word.startswith("-"):
+            values[place] = word
             continue
         try:
             option, value = option_of(word, options)

@@ -31,6 +31,10 @@ class Configuration(NamedTuple):
     certificates: str | None
 
 
+NOWHERE = Configuration((), None, TIMEOUT_SECONDS, False, None)
+"""Of a call that asks no server."""
+
+
 def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile) -> Configuration:
     """The configuration of a call.
 

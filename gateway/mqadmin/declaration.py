@@ -2,7 +2,6 @@
 
     @command(
         "topicClusterList",
-        "the clusters that have a topic",
         Option("t", "topic", "the topic", required=True),
         text=each("{cluster}\\n"),
     )
@@ -22,7 +21,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mqgateway.gateway.mqadmin.commands import PLACES
+from mqgateway.gateway.mqadmin.commands import PLACES, Place
 
 if TYPE_CHECKING:
     from mqgateway.gateway.mqadmin.servers import Servers
@@ -77,9 +76,16 @@ def flag(letters: str, long: str, about: str) -> Option:
     return Option(letters, long, about, takes_value=False)
 
 
-def operand(letters: str, long: str, about: str, *, required: bool = True) -> Option:
+def operand(
+    letters: str,
+    long: str,
+    about: str,
+    *,
+    required: bool = True,
+    values: Known | tuple[str, ...] = (),
+) -> Option:
     """An option that may be given by its place alone."""
-    return Option(letters, long, about, required=required, is_operand=True)
+    return Option(letters, long, about, required=required, values=values, is_operand=True)
 
 
 class Given:
@@ -120,7 +126,9 @@ class Given:
 
 
 class Notebook:
-    """A text that outlives the call; this one forgets it."""
+    """A text that outlives the call, and where it lies; this one forgets it."""
+
+    name = "memory"
 
     def __init__(self) -> None:
         self.text = ""
@@ -143,12 +151,18 @@ def _nobody(_: str) -> bool:
     return False
 
 
+def _no_secret(_: str) -> str:
+    """Nobody is there to tell one."""
+    raise UsageError("there is no terminal to ask at")
+
+
 @dataclass(slots=True)
 class Call:
     """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start.
 
-    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `confirm` asks for consent.
-    What is kept from one call to the next lies in `notebook`.
+    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `confirm` asks for consent,
+    `ask_secret` for what is not shown. What is kept from one call to the next lies in `notebook`, and what a
+    user keeps of servers in `profiles`.
     """
 
     given: Given
@@ -157,11 +171,12 @@ class Call:
     monotonic: Callable[[], float]
     summary: dict[str, Any] = field(default_factory=dict)
     is_dry: bool = False
-    rows: int = 0
     wait: Callable[[float], object] = _nothing
     note: Callable[[str], object] = _nothing
     confirm: Callable[[str], bool] = _nobody
+    ask_secret: Callable[[str], str] = _no_secret
     notebook: Notebook = field(default_factory=Notebook)
+    profiles: Notebook = field(default_factory=Notebook)
     ended: int | None = None
     """How the call ends when it comes to its end, where that is not as usual."""
 
@@ -175,7 +190,6 @@ class Command:
     """A command as it is declared."""
 
     name: str
-    about: str
     options: tuple[Option, ...]
     run: Run
     text: Text
@@ -183,20 +197,22 @@ class Command:
     """After how many seconds it begins anew, if it does not end by itself."""
     is_live: bool = False
     """Whether it begins anew for who looks on at a terminal only."""
+    is_local: bool = False
+    """Whether no server is asked, so that it does not matter which there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The commands of a program, of one word or two, and which module below `package` has each.
+    """The commands of a program, of one word or two, in modules below `package`.
 
-    What is listed with them, and is declared in another way, is in `more`, with what it does. `name_servers`
-    are those that are asked when none are given.
+    What is listed with them, and is declared in another way, is in `more`. `name_servers` are those that are
+    asked when none are given.
     """
 
     program: str
     package: str
-    places: Mapping[str, str]
-    more: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, Place]
+    more: Mapping[str, Place] = field(default_factory=dict)
     name_servers: tuple[str, ...] = ()
 
     def split(self, arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -213,16 +229,16 @@ _DECLARED: dict[str, Command] = {}
 
 def command(
     name: str,
-    about: str,
     *options: Option,
     text: Text,
     every: float | None = None,
     is_live: bool = False,
+    is_local: bool = False,
 ) -> Callable[[Run], Run]:
-    """This function is what a command does."""
+    """This function is what a command does; what that is in words, its catalogue says."""
 
     def declare(run: Run) -> Run:
-        _DECLARED[name] = Command(name, about, options, run, text, every, is_live)
+        _DECLARED[name] = Command(name, options, run, text, every, is_live, is_local)
         return run
 
     return declare
@@ -232,7 +248,7 @@ def find(name: str, catalogue: Catalogue = MQADMIN) -> Command | None:
     """The command of that name; only its own module is loaded."""
     if name not in catalogue.places:
         return None
-    import_module(f"{catalogue.package}.{catalogue.places[name]}")
+    import_module(f"{catalogue.package}.{catalogue.places[name].module}")
     return _DECLARED[name]
 
 

@@ -11,12 +11,18 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.mqadmin.configuration import Configuration, configured, known_profiles, seconds
+from mqgateway.gateway.mqadmin.configuration import (
+    NOWHERE,
+    Configuration,
+    configured,
+    known_profiles,
+    seconds,
+)
 from mqgateway.gateway.mqadmin.connection import Connect, Connections, Stream, encrypted, plain
 from mqgateway.gateway.mqadmin.declaration import (
     MQADMIN,
@@ -32,6 +38,9 @@ from mqgateway.gateway.mqadmin.declaration import (
 )
 from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.servers import Servers
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.mqadmin.completion import Offer
 
 DONE, FAILED, USAGE, NOT_FOUND, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """How a call ends. Above PARTLY are answers of commands that say so themselves."""
@@ -51,6 +60,12 @@ def _wait(seconds: float) -> None:
     from threading import Event  # needed by those who watch only
 
     Event().wait(seconds)
+
+
+def _ask_secret(question: str) -> str:
+    from getpass import getpass  # needed by those who are asked only
+
+    return getpass(question)
 
 
 def _read_file(path: str) -> str | None:
@@ -74,7 +89,9 @@ class Surroundings:
     wait: Callable[[float], object] = _wait
     read_file: Callable[[str], str | None] = _read_file
     notebook: Notebook = field(default_factory=Notebook)
+    profiles: Notebook = field(default_factory=Notebook)
     is_terminal: bool = False
+    ask_secret: Callable[[str], str] = _ask_secret
 
 
 def main() -> None:
@@ -83,12 +100,15 @@ def main() -> None:
 
 
 def console(
-    arguments: Sequence[str], catalogue: Catalogue = MQADMIN, notebook: Notebook | None = None
+    arguments: Sequence[str],
+    catalogue: Catalogue = MQADMIN,
+    notebook: Notebook | None = None,
+    profiles: Notebook | None = None,
 ) -> int:
     """A call on this process's standard streams; the exit code."""
     around = Surroundings(sys.stdout.write, sys.stderr.write, sys.stdin, is_terminal=sys.stdout.isatty())
-    if notebook is not None:
-        around.notebook = notebook
+    around.notebook = notebook or around.notebook
+    around.profiles = profiles or around.profiles
     try:
         ended = Tool(around, catalogue).run(arguments)
         sys.stdout.flush()
@@ -138,23 +158,24 @@ class Tool:
 
     def _completion(self, arguments: Sequence[str]) -> int:
         """What a shell evaluates to complete our commands."""
-        from mqgateway.gateway.mqadmin.shells import SCRIPTS
+        from mqgateway.gateway.mqadmin.shells import SHELLS, script
 
         shell = arguments[0] if arguments else ""
-        if shell not in SCRIPTS:
-            self._complain(f"error: --completion takes one of {', '.join(SCRIPTS)}, not {shell!r}")
+        if shell not in SHELLS:
+            self._complain(f"error: --completion takes one of {', '.join(SHELLS)}, not {shell!r}")
             return USAGE
-        self._around.write(SCRIPTS[shell])
+        self._around.write(script(shell, self._catalogue.program))
         return DONE
 
     def _complete(self, arguments: Sequence[str]) -> int:
         """What may come next, as a shell asks with each press of its key."""
-        from mqgateway.gateway.mqadmin import shells
         from mqgateway.gateway.mqadmin.completion import offered
+        from mqgateway.gateway.mqadmin.shells import answer
 
-        shell = arguments[0] if arguments else ""
-        words, current = shells.typed(shell, arguments[1:])
-        self._around.write(shells.laid_out(shell, offered(words, current, self.names), current))
+        def offer(words: list[str], current: str) -> Offer:
+            return offered(words, current, self.names, self._catalogue)
+
+        self._around.write(answer(arguments, offer))
         return DONE
 
     def names(self, kind: Known, given: Given) -> list[str]:
@@ -171,7 +192,8 @@ class Tool:
             def soon(host: str, port: int, seconds: float) -> Stream:
                 return connect(host, port, min(seconds, completion.SECONDS))
 
-            asked = chosen.name_servers[: completion.NAME_SERVERS_MAX]
+            known = chosen.name_servers or self._catalogue.name_servers
+            asked = known[: completion.NAME_SERVERS_MAX]
             connections = Connections(soon, self._around.clock, chosen.credentials)
             try:
                 return completion.known(kind, Servers(asked, connections, completion.SECONDS))
@@ -216,18 +238,21 @@ class Tool:
 
     def _perform(self, command: Command, given: Given) -> int:
         around = self._around
-        chosen = configured(given, around.environment, around.read_file)
+        chosen = NOWHERE
+        if not command.is_local:
+            chosen = configured(given, around.environment, around.read_file)
         is_dry = "dry-run" in given
         name_servers = chosen.name_servers or self._catalogue.name_servers
         servers = Servers(name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
         call = Call(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
-        call.wait, call.notebook = around.wait, around.notebook
+        call.wait, call.ask_secret = around.wait, around.ask_secret
+        call.notebook, call.profiles = around.notebook, around.profiles
         if around.is_terminal:
             call.note, call.confirm = self._note, self._confirm
         rows: list[Row] = []
         failure: ClientError | None = None
         try:
-            found = _counted(_begun(command.run(call)), call)
+            found = _begun(command.run(call))
             if is_dry or "json" in given:
                 for row in found:
                     rows.append(row)
@@ -248,7 +273,7 @@ class Tool:
         if call.ended is not None:
             return call.ended
         if servers.failures:
-            return PARTLY if call.rows or servers.withheld else _code_of(servers.failures[0])
+            return PARTLY if servers.parts_done else _code_of(servers.failures[0])
         return DONE
 
     def _note(self, text: object) -> None:
@@ -321,12 +346,6 @@ class Tool:
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:
     """The same rows, the first of them known already: what fails before it is not shown below a title."""
     return itertools.chain(list(itertools.islice(rows, 1)), rows)
-
-
-def _counted(rows: Iterator[Row], call: Call) -> Iterator[Row]:
-    for row in rows:
-        call.rows += 1
-        yield row
 
 
 def _code_of(failure: ClientError) -> int:

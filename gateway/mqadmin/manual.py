@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
+from mqgateway.gateway.mqadmin.commands import PLACES
 from mqgateway.gateway.mqadmin.declaration import Command, Known, Option, every
 from mqgateway.gateway.mqadmin.parsing import HELP, NAME_SERVERS, OURS
 
@@ -89,7 +90,7 @@ def page() -> str:
 
 
 def _command(command: Command) -> Iterator[str]:
-    yield f".SS {escaped(command.name)}\n{escaped(command.about)}\n"
+    yield f".SS {escaped(command.name)}\n{escaped(PLACES[command.name].about)}\n"
     yield from _options(command.options)
 
 

@@ -12,22 +12,22 @@ from typing import Any
 
 import orjson
 
-from mqgateway.gateway.mqadmin.commands import PLACES
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue
 
 _NAME = {"pattern": "^[a-z][A-Za-z0-9]*$"}
 _ROW = {"type": "object", "propertyNames": _NAME}
 
 
-def schema() -> dict[str, Any]:
-    """The schema."""
+def schema(catalogue: Catalogue = MQADMIN) -> dict[str, Any]:
+    """The schema of a program's commands, which differ in their names only."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What mqadmin prints with --json",
+        "title": f"What {catalogue.program} prints with --json",
         "type": "object",
         "required": ["command", "rows", "summary", "errors"],
         "additionalProperties": False,
         "properties": {
-            "command": {"enum": list(PLACES)},
+            "command": {"enum": list(catalogue.places)},
             "rows": {
                 "description": "what was found or done; times in ms since the epoch",
                 "type": "array",

@@ -35,6 +35,7 @@ class Servers:
         self.errors: list[dict[str, Any]] = []
         self.failures: list[ClientError] = []
         self.withheld: list[dict[str, Any]] = []
+        self.parts_done = 0
         self.is_dry = is_dry
         self._connections = connections
         self._timeout = timeout
@@ -64,6 +65,7 @@ class Servers:
         """A failure in here is that of one server; the command goes on."""
         try:
             yield
+            self.parts_done += 1
         except ClientError as error:
             self.failures.append(error)
             told: dict[str, Any] = {"server": server, "error": str(error)}

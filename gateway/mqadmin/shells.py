@@ -1,14 +1,15 @@
-"""The shells that complete commands of mqadmin: what each is told to do, how it reads what is offered; pure.
+"""The shells that complete our commands: what each is told to do, how it reads what is offered; pure.
 
-A shell calls `mqadmin --complete SHELL` with the words typed so far, the one under the cursor last. Bash
-takes words apart at colons, and gives the line instead. The answer is a candidate a line, or `:files` alone.
+A shell calls `mqadmin --complete SHELL` (or `mqgateway`) with the words typed so far, the one under the
+cursor last. Bash takes words apart at colons, and gives the line instead. The answer is a candidate a line,
+or `:files` alone.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mqgateway.gateway.mqadmin.completion import Candidate, Offer
 
@@ -16,9 +17,9 @@ _FILES = ":files"
 _SAFE = re.compile(r"[\w%.:/@+,=|-]+")
 """What no shell gives a meaning to; names come from servers. A bar has one, and is quoted."""
 
-SCRIPTS = {
+_SCRIPTS = {
     "bash": """\
-_mqadmin() {
+_PROGRAM() {
     local IFS=$'\\n'
     COMPREPLY=($("$1" --complete bash "${COMP_LINE:0:COMP_POINT}" 2>/dev/null))
     if [ "${COMPREPLY[0]}" = :files ]; then
@@ -26,27 +27,27 @@ _mqadmin() {
         compopt -o default
     fi
 }
-complete -F _mqadmin mqadmin
+complete -F _PROGRAM PROGRAM
 """,
     "zsh": """\
-#compdef mqadmin
-_mqadmin() {
+#compdef PROGRAM
+_PROGRAM() {
     local -a found
     found=("${(@f)$("${words[1]}" --complete zsh "${(@Q)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
     if [[ "$found[1]" == ":files" ]]; then
         _files
     elif [[ -n "$found[1]" ]]; then
-        _describe mqadmin found
+        _describe PROGRAM found
     fi
 }
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    _mqadmin "$@"
+    _PROGRAM "$@"
 else
-    compdef _mqadmin mqadmin
+    compdef _PROGRAM PROGRAM
 fi
 """,
     "fish": """\
-function __mqadmin_complete
+function __PROGRAM_complete
     set -l typed (commandline -opc)
     set -l found ($typed[1] --complete fish $typed[2..] (commandline -ct) 2>/dev/null)
     if test "$found[1]" = :files
@@ -55,10 +56,24 @@ function __mqadmin_complete
         printf '%s\\n' $found
     end
 end
-complete -c mqadmin -f -a '(__mqadmin_complete)'
+complete -c PROGRAM -f -a '(__PROGRAM_complete)'
 """,
 }
-"""What a user's shell evaluates once."""
+"""What a user's shell evaluates once, by shell."""
+
+SHELLS = tuple(_SCRIPTS)
+
+
+def script(shell: str, program: str) -> str:
+    """What a user's shell evaluates once, so that it completes the words of a program."""
+    return _SCRIPTS[shell].replace("PROGRAM", program)
+
+
+def answer(arguments: Sequence[str], offered: Callable[[list[str], str], Offer]) -> str:
+    """What a shell is answered that called with these: its name, and what it says of the line."""
+    shell = arguments[0] if arguments else ""
+    words, current = typed(shell, arguments[1:])
+    return laid_out(shell, offered(words, current), current)
 
 
 def typed(shell: str, arguments: Sequence[str]) -> tuple[list[str], str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Option, every
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Option
 from mqgateway.gateway.mqadmin.parsing import OURS, options_of
 
 WIDTH = 110
@@ -21,11 +21,11 @@ _DISTANCE = 3
 def overview(catalogue: Catalogue = MQADMIN) -> str:
     """All commands, a line each."""
     program, is_standard = catalogue.program, catalogue is MQADMIN
-    about = {one.name: one.about for one in every(catalogue)} | dict(catalogue.more)
+    listed = {**catalogue.places, **catalogue.more}
     return "\n".join(
         [
             f"The most commonly used {program} commands are:" if is_standard else "Commands:",
-            *(f"   {name:<{_NAME_COLUMN}} {what}" for name, what in about.items()),
+            *(f"   {name:<{_NAME_COLUMN}} {what}" for name, (_, what) in listed.items()),
             "",
             f"See '{program} {'help <command>' if is_standard else '<command> --help'}' "
             "for more information on a specific command.",

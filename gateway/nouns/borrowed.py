@@ -17,4 +17,4 @@ def borrow(name: str, standard: str, text: Text, **operands: str) -> None:
     assert found is not None, standard
     known = {one.key: one for one in found.options}
     placed = [replace(known.pop(key), long=long, is_operand=True) for key, long in operands.items()]
-    command(name, found.about, *placed, *known.values(), text=text)(found.run)
+    command(name, *placed, *known.values(), text=text)(found.run)

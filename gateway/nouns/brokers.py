@@ -12,7 +12,6 @@ from mqgateway.gateway.nouns.rendering import listed, table
 
 @command(
     "cluster list",
-    "the clusters, and which of their broker groups have a master",
     text=table("cluster", "brokers", "withoutMaster", "slaves", nothing="no clusters"),
 )
 def list_clusters(call: Call) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import NoBroker
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, flag, operand
 from mqgateway.gateway.nouns import FOUND
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -36,9 +36,8 @@ borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="k
 
 @command(
     "config diff",
-    "what two brokers are configured differently in",
-    operand("a", "broker", "one broker at host:port"),
-    operand("o", "other", "the other one"),
+    operand("a", "broker", "one broker at host:port", values=Known.ADDRESS),
+    operand("o", "other", "the other one", values=Known.ADDRESS),
     flag("", "all", "with what is different anyway: names, addresses, paths"),
     text=table("key", "here", "there", nothing="they are configured the same"),
 )
@@ -53,7 +52,6 @@ def diff(call: Call) -> Iterator[Row]:
 
 @command(
     "config explain",
-    "what a setting means, its default, and whether it has an effect here",
     operand("k", "key", "the property's name, or a part of it"),
     text=listed,
 )

@@ -20,7 +20,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.commands.sends import Sender
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns.messages import TIME, brief
 from mqgateway.gateway.nouns.rendering import table
@@ -41,7 +41,7 @@ _ORIGIN = "RETRY_TOPIC"
 _FILTERS = (
     Option("", "tag", "with this tag"),
     Option("", "key", "with this key"),
-    Option("", "origin", "that came from this topic"),
+    Option("", "origin", "that came from this topic", values=Known.TOPIC),
     Option("", "contains", "with this text in the body"),
     Option("", "since", f"given up at or after this time: {TIME}"),
     Option("", "until", f"given up before this time: {TIME}"),
@@ -59,8 +59,7 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "dlq list",
-    "the dead letters of a group; without one, which groups have any",
-    operand("g", "group", "the consumer group", required=False),
+    operand("g", "group", "the consumer group", required=False, values=Known.GROUP),
     *_FILTERS,
     text=_list_text,
 )
@@ -83,8 +82,7 @@ def list_letters(call: Call) -> Iterator[Row]:
 
 @command(
     "dlq replay",
-    "send dead letters of a group again, all or those chosen",
-    operand("g", "group", "the consumer group"),
+    operand("g", "group", "the consumer group", values=Known.GROUP),
     *_FILTERS,
     Option(
         "", "to", "group: to this group only (unless given); origin: to the topics they came from; or a topic"

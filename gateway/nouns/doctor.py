@@ -16,10 +16,10 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData, TopicOffset
-from mqgateway.gateway.doctor.checks import examine
+from mqgateway.gateway.doctor.checks import IDLE_MILLIS, examine
 from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Sample, Topic
 from mqgateway.gateway.doctor.running import member
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import FOUND, whom
 from mqgateway.gateway.nouns.transactions import open_halves
@@ -37,14 +37,18 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     )
     for row in found:
         yield f"\n{row['weight']}: {row['check']}\n  {row['what']}\n  -> {row['cure']}\n"
-    if not found:
+    if call.summary["behind"] and not any(row["weight"] == "cause" for row in found):
+        yield (
+            "\nno cause was found: messages may just have come. A member that is busy with the same ones\n"
+            f"passes for hanging after {IDLE_MILLIS // 1000} s; ask again in a minute, or see mqgateway top\n"
+        )
+    elif not found:
         yield "nothing is the matter with it\n"
 
 
 @command(
     "doctor",
-    "why a consumer group is stuck: causes first, each with what helps",
-    operand("g", "group", "the consumer group"),
+    operand("g", "group", "the consumer group", values=Known.GROUP),
     whom.CLUSTER,
     text=_text,
 )

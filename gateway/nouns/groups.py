@@ -10,7 +10,7 @@ from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, flag, operand
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -21,7 +21,6 @@ _CALL_SECONDS = 15.0
 
 @command(
     "group list",
-    "all consumer groups, and how far behind they are",
     flag("a", "all", "those of the servers too"),
     whom.CLUSTER,
     text=table("group", "behind", "topics", "mayConsume", "retryMax", "brokers", nothing="no groups"),
@@ -54,8 +53,7 @@ borrow("group describe", "getConsumerConfig", listed, g="group")
 
 @command(
     "group members",
-    "who is connected, wherever the group is known",
-    operand("g", "group", "the consumer group"),
+    operand("g", "group", "the consumer group", values=Known.GROUP),
     whom.CLUSTER,
     text=table("clientId", "address", "language", "version", "subscribes", nothing="nobody is connected"),
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.mqadmin.declaration import Catalogue, Notebook
 from mqgateway.gateway.mqadmin.main import console
+from mqgateway.gateway.mqadmin.profiles import path_of
 from mqgateway.gateway.nouns import CATALOGUE, ELSEWHERE, PLACES
 
 
@@ -17,6 +18,7 @@ class FileNotebook(Notebook):
     """A text in a file of the user's, which nobody else may read."""
 
     def __init__(self, path: Path) -> None:
+        self.name = str(path)
         self._path = path
 
     def read(self) -> str:
@@ -50,7 +52,11 @@ def state_folder() -> Path:
 
 def called(arguments: Sequence[str]) -> int:
     """A call on this process's standard streams; the exit code. Its first word is a noun."""
-    return console(*addressed(arguments), FileNotebook(state_folder() / "offset-resets.jsonl"))
+    return console(
+        *addressed(arguments),
+        notebook=FileNotebook(state_folder() / "offset-resets.jsonl"),
+        profiles=FileNotebook(Path(path_of(os.environ))),
+    )
 
 
 def addressed(arguments: Sequence[str]) -> tuple[Sequence[str], Catalogue]:
@@ -60,6 +66,6 @@ def addressed(arguments: Sequence[str]) -> tuple[Sequence[str], Catalogue]:
         return arguments, CATALOGUE
     if not rest or rest[0] in ("-h", "--help", "help"):
         mine = {name: place for name, place in PLACES.items() if name.startswith(f"{noun} ")}
-        more = {name: about for name, (_, about) in ELSEWHERE.items() if name.startswith(f"{noun} ")}
+        more = {name: place for name, place in ELSEWHERE.items() if name.startswith(f"{noun} ")}
         return [], replace(CATALOGUE, places=mine, more=more)
     return arguments, CATALOGUE

@@ -8,7 +8,7 @@ from mqgateway.gateway.cli.plain import body_text, escaped
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.offsets import millis_of
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
 from mqgateway.gateway.nouns.rendering import listed
 
 BODY_SHOWN = 60
@@ -41,8 +41,7 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "message get",
-    "one message with all that is known of it",
-    operand("t", "topic", "the topic"),
+    operand("t", "topic", "the topic", values=Known.TOPIC),
     operand("i", "message-id", "its id, of either kind"),
     text=_text,
 )
@@ -53,8 +52,7 @@ def get(call: Call) -> Iterator[Row]:
 
 @command(
     "message find",
-    "messages with a key, the oldest first",
-    operand("t", "topic", "the topic"),
+    operand("t", "topic", "the topic", values=Known.TOPIC),
     operand("k", "key", "the key"),
     Option("", "since", f"stored at or after this time: {TIME}"),
     Option("", "until", f"stored before this time: {TIME}"),

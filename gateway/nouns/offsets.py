@@ -18,14 +18,14 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands.offsets import millis_of
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.rendering import table
 
-_GROUP = operand("g", "group", "the consumer group")
-_TOPIC = operand("t", "topic", "the topic")
+_GROUP = operand("g", "group", "the consumer group", values=Known.GROUP)
+_TOPIC = operand("t", "topic", "the topic", values=Known.TOPIC)
 _YES = flag("y", "yes", "do not ask")
 _RESET_SECONDS = 15.0
 NOTES_MAX = 100
@@ -37,9 +37,8 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
 
 @command(
     "offset show",
-    "where a group is in each queue, and how many messages wait there",
     _GROUP,
-    operand("t", "topic", "only in this topic", required=False),
+    operand("t", "topic", "only in this topic", required=False, values=Known.TOPIC),
     whom.CLUSTER,
     text=table(
         "topic",
@@ -80,7 +79,6 @@ borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"
 
 @command(
     "offset reset",
-    "let a group go on from somewhere else: shows what that means, asks, and can be undone",
     _GROUP,
     _TOPIC,
     Option("", "to", "first, last, now, an offset, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"),
@@ -109,7 +107,6 @@ def reset(call: Call) -> Iterator[Row]:
 
 @command(
     "offset undo",
-    "let a group go on where it was before the last reset of this tool",
     _GROUP,
     _TOPIC,
     _YES,

@@ -13,7 +13,6 @@ from mqgateway.gateway.nouns.rendering import table
 
 @command(
     "timer list",
-    "timed messages that are not due yet, by the topic they are for",
     whom.CLUSTER,
     text=table("topic", "count", "brokers", "updatedAt", nothing="no timers wait"),
 )

@@ -39,7 +39,6 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "top",
-    "the groups that are furthest behind; live on a terminal, until Ctrl-C",
     whom.CLUSTER,
     Option("s", "span", f"seconds over which rates are taken, {INTERVAL_SECONDS:g} unless given"),
     Option("r", "rows", f"at most so many, {ROWS} unless given"),

@@ -19,7 +19,6 @@ _PERMISSIONS = ((4, "R"), (2, "W"))
 
 @command(
     "topic list",
-    "all topics of users, with what brokers keep of them",
     flag("a", "all", "those of the servers too, and those of retries and dead letters"),
     whom.CLUSTER,
     text=table("topic", "type", "readQueues", "writeQueues", "perm", "brokers", nothing="no topics"),

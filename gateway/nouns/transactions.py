@@ -20,7 +20,7 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.rendering import listed, table
 
@@ -32,8 +32,7 @@ READ_MAX = 10_000
 
 @command(
     "transaction list",
-    "half messages that were neither committed nor rolled back, the oldest first",
-    operand("t", "topic", "only those of this topic", required=False),
+    operand("t", "topic", "only those of this topic", required=False, values=Known.TOPIC),
     whom.CLUSTER,
     text=table(
         "topic",
@@ -92,11 +91,10 @@ def _read(call: Call, queue: MessageQueue, address: str, begin: int) -> Iterator
 
 @command(
     "transaction resume",
-    "ask its producer again about a half message that was given up",
     operand(
         "i", "offset-id", "its id, as `transaction list` and the topic TRANS_CHECK_MAX_TIME_TOPIC show it"
     ),
-    Option("b", "brokerAddr", "the broker at host:port that has it", required=True),
+    Option("b", "brokerAddr", "the broker at host:port that has it", required=True, values=Known.ADDRESS),
     text=listed,
 )
 def resume(call: Call) -> Iterator[Row]:

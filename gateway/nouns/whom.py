@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.mqadmin.declaration import Call, Option
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Option
 from mqgateway.gateway.mqadmin.servers import reachable
 
-CLUSTER = Option("c", "cluster", "only the brokers of this cluster")
+CLUSTER = Option("c", "cluster", "only the brokers of this cluster", values=Known.CLUSTER)
 
 
 def brokers(call: Call) -> list[tuple[str, str]]:

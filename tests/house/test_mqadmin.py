@@ -29,13 +29,15 @@ def _wrong(modules: set[str]) -> list[str]:
 
 def test_no_command_loads_what_is_slow() -> None:
     room = "mqgateway.gateway.mqadmin"
-    loads = "; ".join(f"import {room}.commands.{place}" for place in sorted(set(PLACES.values())))
+    loads = "; ".join(
+        f"import {room}.commands.{place}" for place in sorted({one.module for one in PLACES.values()})
+    )
     assert not _wrong(_loaded(f"import {room}.main; {loads}"))
 
 
 def test_no_noun_loads_what_is_slow() -> None:
     room = "mqgateway.gateway.nouns"
-    loads = "; ".join(f"import {room}.{place}" for place in sorted(set(NOUNS.values())))
+    loads = "; ".join(f"import {room}.{place}" for place in sorted({one.module for one in NOUNS.values()}))
     assert not _wrong(_loaded(f"import {room}.main; {loads}"))
 
 
@@ -46,3 +48,15 @@ def test_a_call_loads_its_own_command_only() -> None:
     assert {name for name in modules if name.startswith(f"{room}.commands.")} == {
         f"{room}.commands.topic_views"
     }
+
+
+def test_a_list_of_all_commands_loads_none_of_them() -> None:
+    room = "mqgateway.gateway.mqadmin"
+    modules = _loaded(f"from {room}.main import Surroundings, Tool; Tool(Surroundings(len, len)).run([])")
+    assert not [name for name in modules if name.startswith(f"{room}.commands.")]
+    assert len(modules) <= MODULES_MAX, f"{len(modules)}: {sorted(modules)}"
+
+
+def test_whether_a_line_is_a_noun_is_known_before_the_tool_is_loaded() -> None:
+    modules = _loaded("from mqgateway.gateway.nouns import is_noun; assert is_noun(['topic', 'list'])")
+    assert not {"mqgateway.gateway.mqadmin.main", "mqgateway.gateway.codec.command"} & modules

@@ -95,12 +95,12 @@ class GetLiteTopicInfoResponseBody(Body):
 
 @dataclass(slots=True)
 class GetLiteClientInfoResponseBody(Body):
-    """The subscriptions of a client; counts and times are -1 for one that has none."""
+    """The subscriptions of a client; of one that has none there is no set, and counts and times are -1."""
 
     parent_topic: str | None = None
     group: str | None = None
     client_id: str | None = None
-    lite_topic_set: set[str] = field(default_factory=set)
+    lite_topic_set: set[str] | None = None
     lite_topic_count: Int = 0
     last_access_time: int = 0
     last_consume_time: int = 0

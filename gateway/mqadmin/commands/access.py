@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_access as access
+from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.codec.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
@@ -40,7 +41,6 @@ def _parts(text: str | None) -> list[str] | None:
 
 @command(
     "createUser",
-    "create a user",
     *targets.one_of(),
     Option("p", "password", "its password", required=True),
     Option("t", "userType", "Super or Normal", values=("Super", "Normal")),
@@ -57,7 +57,6 @@ def create_user(call: Call) -> Iterator[Row]:
 
 @command(
     "updateUser",
-    "change the password, type or status of a user",
     *targets.one_of(),
     Option("p", "password", "its password", group="what"),
     Option("s", "userStatus", "enable or disable", group="what", values=("enable", "disable")),
@@ -75,7 +74,6 @@ def update_user(call: Call) -> Iterator[Row]:
 
 @command(
     "deleteUser",
-    "delete a user",
     *targets.one_of(),
     _USER,
     text=each("delete user to {broker} success.\n"),
@@ -113,7 +111,6 @@ def _users_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getUser",
-    "a user",
     *targets.one_of(),
     Option("u", "username", "the user"),
     text=_users_text,
@@ -125,11 +122,11 @@ def user(call: Call) -> Iterator[Row]:
         if found is not None:
             yield _user_row(found)
             return
+    raise NoBroker(f"no user is called {call.given.need('u')}")
 
 
 @command(
     "listUser",
-    "the users",
     *targets.one_of(),
     Option("f", "filter", "those whose names hold this text"),
     text=_users_text,
@@ -147,7 +144,6 @@ def users(call: Call) -> Iterator[Row]:
 
 @command(
     "copyUser",
-    "copy users from one broker to another",
     _FROM,
     _TO,
     Option("u", "usernames", "the users, separated by ','; all unless given"),
@@ -184,7 +180,6 @@ def _acl(call: Call) -> AclInfo:
 
 @command(
     "createAcl",
-    "create a policy",
     *_POLICY,
     text=each("create acl to {broker} success.\n"),
 )
@@ -197,7 +192,6 @@ def create_acl(call: Call) -> Iterator[Row]:
 
 @command(
     "updateAcl",
-    "change a policy",
     *_POLICY,
     text=each("update acl to {broker} success.\n"),
 )
@@ -210,7 +204,6 @@ def update_acl(call: Call) -> Iterator[Row]:
 
 @command(
     "deleteAcl",
-    "delete the policies of a subject, or those for one resource",
     *targets.one_of(),
     Option("r", "resources", "only for this resource"),
     _SUBJECT,
@@ -255,7 +248,6 @@ def _acl_rows(acl: AclInfo) -> Iterator[Row]:
 
 @command(
     "getAcl",
-    "the policies of a subject",
     *targets.one_of(),
     Option("s", "subject", "whom it is about, as User:alice"),
     text=_acls_text,
@@ -271,7 +263,6 @@ def acl(call: Call) -> Iterator[Row]:
 
 @command(
     "listAcl",
-    "the policies",
     *targets.one_of(),
     Option("r", "resource", "those whose resources hold this text"),
     Option("s", "subject", "those whose subjects hold this text"),
@@ -289,7 +280,6 @@ def acls(call: Call) -> Iterator[Row]:
 
 @command(
     "copyAcl",
-    "copy policies from one broker to another",
     _FROM,
     Option("s", "subjects", "the subjects, separated by ','; all unless given"),
     _TO,

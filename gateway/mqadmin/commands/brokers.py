@@ -17,7 +17,6 @@ from mqgateway.gateway.mqadmin.rendering import each, shown
 
 @command(
     "updateBrokerConfig",
-    "change a setting of brokers",
     Option("a", "updateAllBroker", "with -c: true for slaves too", values=TRUTH),
     *targets.either(),
     Option("k", "key", "the setting", required=True),
@@ -42,7 +41,7 @@ def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
         yield "\n"
 
 
-@command("getBrokerConfig", "all settings of brokers", *targets.one_of(), text=_settings_text)
+@command("getBrokerConfig", *targets.one_of(), text=_settings_text)
 def settings(call: Call) -> Iterator[Row]:
     """Standard: `GetBrokerConfigCommand`."""
     for address, title in targets.titled(call):
@@ -59,7 +58,7 @@ def _status_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
             yield line if is_broker else shown("{broker:<24} ", row) + line
 
 
-@command("brokerStatus", "the figures of brokers", *targets.one_of(), text=_status_text)
+@command("brokerStatus", *targets.one_of(), text=_status_text)
 def status(call: Call) -> Iterator[Row]:
     """Standard: `BrokerStatusSubCommand`."""
     for address in targets.everybody(call):
@@ -69,7 +68,8 @@ def status(call: Call) -> Iterator[Row]:
 
 def _success(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     done = sum(1 for _ in rows)
-    yield "success\n" if done and not call.servers.errors else "false\n"
+    if not call.servers.errors:
+        yield "success\n" if done else "false\n"
 
 
 def _of_all(call: Call, question: Callable[[], Question[None]]) -> Iterator[Row]:
@@ -87,7 +87,6 @@ def _of_all(call: Call, question: Callable[[], Question[None]]) -> Iterator[Row]
 
 @command(
     "cleanExpiredCQ",
-    "let files of queues go whose messages are gone",
     *targets.either("cluster"),
     text=_success,
 )
@@ -98,7 +97,6 @@ def clean_queues(call: Call) -> Iterator[Row]:
 
 @command(
     "deleteExpiredCommitLog",
-    "let files of the log go that are old enough, whatever the hour",
     *targets.either("cluster"),
     text=_success,
 )
@@ -107,9 +105,7 @@ def delete_log(call: Call) -> Iterator[Row]:
     return _of_all(call, broker.delete_expired_log)
 
 
-@command(
-    "cleanUnusedTopic", "let queues of topics go that are no more", *targets.either("cluster"), text=_success
-)
+@command("cleanUnusedTopic", *targets.either("cluster"), text=_success)
 def clean_topics(call: Call) -> Iterator[Row]:
     """Standard: `CleanUnusedTopicCommand`."""
     return _of_all(call, broker.clean_unused_topics)
@@ -117,7 +113,6 @@ def clean_topics(call: Call) -> Iterator[Row]:
 
 @command(
     "resetMasterFlushOffset",
-    "tell a slave how far its master is safe on the disk",
     Option("b", "brokerAddr", "the slave at host:port", values=Known.ADDRESS),
     Option("o", "offset", "the offset in the log"),
     text=each("reset master flush offset to {offset} success\n"),
@@ -135,7 +130,6 @@ _ENGINES = {"F": "FILE_TIME_WHEEL", "R": "ROCKSDB_TIMELINE"}
 
 @command(
     "switchTimerEngine",
-    "let brokers keep timers in files or in a database",
     *targets.one_of(),
     Option("e", "engineType", "F for files, R for a database", required=True, values=("F", "R")),
     text=each("switchTimerEngine to {engine} success, {broker}\n"),

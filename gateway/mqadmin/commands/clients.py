@@ -47,7 +47,6 @@ def _producers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "producerConnection",
-    "the connections of a producer group",
     Option("g", "producerGroup", "the producer group", required=True),
     Option("t", "topic", "a topic that it sends to", required=True, values=Known.TOPIC),
     text=_producers_text,
@@ -87,7 +86,6 @@ def _consumers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerConnection",
-    "the connections of a consumer group, and what it subscribes to",
     Option("b", "brokerAddr", "the broker at host:port that is asked", values=Known.ADDRESS),
     Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP),
     text=_consumers_text,
@@ -107,7 +105,6 @@ def consumer_connections(call: Call) -> Iterator[Row]:
 
 @command(
     "producer",
-    "all producers that a broker knows",
     Option("b", "broker", "the broker at host:port", required=True, values=Known.ADDRESS),
     text=each(
         "producer group ({group}) instance : clientId={clientId},remoteIP={clientAddr}, "

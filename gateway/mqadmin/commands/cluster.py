@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mqgateway.gateway.client import admin_broker as broker
+from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import headed, shown
 
@@ -57,7 +58,6 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterList",
-    "the brokers of clusters, and how busy they are",
     Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),
     flag("m", "moreStats", "how many messages came and went yesterday and today"),
@@ -67,6 +67,8 @@ def brokers(call: Call) -> Iterator[Row]:
     """Standard: `ClusterListSubCommand`."""
     info = call.servers.clusters()
     wanted = call.given.text("c")
+    if wanted is not None and wanted not in info.cluster_addr_table:
+        raise NoBroker(f"there is no cluster {wanted}")
     for cluster in sorted(info.cluster_addr_table) if wanted is None else [wanted]:
         for name in sorted(info.cluster_addr_table.get(cluster, ())):
             data = info.broker_addr_table.get(name)

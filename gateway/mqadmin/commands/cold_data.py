@@ -26,7 +26,7 @@ def _info_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
         yield shown(" {title}\n", row) + pretty(info) + "\n"
 
 
-@command("getColdDataFlowCtrInfo", "who reads how much old data", *targets.either(), text=_info_text)
+@command("getColdDataFlowCtrInfo", *targets.either(), text=_info_text)
 def info(call: Call) -> Iterator[Row]:
     """Standard: `GetColdDataFlowCtrInfoSubCommand`."""
     for address, title in targets.titled(call):
@@ -37,7 +37,6 @@ def info(call: Call) -> Iterator[Row]:
 
 @command(
     "updateColdDataFlowCtrGroupConfig",
-    "limit how much old data a consumer group reads",
     *targets.either(),
     _GROUP,
     Option("v", "threshold", "bytes a second", required=True),
@@ -54,7 +53,6 @@ def limit(call: Call) -> Iterator[Row]:
 
 @command(
     "removeColdDataFlowCtrGroupConfig",
-    "limit a consumer group's reads of old data no more than those of others",
     *targets.either(),
     _GROUP,
     text=each("remove broker cold read threshold success, {broker}\n"),
@@ -69,7 +67,6 @@ def unlimit(call: Call) -> Iterator[Row]:
 
 @command(
     "setCommitLogReadAheadMode",
-    "let the log be read ahead, or not",
     *targets.either(),
     Option("m", "commitLogReadAheadMode", "0 to read ahead, 1 not to", required=True, values=("0", "1")),
     text=each(" {title}\ncommitLog set readAhead mode rstStr{answer}\n"),

@@ -12,7 +12,6 @@ from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, Usag
 
 @command(
     "dumpCompactionLog",
-    "the messages of a file of a compacted topic",
     Option("f", "file", "the file, below compaction/compactionLog of a store", values=Known.FILE),
     text=lambda call, rows: (f"{as_java(row, with_body=False)}\n" for row in rows),
 )

@@ -15,7 +15,6 @@ _START_SECONDS = 20.0
 
 @command(
     "addBroker",
-    "start a broker in a container",
     Option("b", "brokerConfigPath", "the file of its settings on the container's host", required=True),
     _CONTAINER,
     text=each("add broker to {container} success\n"),
@@ -29,7 +28,6 @@ def add(call: Call) -> Iterator[Row]:
 
 @command(
     "removeBroker",
-    "stop a broker of a container",
     Option("b", "brokerIdentity", "the broker as clusterName:brokerName:brokerId", required=True),
     _CONTAINER,
     text=each("remove broker from {container} success\n"),

@@ -28,9 +28,7 @@ def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
         yield "\n"
 
 
-@command(
-    "getControllerMetaData", "the controllers, and which of them leads", _CONTROLLER, text=_metadata_text
-)
+@command("getControllerMetaData", _CONTROLLER, text=_metadata_text)
 def metadata(call: Call) -> Iterator[Row]:
     """Standard: `GetControllerMetaDataSubCommand`."""
     found = call.servers.ask(replicas.controllers(), call.given.need("a"))
@@ -53,7 +51,7 @@ def _addresses(call: Call) -> list[str]:
     return [one.strip() for one in call.given.need("a").split(";") if one.strip()]
 
 
-@command("getControllerConfig", "all settings of controllers", _CONTROLLERS, text=_settings_text)
+@command("getControllerConfig", _CONTROLLERS, text=_settings_text)
 def settings(call: Call) -> Iterator[Row]:
     """Standard: `GetControllerConfigSubCommand`."""
     for address in _addresses(call):
@@ -71,7 +69,6 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateControllerConfig",
-    "change a setting of controllers",
     _CONTROLLERS,
     Option("k", "key", "the setting", required=True),
     Option("v", "value", "its new value", required=True),
@@ -98,7 +95,6 @@ def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "electMaster",
-    "make a replica the master of its group",
     _CONTROLLER,
     Option("b", "brokerId", "the id of the replica", required=True),
     _BROKER_NAME,
@@ -126,7 +122,6 @@ def elect(call: Call) -> Iterator[Row]:
 
 @command(
     "cleanBrokerMetadata",
-    "let controllers forget replicas of a group",
     _CONTROLLER,
     Option("b", "brokerControllerIdsToClean", "their ids, separated by ';'; all unless given"),
     _BROKER_NAME,
@@ -178,7 +173,6 @@ def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getSyncStateSet",
-    "the replicas of broker groups, and which are in sync",
     Option(
         "a", "controllerAddress", "controllers, host:port separated by ';'; the first is asked", required=True
     ),
@@ -222,7 +216,6 @@ def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getBrokerEpoch",
-    "which part of a broker's log was written under which master",
     Option("b", "brokerName", "this broker group", group="where", values=Known.BROKER),
     Option("c", "clusterName", "the groups of this cluster", group="where", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),

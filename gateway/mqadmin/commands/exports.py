@@ -133,7 +133,6 @@ def _merge(
 
 @command(
     "exportMetadata",
-    "write the topics and consumer groups of a broker or cluster into a file",
     Option("b", "brokerAddr", "the broker at host:port; one of -t and -g then", values=Known.ADDRESS),
     Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
     Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
@@ -170,7 +169,6 @@ def metadata(call: Call) -> Iterator[Row]:
 
 @command(
     "exportConfigs",
-    "write the most important settings of a cluster's brokers into a file",
     _CLUSTER,
     Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
     text=_written,
@@ -195,7 +193,6 @@ def configs(call: Call) -> Iterator[Row]:
 
 @command(
     "exportMetrics",
-    "write how busy the brokers of a cluster are into a file",
     _CLUSTER,
     Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
     text=_written,
@@ -241,7 +238,8 @@ def _quota(call: Call, address: str, group_count: int) -> dict[str, Any]:
     figures = call.servers.ask(broker.figures(), address)
 
     def rate(name: str) -> float:
-        return float((figures.get(name) or "0").split(" ")[0])
+        told = figures.get(name, "").split()  # nothing but blanks in a broker's first seconds
+        return float(told[0]) if told else 0.0
 
     def yesterday(kind: str) -> int:
         ends = (int(figures.get(f"msg{kind}Total{day}Morning", 0)) for day in ("Today", "Yesterday"))
@@ -298,7 +296,6 @@ def _pops_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "exportPopRecord",
-    "let brokers bring check points of pops from a database back into the log",
     Option("b", "brokerAddr", "the broker at host:port", values=Known.ADDRESS),
     Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
     Option("d", "dryRun", "true to change nothing", values=TRUTH),

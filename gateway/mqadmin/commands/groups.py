@@ -14,7 +14,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.client import admin_groups as groups
-from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.errors import BadArgument, NoBroker
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.commands.topics import attributes_of, delete_everywhere, read_list
 from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
@@ -45,13 +45,13 @@ def _value(name: str, value: Any) -> Any:
 def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("create subscription group to {broker} success.\n", row)
-    told = ", ".join(f"{name}={_value(name, value)}" for name, value in call.summary["group"].items())
-    yield f"SubscriptionGroupConfig{{{told}}}\n"
+    if not call.servers.errors:
+        told = ", ".join(f"{name}={_value(name, value)}" for name, value in call.summary["group"].items())
+        yield f"SubscriptionGroupConfig{{{told}}}\n"
 
 
 @command(
     "updateSubGroup",
-    "create a consumer group, or change it",
     Option(
         "a",
         "notifyConsumerIdsChanged",
@@ -115,7 +115,6 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateSubGroupList",
-    "create or change the consumer groups of a file",
     *targets.one_of(),
     Option(
         "f",
@@ -147,7 +146,6 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "deleteSubGroup",
-    "delete a consumer group; with -c its retry and dead letter topics too",
     *targets.either(),
     GROUP,
     Option("r", "removeOffset", "whether its offsets go too: true or false", values=TRUTH),
@@ -175,7 +173,6 @@ def _mode_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "setConsumeMode",
-    "let a consumer group pull or pop a topic",
     *targets.either(),
     GROUP,
     Option("m", "mode", "PULL or POP", required=True, values=("PULL", "POP")),
@@ -205,12 +202,17 @@ def _config_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
             yield f"{name:<40}=  {'' if value is None else _value(name, value)}\n"
 
 
-@command("getConsumerConfig", "how a consumer group is configured at each broker", GROUP, text=_config_text)
+@command("getConsumerConfig", GROUP, text=_config_text)
 def configs(call: Call) -> Iterator[Row]:
-    """Standard: `GetConsumerConfigSubCommand`."""
+    """Standard: `GetConsumerConfigSubCommand`, which asks for all groups too: asking for one creates it."""
+    group, is_known = call.given.need("g"), False
     info = call.servers.clusters()
     for name, address in reachable(info.broker_addr_table.values()):
         with call.servers.part(address):
-            found = call.servers.ask(groups.config(call.given.need("g")), address)
-            cluster = next((one for one, names in info.cluster_addr_table.items() if name in names), None)
-            yield {"cluster": cluster, "brokerName": name, "config": found.to_json()}
+            found = call.servers.ask(groups.all_configs(), address).get(group)
+            if found is not None:
+                is_known = True
+                cluster = next((one for one, names in info.cluster_addr_table.items() if name in names), None)
+                yield {"cluster": cluster, "brokerName": name, "config": found.to_json()}
+    if not (is_known or call.servers.errors):
+        raise NoBroker(f"no broker knows the consumer group {group}")

@@ -67,7 +67,6 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getBrokerLiteInfo",
-    "how many lite topics brokers have, and of which parents",
     *targets.one_of("cluster"),
     flag("d", "showDetail", "topics and groups too"),
     text=_broker_text,
@@ -89,7 +88,7 @@ def _parent_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
         yield shown("{brokerName:<50.40} {ttl:<8} {liteTopicCount:<14} {lmqNum:<14} {groups:<100} \n", row)
 
 
-@command("getParentTopicInfo", "a parent topic at each broker", _PARENT, text=_parent_text)
+@command("getParentTopicInfo", _PARENT, text=_parent_text)
 def parents(call: Call) -> Iterator[Row]:
     """Standard: `GetParentTopicInfoSubCommand`."""
     for name, found in _asked(call, lite.parent(call.given.need("p"))):
@@ -129,7 +128,6 @@ def _topic_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteTopicInfo",
-    "a lite topic at each broker, and who reads it",
     Option("l", "liteTopic", "the lite topic", required=True),
     _PARENT,
     flag("s", "showClientId", "the clients too"),
@@ -167,13 +165,12 @@ def _client_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
             "consumed": _time(row["lastConsumeTime"], "N/A"),
         }
         yield shown("{brokerName:<30} {count:<20} {accessed:<30} {consumed:<30} \n", told)
-        if "s" in call.given:
+        if "s" in call.given and row["liteTopics"] is not None:
             yield shown("Lite Topics: {liteTopics}\n\n", row)
 
 
 @command(
     "getLiteClientInfo",
-    "what a client subscribes to at each broker",
     Option("c", "clientId", "the client", required=True),
     _GROUP,
     _PARENT,
@@ -190,7 +187,7 @@ def clients(call: Call) -> Iterator[Row]:
                 "liteTopicCount": found.lite_topic_count,
                 "lastAccessTime": found.last_access_time,
                 "lastConsumeTime": found.last_consume_time,
-                "liteTopics": sorted(found.lite_topic_set),
+                "liteTopics": None if found.lite_topic_set is None else sorted(found.lite_topic_set),
             }
             if found
             else {"brokerName": name}
@@ -236,7 +233,6 @@ def _worst(found: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteGroupInfo",
-    "how far a consumer group is behind: in one lite topic, or in those where it is worst",
     _GROUP,
     Option("k", "topK", "how many of each broker, 20 unless given"),
     Option("l", "liteTopic", "in this lite topic"),
@@ -280,7 +276,6 @@ def _dispatch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "triggerLiteDispatch",
-    "tell clients of all messages that wait for them",
     Option("b", "brokerName", "at this broker only", values=Known.BROKER),
     Option("c", "clientId", "this client only"),
     _GROUP,

@@ -150,7 +150,6 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerStatus",
-    "what the members of a consumer group are doing; a file each, below the current folder",
     Option("b", "brokerAddr", "the broker at host:port that is asked", values=Known.ADDRESS),
     Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP),
     Option("i", "clientId", "this member only, and no file"),

@@ -104,6 +104,8 @@ def _tracked(call: Call, message: ReceivedMessage) -> Iterator[Row]:
         except BrokerError as error:
             if error.code == ResponseCode.CONSUMER_NOT_ONLINE:
                 kind = "NOT_ONLINE"
+            if error.code == ResponseCode.BROADCAST_CONSUMPTION:
+                kind = "CONSUME_BROADCASTING"
             why = f"CODE:{error.code} DESC:{error.remark}"
         except ClientError as error:
             why = str(error)
@@ -154,7 +156,6 @@ def _pushed(call: Call, group: str, client_id: str, message: ReceivedMessage) ->
 
 @command(
     "queryMsgById",
-    "the message of an id; or let a consumer consume it, or send it again",
     CLUSTER_ROUTE,
     Option("d", "clientId", "with -g: the consumer that is to consume it now"),
     _FORMAT,
@@ -194,7 +195,6 @@ def _with_unique_key_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "queryMsgByUniqueKey",
-    "the message of the id that its sender gave it; or let a consumer consume it",
     flag("a", "showAll", "all messages with the id, 32 at most"),
     CLUSTER_ROUTE,
     Option("d", "clientId", "with -g: the consumer that is to consume it now"),
@@ -220,7 +220,6 @@ def with_unique_key(call: Call) -> Iterator[Row]:
 
 @command(
     "queryMsgByKey",
-    "the messages with a key",
     _BEGIN,
     CLUSTER_ROUTE,
     _END,
@@ -254,7 +253,6 @@ def with_key(call: Call) -> Iterator[Row]:
 
 @command(
     "queryMsgByOffset",
-    "the message at an offset of a queue",
     Option("b", "brokerName", "the broker of the queue", required=True, values=Known.BROKER),
     _FORMAT,
     Option("i", "queueId", "the number of the queue", required=True),
@@ -271,7 +269,10 @@ def at_offset(call: Call) -> Iterator[Row]:
     if address is None:
         raise NoBroker(f"the broker {queue.broker_name} does not have the topic {queue.topic}")
     question = reading.pull(queue, given.number("o", 0), 1, "*", reading.TOOLS_GROUP)
-    for message in call.servers.ask(question, address).messages:
+    messages = call.servers.ask(question, address).messages
+    if not messages:
+        raise NoBroker(f"queue {queue.queue_id} of {queue.topic} at {queue.broker_name} has no message there")
+    for message in messages:
         yield _found(call, message)
 
 
@@ -298,7 +299,6 @@ def _entries_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "queryCq",
-    "entries of a queue, and what a group's subscription makes of them",
     Option(
         "b", "broker", "the broker at host:port; the first of the topic unless given", values=Known.ADDRESS
     ),

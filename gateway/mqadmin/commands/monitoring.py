@@ -43,7 +43,6 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "startMonitoring",
-    "what groups that are online have not consumed, and what their members complain of, once a minute",
     text=_text,
     every=ROUND_SECONDS,
 )

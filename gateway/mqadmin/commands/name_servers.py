@@ -18,7 +18,6 @@ _KEY = Option("k", "key", "the key", required=True)
 
 @command(
     "updateKvConfig",
-    "set a key of the name servers",
     _KEY,
     _NAMESPACE,
     Option("v", "value", "its value", required=True),
@@ -33,7 +32,6 @@ def put_value(call: Call) -> Iterator[Row]:
 
 @command(
     "deleteKvConfig",
-    "delete a key of the name servers",
     _KEY,
     _NAMESPACE,
     text=each("delete kv config from namespace success.\n"),
@@ -63,7 +61,6 @@ _BROKER_NAME = Option("b", "brokerName", "the name of the broker", required=True
 
 @command(
     "wipeWritePerm",
-    "let nobody send to a broker any more, as far as the name servers tell",
     _BROKER_NAME,
     text=_permission_text("wipe"),
 )
@@ -72,7 +69,7 @@ def forbid_writing(call: Call) -> Iterator[Row]:
     return _permission(call, names.forbid_writing)
 
 
-@command("addWritePerm", "let a broker be sent to again", _BROKER_NAME, text=_permission_text("add"))
+@command("addWritePerm", _BROKER_NAME, text=_permission_text("add"))
 def allow_writing(call: Call) -> Iterator[Row]:
     """Standard: `AddWritePermSubCommand`."""
     return _permission(call, names.allow_writing)
@@ -85,7 +82,7 @@ def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
             yield shown("{name:<50}=  {value}\n", {"name": name, "value": value})
 
 
-@command("getNamesrvConfig", "all settings of the name servers", text=_settings_text)
+@command("getNamesrvConfig", text=_settings_text)
 def settings(call: Call) -> Iterator[Row]:
     """Standard: `GetNamesrvConfigCommand`."""
     for address in call.servers.name_servers:
@@ -103,7 +100,6 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateNamesrvConfig",
-    "change a setting of the name servers",
     Option("k", "key", "the setting", required=True),
     Option("v", "value", "its new value", required=True),
     text=_update_text,

@@ -87,7 +87,6 @@ def _reset_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "resetOffsetByTime",
-    "let a consumer group go on from a time, or in one queue from an offset",
     Option("b", "broker", "with -q: the broker at host:port", values=Known.ADDRESS),
     CLUSTER_ROUTE,
     _FORCE,
@@ -181,7 +180,6 @@ def _skip_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "skipAccumulatedMessage",
-    "let a consumer group go on after the last message",
     CLUSTER_ROUTE,
     _FORCE,
     _GROUP,
@@ -195,7 +193,6 @@ def skip(call: Call) -> Iterator[Row]:
 
 @command(
     "cloneGroupOffset",
-    "let a consumer group go on where another one is",
     Option("d", "destGroup", "the group that is moved", required=True, values=Known.GROUP),
     Option("o", "offline", "taken, and of no effect, as in the standard's tool"),
     Option("s", "srcGroup", "the group whose offsets it gets", required=True, values=Known.GROUP),

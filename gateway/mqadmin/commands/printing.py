@@ -61,7 +61,6 @@ def _all_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "printMsg",
-    "the messages of a topic",
     _BEGIN,
     _CHARSET,
     Option("d", "printBody ", "false to leave bodies out", values=TRUTH),
@@ -104,7 +103,6 @@ def _queue_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "printMsgByQueue",
-    "the messages of a queue, or how many there are of each tag",
     Option("a", "brokerName ", "the broker of the queue", required=True, values=Known.BROKER),
     _BEGIN,
     _CHARSET,
@@ -151,7 +149,6 @@ def _consumed_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumeMessage",
-    "read messages of a topic, or of one of its queues",
     Option("b", "brokerName", "the broker of the queue", values=Known.BROKER),
     Option("c", "MessageNumber", "how many, 128 unless given"),
     _END,

@@ -28,7 +28,8 @@ _CALL_SECONDS = 15.0
 def progress_of(call: Call, group: str, topic: str | None = None) -> ConsumeStats:
     """How far a group is, in a topic or in all that it consumes.
 
-    Raises `NoBroker` where neither has a route, `BrokerError` for a group that was nowhere yet.
+    Raises `NoBroker` where neither has a route, `BrokerError` for a group that was nowhere yet and has no
+    member, or has members that consume by broadcast and keep their offsets themselves.
     """
     try:
         route = call.servers.route(RETRY_PREFIX + group)
@@ -43,9 +44,21 @@ def progress_of(call: Call, group: str, topic: str | None = None) -> ConsumeStat
         found.offset_table |= told.offset_table
         found.consume_tps += told.consume_tps
     if not found.offset_table:
-        why = "Not found the consumer group consume stats, because return offset table is empty"
-        raise BrokerError(ResponseCode.CONSUMER_NOT_ONLINE, f"{why}, maybe the consumer not online", group)
+        _check_members(call, group)
     return found
+
+
+def _check_members(call: Call, group: str) -> None:
+    """Standard: the end of `DefaultMQAdminExtImpl.examineConsumeStats`."""
+    why = "Not found the consumer group consume stats, because return offset table is empty"
+    try:
+        model = online(call, group).message_model
+    except ClientError:
+        told = f"{why}, maybe the consumer not online"
+        raise BrokerError(ResponseCode.CONSUMER_NOT_ONLINE, told, group) from None
+    if model == "BROADCASTING":
+        told = f"{why}, the consumer is under the broadcast mode"
+        raise BrokerError(ResponseCode.BROADCAST_CONSUMPTION, told, group)
 
 
 def total_lag(stats: ConsumeStats) -> int:
@@ -96,7 +109,6 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerProgress",
-    "how far a consumer group is in each queue; without -g, how far behind all groups are",
     Option("c", "cluster", "a cluster or parent topic by which the route is found", values=Known.CLUSTER),
     Option("g", "groupName", "the consumer group", values=Known.GROUP),
     Option("s", "showClientIP", "true to show who consumes each queue", values=TRUTH),
@@ -179,7 +191,6 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "brokerConsumeStats",
-    "how far all groups are at a broker",
     Option("b", "brokerAddr", "the broker at host:port", required=True, values=Known.ADDRESS),
     Option("l", "level", "only queues with at least so many messages to consume"),
     Option("o", "order", "true for ordered topics only", values=TRUTH),
@@ -230,7 +241,6 @@ def _stats_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "statsAll",
-    "rates of all topics and of the groups that consume them",
     flag("a", "activeTopic", "only where something came or went"),
     Option("t", "topic", "this topic only", values=Known.TOPIC),
     text=_stats_text,

@@ -46,7 +46,6 @@ def _slave_text(row: Row) -> Iterator[str]:
 
 @command(
     "haStatus",
-    "how far slaves follow their masters",
     *targets.either(),
     Option("i", "interval", "again every so many seconds, as --watch"),
     text=_text,

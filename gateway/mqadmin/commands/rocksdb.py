@@ -35,7 +35,6 @@ def _checks_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkRocksdbCqWriteProgress",
-    "have brokers compare their queues in RocksDB with those in files",
     Option("c", "cluster", "the brokers of this cluster", required=True, values=Known.CLUSTER),
     Option("cf", "checkFrom", "from this time on, in ms since the epoch; 30 days ago unless given"),
     Option("n", "nameserverAddr", _NAME_SERVERS, required=True),
@@ -63,7 +62,6 @@ def _exports_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "rocksDBConfigToJson",
-    "have brokers write what they keep in RocksDB as JSON, beside their other files",
     Option("b", "brokerAddr", "the broker at host:port", values=Known.ADDRESS),
     Option("c", "cluster", "the brokers of this cluster", values=Known.CLUSTER),
     Option("e", "exportFile", "with -p: the file to write", values=Known.FILE),
@@ -96,7 +94,6 @@ def export_tables(call: Call) -> Iterator[Row]:
 
 @command(
     "exportMetadataInRocksDB",
-    "show topics or groups in the files of RocksDB; rocksDBConfigToJson asks a broker for them",
     Option("j", "jsonEnable", "true for JSON instead of a line an entry", values=TRUTH),
     Option("p", "path", "the folder", required=True, values=Known.FILE),
     Option("t", "configType", "which of the two", required=True, values=TABLES[:2]),

@@ -112,7 +112,6 @@ def _result_text(result: SendResult | None) -> str:
 
 @command(
     "sendMessage",
-    "send a message",
     Option("b", "broker", "with -i: to a queue of this broker", values=Known.BROKER),
     Option("c", "tags", "its tag"),
     Option("i", "qid", "with -b: to this queue"),
@@ -161,7 +160,6 @@ def _timed(
 
 @command(
     "sendMsgStatus",
-    "send messages to the topic of a broker's name, and show how long each takes",
     Option("b", "brokerName", "the broker", required=True, values=Known.BROKER),
     Option("c", "count", "how many, 50 unless given"),
     Option("s", "messageSize", "bytes of each, 128 unless given"),
@@ -192,7 +190,6 @@ def _round_trips_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkMsgSendRT",
-    "send messages to the queues of a topic in turn, and show how long each takes",
     Option("a", "amount", "how many, 100 unless given"),
     Option("s", "size", "bytes of each, 128 unless given"),
     TOPIC,
@@ -238,7 +235,6 @@ def _cluster_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterRT",
-    "send messages to every broker of clusters, and show how long they take",
     Option("a", "amount", "how many to each, 100 unless given"),
     Option("c", "cluster", "this cluster", values=Known.CLUSTER),
     Option("i", "interval", "again every so many seconds, as --watch"),

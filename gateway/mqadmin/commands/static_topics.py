@@ -37,7 +37,6 @@ _TEXT = each("The {mapping} mapping data is written to file {file}\n")
 
 @command(
     "updateStaticTopic",
-    "create a static topic, or give it more queues",
     _BROKERS,
     _CLUSTERS,
     _FORCE,
@@ -63,7 +62,6 @@ def update(call: Call) -> Iterator[Row]:
 
 @command(
     "remappingStaticTopic",
-    "move the queues of a static topic to other brokers",
     _BROKERS,
     _CLUSTERS,
     _FORCE,

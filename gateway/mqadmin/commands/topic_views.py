@@ -46,7 +46,6 @@ def _route_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topicRoute",
-    "the brokers and queues of a topic",
     flag("l", "list", "a line a broker instead of JSON"),
     TOPIC,
     text=_route_text,
@@ -79,7 +78,6 @@ def _status_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topicStatus",
-    "the ends of each queue of a topic, and when its last message came",
     CLUSTER_ROUTE,
     TOPIC,
     text=_status_text,
@@ -106,7 +104,7 @@ def status(call: Call) -> Iterator[Row]:
         }
 
 
-@command("topicClusterList", "the clusters that have a topic", TOPIC, text=each("{cluster}\n"))
+@command("topicClusterList", TOPIC, text=each("{cluster}\n"))
 def clusters(call: Call) -> Iterator[Row]:
     """Standard: `TopicClusterSubCommand`."""
     found = call.servers.route(call.given.need("t"))
@@ -128,7 +126,6 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topicList",
-    "all topics",
     flag("c", "clusterModel", "with their clusters and the groups that consume them"),
     text=_list_text,
 )
@@ -162,7 +159,6 @@ def _cluster_and_groups(call: Call, topic: str, members: dict[str, set[str]]) ->
 
 @command(
     "allocateMQ",
-    "how a group of these members would share the queues of a topic",
     Option("i", "ipList", "the members, separated by ','", required=True),
     TOPIC,
     text=lambda call, rows: iter(

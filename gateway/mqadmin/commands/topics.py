@@ -60,7 +60,6 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateTopic",
-    "create a topic, or change it",
     Option("a", "attributes", "attributes: +name=value and -name, separated by ','"),
     *targets.one_of(),
     Option("o", "order", "whether it is an ordered topic: true or false", values=TRUTH),
@@ -133,7 +132,6 @@ def read_list(path: str) -> list[dict[str, Any]]:
 
 @command(
     "updateTopicList",
-    "create or change the topics of a file",
     *targets.one_of(),
     Option(
         "f",
@@ -164,7 +162,6 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "deleteTopic",
-    "delete a topic from brokers and name servers",
     Option("c", "clusterName", "the brokers of this cluster", required=True, values=Known.CLUSTER),
     TOPIC,
     text=_delete_text,
@@ -195,7 +192,6 @@ def _perm_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateTopicPerm",
-    "change who may read and write a topic",
     *targets.either(),
     Option("p", "perm", "permission: 2 write, 4 read, 6 both", required=True, values=("2", "4", "6")),
     TOPIC,
@@ -235,7 +231,6 @@ def _order_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateOrderConf",
-    "show, set or delete on which brokers' queues an ordered topic lies",
     Option("m", "method", "get, put or delete", required=True, values=("get", "put", "delete")),
     TOPIC,
     Option("v", "orderConf", "with put: broker name and number of queues, as broker-a:4;broker-b:4"),
@@ -249,6 +244,8 @@ def update_order(call: Call) -> Iterator[Row]:
         raise UsageError(f"-m is get, put or delete, not {method!r}")
     if method == "get":
         order = call.servers.ask_names(names.value(ORDER_NAMESPACE, topic))
+        if order is None:
+            raise NoBroker(f"No config item, Namespace: {ORDER_NAMESPACE} Key: {topic}")
     elif method == "put":
         if not order:
             raise UsageError("please set orderConf with option -v.")

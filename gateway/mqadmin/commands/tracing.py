@@ -66,7 +66,6 @@ def _table(rows: list[Row]) -> Iterator[str]:
 
 @command(
     "queryMsgTraceById",
-    "who sent and consumed a message, as clients traced it",
     Option("b", "beginTimestamp", "stored at or after this time, in ms since the epoch"),
     Option("c", "maxNum", "how many trace messages at most of each broker, 64 unless given"),
     Option("e", "endTimestamp", "stored at or before this time, in ms since the epoch"),

@@ -31,7 +31,8 @@ def test_a_command_can_be_called_and_explained(command: Command) -> None:
     assert len(values) == len(given) // 2
     keys = [one.key for one in command.options]
     assert len(keys) == len(set(keys)), "two options with one name"
-    assert command.about[0].islower() and not command.about.endswith(".")
+    about = PLACES[command.name].about
+    assert about[0].islower() and not about.endswith(".")
 
 
 def test_values_are_read_as_java_reads_them() -> None:

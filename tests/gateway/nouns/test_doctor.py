@@ -104,8 +104,10 @@ def test_a_listener_that_hangs_and_dead_letters() -> None:
 
         _send(cluster)
         _member(cluster, listen)
-        cluster.settle(90.0)
         tool = Nouns(cluster)
+        assert tool.run("doctor G") == 0, "it may only be slow"
+        assert "4 messages wait" in tool.out and "no cause was found" in tool.out
+        cluster.settle(90.0)
         checks = _checks(tool)
         assert checks[0] == "listener-hangs"
         assert checks[-1] == "dead-letters"
@@ -131,7 +133,7 @@ def test_a_broker_that_does_not_answer_is_told_of() -> None:
         connect(cluster, "G", "T")
         cluster.cut(20911)
         tool = Nouns(cluster)
-        assert tool.run("doctor G") == 1, "nothing was found, but not everybody was asked"
+        assert tool.run("doctor G") == 4, "nothing was found, but not everybody was asked"
         assert "10.0.0.1:20911" in tool.err
         assert tool.run("doctor typo") == 5, "what was found counts all the same"
         cluster.mend(20911)

@@ -63,6 +63,7 @@ def test_a_broker_that_is_gone_is_shown_as_that() -> None:
         tool = MemoryTool(cluster)
         assert tool.json("clusterList")["rows"][0]["isActive"] is True
         cluster.cut(10911)
-        assert tool.run("clusterList") == 4
+        assert tool.run("clusterList") == 1
         assert "false" in tool.out and "connect to" in tool.err
+        assert tool.run("clusterList -c Nowhere") == 3 and tool.out == ""
         cluster.mend(10911)

@@ -80,3 +80,11 @@ def test_pull_or_pop() -> None:
             "topic[T] group[G] consume mode[POP] popShareQueueNum[2]\n"
         )
         assert tool.run(f"setConsumeMode -b {BROKER} -t T -g G -m pop") == 2
+
+
+def test_asking_for_a_group_does_not_create_it() -> None:
+    with Cluster() as cluster:
+        tool = MemoryTool(cluster)
+        for _ in range(2):
+            assert tool.run("getConsumerConfig -g Nobody") == 3 and tool.out == ""
+        assert tool.err == "error: no broker knows the consumer group Nobody\n"

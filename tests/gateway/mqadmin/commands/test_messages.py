@@ -64,7 +64,7 @@ def test_by_key_and_by_place() -> None:
         assert tool.run("queryMsgByKey -t T -k other") == 3 and tool.out == ""
         assert tool.run("queryMsgByOffset -t T -b broker-a -i 0 -o 0") == 0
         assert "Keys:                [key]\n" in tool.out
-        assert tool.run("queryMsgByOffset -t T -b broker-a -i 0 -o 9") == 0 and tool.out == ""
+        assert tool.run("queryMsgByOffset -t T -b broker-a -i 0 -o 9") == 3 and tool.out == ""
         assert tool.run("queryMsgByOffset -t T -b broker-z -i 0 -o 0") == 3
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from mqgateway.gateway.client.listening import Consumed
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.mqadmin.rendering import second
 from tests.support.gateway.client.cluster import Cluster, messages
@@ -74,3 +77,25 @@ def test_of_a_group_that_was_nowhere() -> None:
         cluster.make_topic("%RETRY%Nobody")
         assert tool.run("consumerProgress -g Nobody") == 3 and "maybe the consumer not online" in tool.err
         assert tool.json("consumerProgress")["rows"][0]["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "told"),
+    [("CLUSTERING", 0, "Consume Diff Total: 0"), ("BROADCASTING", 1, "broadcast mode")],
+)
+def test_of_a_group_that_has_members_and_committed_nothing(model: str, code: int, told: str) -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", 2)
+        cluster.make_topic("%RETRY%G", 1)
+        consumer = PushConsumer(
+            "G",
+            cluster.around,
+            lambda batch, context: Consumed.SUCCESS,
+            **cluster.settings({"message_model": model}),
+        )
+        cluster.run(consumer.subscribe("T"))
+        cluster.begin(consumer)
+        cluster.settle(1.0)
+        tool = MemoryTool(cluster)
+        assert tool.run("consumerProgress -g G") == code
+        assert told in tool.out + tool.err

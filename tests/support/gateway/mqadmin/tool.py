@@ -102,6 +102,7 @@ class _Tool:
         self.clock: Any = None
         self.catalogue = MQADMIN
         self.notebook = Notebook()
+        self.profiles = Notebook()
         self.is_terminal = False
         self.waited: list[float] = []
         self.is_impatient = False
@@ -131,6 +132,7 @@ class _Tool:
             wait=self.wait,
             read_file=self.files.get,
             notebook=self.notebook,
+            profiles=self.profiles,
             is_terminal=self.is_terminal,
         )
         try:

@@ -21,12 +21,13 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A call for a user with an empty folder of settings."""
 
     def call(line: str, code: int = 0, typed: str | None = None) -> Result:
         environment = {"XDG_CONFIG_HOME": str(tmp_path)}
-        found = CliRunner().invoke(main, ["profile", *line.split()], input=typed, env=environment)
+        monkeypatch.setattr("getpass.getpass", lambda question: typed)
+        found = CliRunner().invoke(main, ["profile", *line.split()], env=environment)
         assert found.exit_code == code, found.output
         return found
 
@@ -35,25 +36,32 @@ def run(tmp_path: Path) -> Run:
 
 def test_a_profile_from_first_to_last(run: Run, path: Path) -> None:
     assert "mqgateway profile set NAME makes one" in run("list").output
-    run("set test -n a:1 --access-key me --ask-secret-key --timeout 3", typed="hidden\n")
+    run("set test -n a:1 --access-key me --ask-secret-key --timeout 3", typed="hidden")
     assert path.stat().st_mode & 0o777 == 0o600
     assert 'secret-key = "hidden"' in path.read_text()
     run("set live -n b:1 --tls")
     run("use live")
-    assert run("list").output == f"* {'live':<20} b:1\n  {'test':<20} a:1\n"
+    assert run("list").output == (
+        "NAME  IS CURRENT  NAME SERVERS  ACCESS KEY  TLS  TIMEOUT\n"
+        "live         yes  b:1           -           yes        -\n"
+        "test          no  a:1           me           no      3.0\n"
+    )
     shown = run("show test").output
-    assert "name-servers  a:1\n" in shown and "secret-key    ***\n" in shown and "hidden" not in shown
-    assert json.loads(run("show live --json").output) == {"name-servers": "b:1", "tls": True}
+    assert "nameServers: a:1\n" in shown and "secretKey:   ***\n" in shown and "hidden" not in shown
+    assert json.loads(run("show live --json").output)["rows"][0]["tls"]
     run("set live --no-tls")
-    assert json.loads(run("list --json").output) == {
-        "current": "live",
-        "profiles": {
-            "live": {"name-servers": "b:1"},
-            "test": {"name-servers": "a:1", "access-key": "me", "secret-key": "***", "timeout": 3.0},
-        },
-    }
+    live, test = json.loads(run("list --json").output)["rows"]
+    assert (live["isCurrent"], live["tls"], test["secretKey"]) == (True, False, "***")
     run("remove live")
-    assert run("list").output == f"  {'test':<20} a:1\n"
+    assert [one["name"] for one in json.loads(run("list --json").output)["rows"]] == ["test"]
+
+
+def test_a_dry_run_and_a_profile_that_is_gone(run: Run, path: Path) -> None:
+    run("set test -n a:1 --dry-run")
+    assert not path.exists()
+    path.parent.mkdir()
+    path.write_text("current = 'gone'\n[profiles.test]\n")
+    assert "gone" not in run("use test").output, "the way out of it"
 
 
 def test_what_people_wrote_stays(run: Run, path: Path) -> None:
@@ -69,7 +77,7 @@ def test_what_is_wrong_changes_nothing(run: Run, path: Path) -> None:
     assert "has no profile 'x'; there are: none" in run("use x", 3).output
     run("show x", 3)
     run("remove x", 3)
-    assert "timeout = -1.0: seconds are wanted" in run("set test --timeout -1", 2).output
+    assert "no number of seconds: '-1'" in run("set test --timeout -1", 2).output
     assert not path.exists()
     path.parent.mkdir()
     path.write_text("[profiles.test]\nnamesrv = 'a:1'\n")

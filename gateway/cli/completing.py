@@ -1,0 +1,52 @@
+"""What a shell is answered that completes the words of `mqgateway`.
+
+Nouns and `admin` are declared as mqadmin's commands, and need none of click; what is click's it knows itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from mqgateway.gateway.mqadmin.completion import Candidate, Offer, offered
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue
+from mqgateway.gateway.mqadmin.main import Surroundings, Tool
+from mqgateway.gateway.mqadmin.shells import answer
+from mqgateway.gateway.nouns import ABOUT, CATALOGUE, ELSEWHERE, RUN_SERVERS
+
+
+def complete(arguments: Sequence[str]) -> None:
+    """Print what a shell is answered."""
+    sys.stdout.write(answer(arguments, offer))
+
+
+def offer(words: Sequence[str], current: str) -> Offer:
+    """What may stand in place of the word that is being typed, after these."""
+    noun, pair = "".join(words[:1]), " ".join(words[:2])
+    if noun == "admin":
+        return _declared(words[1:], current, MQADMIN)
+    if pair in ELSEWHERE:
+        return _clicks(words[2:], current, ELSEWHERE[pair][0], words[1])
+    if noun not in ABOUT:
+        return _clicks(words, current)
+    found = _declared(words, current, CATALOGUE)
+    if noun not in RUN_SERVERS or found.candidates or found.has_files:
+        return found
+    return _clicks(words, current)  # flags of the server that the noun runs
+
+
+def _declared(words: Sequence[str], current: str, catalogue: Catalogue) -> Offer:
+    tool = Tool(Surroundings(sys.stdout.write, sys.stderr.write), catalogue)
+    return offered(words, current, tool.names, catalogue)
+
+
+def _clicks(words: Sequence[str], current: str, module: str = "main", name: str = "main") -> Offer:
+    """What click offers for a command of its own."""
+    from click.shell_completion import ShellComplete  # with all commands slow to load
+
+    command = getattr(import_module(f"mqgateway.gateway.cli.{module}"), name)
+    found = ShellComplete(command, {}, "mqgateway", "").get_completions(list(words), current)
+    if any(one.type in ("file", "dir") for one in found):
+        return Offer(has_files=True)
+    return Offer([Candidate(one.value, one.help or "") for one in found])

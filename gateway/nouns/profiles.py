@@ -1,0 +1,131 @@
+"""`mqgateway profile`: servers and credentials under a name, for `--profile`; no server is asked.
+
+What people wrote into the file, remarks too, stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from mqgateway.gateway.client.errors import NoBroker
+from mqgateway.gateway.mqadmin.configuration import seconds
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed
+from mqgateway.gateway.nouns.rendering import listed, table
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+_NAME = operand("p", "name", "the profile's name", values=Known.PROFILE)
+
+
+@command(
+    "profile list",
+    text=table(
+        *("name", "isCurrent", "nameServers", "accessKey", "tls", "timeout"),
+        nothing="there are none; mqgateway profile set NAME makes one",
+    ),
+    is_local=True,
+)
+def list_all(call: Call) -> Iterator[Row]:
+    """By name."""
+    found = _read(call)
+    yield from (_row(found, name) for name in sorted(found.by_name))
+
+
+@command("profile show", _NAME, text=listed, is_local=True)
+def show(call: Call) -> Iterator[Row]:
+    """One row."""
+    yield _row(_read(call), _known(call))
+
+
+@command(
+    "profile set",
+    _NAME,
+    flag("", "ask-secret-key", "ask for the key that requests are signed with"),
+    flag("", "no-tls", "open connections without TLS"),
+    text=listed,
+    is_local=True,
+)
+def set_one(call: Call) -> Iterator[Row]:
+    """What every command takes is what a profile may say: -n, --access-key, --tls, --tls-ca, --timeout."""
+    given, name = call.given, call.given.need("p")
+    texts = {"name-servers": given.text("n"), "access-key": given.text("access-key")}
+    texts |= {"secret-key": given.text("secret-key"), "tls-ca": given.text("tls-ca")}
+    told: dict[str, str | bool | float] = {key: value for key, value in texts.items() if value is not None}
+    if "ask-secret-key" in given:
+        told["secret-key"] = call.ask_secret("Secret key: ")
+    if "tls" in given or "no-tls" in given:
+        told["tls"] = "no-tls" not in given
+    if "timeout" in given:
+        told["timeout"] = seconds(given, "timeout", 0.0)
+    found = _change(
+        call, lambda document: document.setdefault("profiles", {}).setdefault(name, {}).update(told)
+    )
+    yield _row(found, name)
+
+
+@command("profile use", _NAME, text=listed, is_local=True)
+def use(call: Call) -> Iterator[Row]:
+    """The profile has to be there."""
+    name = _known(call)
+    yield _row(_change(call, lambda document: document.update({"current": name})), name)
+
+
+@command("profile remove", _NAME, text=table("name"), is_local=True)
+def remove(call: Call) -> Iterator[Row]:
+    """If it was the current one, none is."""
+    name = _known(call)
+
+    def change(document: TOMLDocument) -> None:
+        del document["profiles"][name]
+        if document.get("current") == name:
+            del document["current"]
+
+    _change(call, change)
+    yield {"name": name}
+
+
+def _read(call: Call) -> Profiles:
+    return parsed(call.profiles.read(), call.profiles.name)
+
+
+def _known(call: Call) -> str:
+    """The name given. Raises `NoBroker` where there is no such profile."""
+    name = call.given.need("p")
+    try:
+        _read(call).chosen(name)
+    except UsageError as error:
+        raise NoBroker(str(error)) from None
+    return name
+
+
+def _row(found: Profiles, name: str) -> Row:
+    """What is said of a profile, without its secret."""
+    one = found.by_name.get(name, Profile())
+    return {
+        "name": name,
+        "isCurrent": name == found.current,
+        "nameServers": one.name_servers,
+        "accessKey": one.access_key,
+        "secretKey": "***" if one.secret_key else "",
+        "tls": one.tls,
+        "tlsCa": one.tls_ca,
+        "timeout": one.timeout,
+    }
+
+
+def _change(call: Call, change: Callable[[TOMLDocument], object]) -> Profiles:
+    """Change the file, and give what it says then; in a dry run it stays. Raises `UsageError` for what would
+    not be read again."""
+    import tomlkit  # slow to load, and needed for changes only
+
+    _read(call)
+    document = tomlkit.parse(call.profiles.read())
+    change(document)
+    text = tomlkit.dumps(document)
+    found = parsed(text, call.profiles.name)
+    if not call.is_dry:
+        call.profiles.write(text)
+    return found
