@@ -1,8 +1,8 @@
 """Classes of protobuf messages, made of `messages.binpb` when they are first wanted.
 
 They live in a pool of their own, so that another package's copies of the same messages, such as those of
-the official client, may be loaded into the same process. `scripts/messages.py` makes the file and the types of the
-modules that have the classes by name (`v2`, `health_v1`, `reflection_v1`).
+the official client, may be loaded into the same process. `scripts/messages.py` makes the file and the types
+of the modules that have the classes by name (`v2`, `health_v1`, `reflection_v1`).
 """
 
 from __future__ import annotations
