@@ -34,6 +34,7 @@ from mqgateway.gateway.grpc.service.status import (
     Refused,
     ok,
     refused_by_proxy,
+    status,
     status_of,
     status_of_all,
 )
@@ -212,7 +213,7 @@ class Acknowledger:
         return _both(
             current,
             lambda handle: self.bury(handle, topic, group, lite_topic),
-            lambda _: v2.ForwardMessageToDeadLetterQueueResponse(status=ok()),
+            lambda _: v2.ForwardMessageToDeadLetterQueueResponse(status=status(Code.OK, "0")),
         )
 
     def bury(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> Deferred[None] | None:

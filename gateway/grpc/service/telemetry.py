@@ -119,10 +119,10 @@ class Clients:
     ) -> v2.NotifyClientTerminationResponse:
         """A client goes. Raises `Refused`."""
         session = self._sessions.known(caller.client_id)
+        self._leave(session, _groups(session.settings))
+        session.close("it has gone")
         if session.is_consumer:
             checked_group(request.group)
-            heartbeats.unregister_consumer(self._broker, session, session.client_id, session.group)
-        session.close("it has gone")
         return v2.NotifyClientTerminationResponse(status=ok())
 
     def lost(self, caller: Caller) -> None:
