@@ -54,7 +54,7 @@ WALL_TIME = {
     "gateway/grpc/service/offsets.py": "told: when a message that waits a while is due",
     "gateway/grpc/service/pushes.py": "told: when a message that waits a while is due",
     "gateway/grpc/service/receiving.py": "told: when messages were given out",
-    "gateway/grpc/service/sending.py": "written: when messages were born; how far ahead clients say one is due",
+    "gateway/grpc/service/sending.py": "written: when messages were born; how far ahead one is due",
     "gateway/grpc/service/telemetry.py": "written: the version of a subscription",
     "gateway/grpc/service/transactions.py": "shown: how long a transaction was open",
     "gateway/metrics/broker_reading.py": "to be compared with when messages were stored",
