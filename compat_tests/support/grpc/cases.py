@@ -17,9 +17,16 @@ NORMAL, FIFO, DELAY, TRANSACTION, LITE = (
     f"Probe{kind}" for kind in ("Normal", "Fifo", "Delay", "Transaction", "Lite")
 )
 READERS, ORDERED, GUESTS = "ProbeReaders", "ProbeOrdered", "ProbeGuests"
-MISSING = "ProbeMissing"
+HANDLED, MISSING = "ProbeHandled", "ProbeMissing"
 
-TYPES = {NORMAL: "NORMAL", FIFO: "FIFO", DELAY: "DELAY", TRANSACTION: "TRANSACTION", LITE: "LITE"}
+TYPES = {
+    NORMAL: "NORMAL",
+    HANDLED: "NORMAL",
+    FIFO: "FIFO",
+    DELAY: "DELAY",
+    TRANSACTION: "TRANSACTION",
+    LITE: "LITE",
+}
 """The topics, and which messages they are for."""
 
 WRITER, READER, GUEST, NOBODY = "writer", "reader", "guest", "nobody"
@@ -121,7 +128,7 @@ def ack(topic: str, *handles: str, group: str = READERS) -> Shape:
     return {"group": one(group), "topic": one(topic), "entries": entries}
 
 
-def change(handle: str, seconds: int, group: str = READERS, topic: str = NORMAL) -> Shape:
+def change(handle: str, seconds: int, group: str = READERS, topic: str = HANDLED) -> Shape:
     """A change of invisible time."""
     return {
         "group": one(group),
@@ -134,7 +141,7 @@ def change(handle: str, seconds: int, group: str = READERS, topic: str = NORMAL)
 
 def bury(handle: str, group: str = READERS) -> Shape:
     """A message made a dead letter."""
-    return {"group": one(group), "topic": one(NORMAL), "receiptHandle": handle, "messageId": "m"}
+    return {"group": one(group), "topic": one(HANDLED), "receiptHandle": handle, "messageId": "m"}
 
 
 def names(method: str, client: str, *kinds: str) -> list[Case]:
@@ -177,8 +184,6 @@ CLIENTS = [
     Case("heartbeat: without settings", "Heartbeat", {"clientType": "PRODUCER"}, NOBODY),
     Case("heartbeat: no client id", "Heartbeat", {"clientType": "PRODUCER"}, ""),
     *names("Heartbeat", READER, "group"),
-    Case("end of a client: without settings", "NotifyClientTermination", {}, NOBODY),
-    *names("NotifyClientTermination", READER, "group"),
 ]
 
 SENDS = [
@@ -245,13 +250,15 @@ RECEIVES = [
 ]
 
 ACKS = [
-    Case("ack: a message", "AckMessage", with_handle(lambda handle: ack(NORMAL, handle)), READER),
-    Case("ack: no entries", "AckMessage", ack(NORMAL), READER),
-    Case("ack: no handle at all", "AckMessage", ack(NORMAL, "x"), READER),
-    Case("ack: expired", "AckMessage", with_handle(lambda handle: ack(NORMAL, expired(handle))), READER),
-    Case("ack: other broker", "AckMessage", with_handle(lambda handle: ack(NORMAL, foreign(handle))), READER),
-    Case("ack: one of two", "AckMessage", with_handle(lambda handle: ack(NORMAL, handle, "x")), READER),
-    Case("ack: no client id", "AckMessage", ack(NORMAL, "x"), ""),
+    Case("ack: a message", "AckMessage", with_handle(lambda handle: ack(HANDLED, handle)), READER),
+    Case("ack: no entries", "AckMessage", ack(HANDLED), READER),
+    Case("ack: no handle at all", "AckMessage", ack(HANDLED, "x"), READER),
+    Case("ack: expired", "AckMessage", with_handle(lambda handle: ack(HANDLED, expired(handle))), READER),
+    Case(
+        "ack: no such broker", "AckMessage", with_handle(lambda handle: ack(HANDLED, foreign(handle))), READER
+    ),
+    Case("ack: one of two", "AckMessage", with_handle(lambda handle: ack(HANDLED, handle, "x")), READER),
+    Case("ack: no client id", "AckMessage", ack(HANDLED, "x"), ""),
     *names("AckMessage", READER, "topic", "group"),
     Case("change: negative", "ChangeInvisibleDuration", change("x", -1), READER),
     Case("change: more than 12 hours", "ChangeInvisibleDuration", change("x", 12 * HOUR + 1), READER),
@@ -331,6 +338,8 @@ OTHERS = [
     Case("update offset", "UpdateOffset", {"group": one(READERS)}, READER),
     Case("get offset", "GetOffset", {"group": one(READERS)}, READER),
     Case("query offset", "QueryOffset", {"messageQueue": {"topic": one(NORMAL)}}, READER),
+    Case("end of a client: without settings", "NotifyClientTermination", {}, NOBODY),
+    *names("NotifyClientTermination", READER, "group"),
 ]
 
 CASES = [*ROUTES, *CLIENTS, *SENDS, *RECEIVES, *ACKS, *OTHERS]
