@@ -122,7 +122,7 @@ def stored_properties(message: v2.Message, options: BrokerOptions, sending: Send
         properties[PROPERTY_LITE_TOPIC] = checked_lite_topic(system.lite_topic, options)
     if system.HasField("priority"):
         if system.priority < 0:
-            raise Refused(Code.INTERNAL_SERVER_ERROR, "The priority must be greater than or equal to 0.")
+            raise Refused(Code.INTERNAL_SERVER_ERROR, "The priority must be greater than or equal to 0")
         properties[PROPERTY_PRIORITY] = str(system.priority)
     _set_origin(properties, system, sending)
     return properties

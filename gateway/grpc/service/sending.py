@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.lite.names import bucket
 from mqgateway.engine.message import (
     DEFAULT_TOPIC,
@@ -29,6 +30,7 @@ from mqgateway.engine.message import (
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig
+from mqgateway.engine.timers.messages import RecallHandle
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.produce import timers
@@ -136,6 +138,10 @@ class Senders:
             raise topic_not_found(topic)
         if broker.options.enable_topic_message_type_check:
             _check_type(type_of(config), "DELAY")
+        try:
+            RecallHandle.decode(request.recall_handle)
+        except MessageIllegal as error:
+            raise refused_by_proxy(Code.INTERNAL_SERVER_ERROR, str(error)) from None
         now = broker.clock.millis()
         recalled = timers.recall(broker, topic, request.recall_handle, None, caller, now)
         return then(
