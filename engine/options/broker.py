@@ -393,6 +393,7 @@ class BrokerOptions(
     LogOptions,
     MetricsOptions,
     ConsoleOptions,
+    GrpcOptions,
     RoleOptions,
     AclOptions,
     ControlledOptions,

@@ -35,7 +35,7 @@ MODULES = ("connection", "reflection", "health")
 class GrpcServer:
     """Serves methods, made by `make_methods` when they are first wanted, on a remoting server's connections.
 
-    `modules` are loaded by the worker before that, as far as there is time.
+    `modules` are loaded by the worker before that, if there is one, as far as there is time.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class GrpcServer:
         make_methods: Callable[[], Methods],
         *,
         reactor: Reactor,
-        worker: Worker,
+        worker: Worker | None,
         modules: tuple[str, ...] = (),
     ) -> None:
         self._server = server
@@ -85,7 +85,7 @@ class GrpcServer:
 
     def _load(self, index: int) -> None:
         """Load one module after the other, so that others' work for the worker is not kept waiting."""
-        if index < len(self._modules):
+        if self._worker is not None and index < len(self._modules):
             name = self._modules[index]
             self._worker.run(lambda: import_module(name), lambda _: self._load(index + 1))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import (
-    ConnectionTerminated,
     DataReceived,
     PingAckReceived,
     ResponseReceived,
@@ -19,6 +19,7 @@ from h2.events import (
 )
 from h2.settings import SettingCodes
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from mqgateway.gateway.grpc.call import (
     Bidirectional,
@@ -32,7 +33,7 @@ from mqgateway.gateway.grpc.call import (
     Unary,
 )
 from mqgateway.gateway.grpc.conversation import Conversation, Terms
-from mqgateway.gateway.grpc.http2 import Http2Limits
+from mqgateway.gateway.grpc.http2 import GOAWAY, HEAD, Http2Limits
 from mqgateway.gateway.grpc.v2 import Resource
 
 PEER = Peer("203.0.113.7", 50000, "10.0.0.1", 8081, False)
@@ -155,53 +156,40 @@ class _Talk:
         self._call.finish()
 
 
-class Client:
-    """The client's side, joined with a conversation of ours; bytes move with `pump`."""
+class H2Client:
+    """The client's side of a connection; who has it moves the bytes, in `pump`."""
 
-    def __init__(self, *, window: int | None = None, **limits: Any) -> None:
-        self.now = 1000.0
-        self.service = Service()
-        message_limit = limits.pop("message_limit", MESSAGE_LIMIT)
-        self.noted: list[tuple[str, Status]] = []
-        self.terms = Terms(
-            self.service.methods(),
-            Http2Limits(**{name: limits.get(name, getattr(LIMITS, name)) for name in Http2Limits.__slots__}),
-            message_limit,
-            lambda: self.now,
-            lambda path, status, seconds: self.noted.append((path, status)),
-        )
-        self.outputs = 0
-        self.server = Conversation(self.terms, PEER, self._output)
+    def __init__(self, window: int | None = None) -> None:
         self.h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
         self.h2.initiate_connection()
         if window is not None:
             self.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: window})
         self.answers: dict[int, Answer] = {}
-        self.goaway: ConnectionTerminated | None = None
+        self.goaway: tuple[int, str] | None = None
+        """The code and the reason of the server's goodbye."""
+        self._heard = b""
         self.pings = 0
         self.acknowledges = True
-        self.pump()
-
-    def _output(self) -> None:
-        self.outputs += 1
 
     def pump(self) -> None:
         """Let bytes go both ways until nobody says anything."""
-        while True:
-            ours, theirs = self.h2.data_to_send(), self.server.take()
-            if not ours and not theirs:
-                return
-            if ours:
-                self.server.receive(ours)
-            if theirs:
-                self.hear(theirs)
+        raise NotImplementedError
 
     def hear(self, data: bytes) -> None:
-        """What the server said."""
-        for event in self.h2.receive_data(data):
-            if isinstance(event, ConnectionTerminated):
-                self.goaway = event
-            elif isinstance(event, PingAckReceived):
+        """What the server said; a goodbye is read here, since `h2` would take nothing after it."""
+        self._heard += data
+        rest = b""
+        while len(heard := self._heard) >= HEAD:
+            size = HEAD + int.from_bytes(heard[:3], "big")
+            if len(heard) < size:
+                break
+            frame, self._heard = heard[:size], heard[size:]
+            if frame[3] == GOAWAY:
+                self.goaway = (int.from_bytes(frame[13:17], "big"), frame[17:].decode())
+            else:
+                rest += frame
+        for event in self.h2.receive_data(rest):
+            if isinstance(event, PingAckReceived):
                 self.pings += 1
             elif (stream := getattr(event, "stream_id", 0)) in self.answers:
                 self._note(self.answers[stream], event)
@@ -246,3 +234,74 @@ class Client:
         stream = self.open(method, **headers)
         self.say(stream, name, ends=True)
         return self.answers[stream]
+
+
+class Client(H2Client):
+    """A client joined with a conversation of ours that carries a `Service`."""
+
+    def __init__(
+        self, *, window: int | None = None, message_limit: int = MESSAGE_LIMIT, **limits: int
+    ) -> None:
+        super().__init__(window)
+        self.now = 1000.0
+        self.service = Service()
+        self.noted: list[tuple[str, Status]] = []
+        self.terms = Terms(
+            self.service.methods(),
+            replace(LIMITS, **limits),
+            message_limit,
+            lambda: self.now,
+            lambda path, status, seconds: self.noted.append((path, status)),
+        )
+        self.outputs = 0
+        self.server = Conversation(self.terms, PEER, self._output)
+        self.pump()
+
+    def _output(self) -> None:
+        self.outputs += 1
+
+    def pump(self) -> None:
+        """See `H2Client`."""
+        while True:
+            ours, theirs = self.h2.data_to_send(), self.server.take()
+            if not ours and not theirs:
+                return
+            if ours:
+                self.server.receive(ours)
+            if theirs:
+                self.hear(theirs)
+
+
+class NetClient(H2Client):
+    """A client as a protocol of Twisted's; its bytes move with those of a `Net`."""
+
+    def __init__(self, settle: Callable[[], None], window: int | None = None) -> None:
+        super().__init__(window)
+        self._settle = settle
+        self.transport: Any = None
+        self.lost: Failure | None = None
+
+    def makeConnection(self, transport: Any) -> None:
+        """The connection is there."""
+        self.transport = transport
+        self.flush()
+
+    def dataReceived(self, data: bytes) -> None:
+        """Bytes came."""
+        self.hear(data)
+        self.flush()
+
+    def connectionLost(self, reason: Failure) -> None:
+        """It is gone."""
+        self.lost = reason
+
+    def flush(self) -> None:
+        """Write what is ready."""
+        data = self.h2.data_to_send()
+        if data:
+            self.transport.write(data)
+
+    def pump(self) -> None:
+        """See `H2Client`."""
+        self.flush()
+        self._settle()
