@@ -28,7 +28,11 @@ EVERYWHERE = ("conftest",)
 BOOKKEEPING = ("support.record", "official")
 """What `conftest` needs to select and report, and no scenario meets: Apache's own tests are not about
 Apache's server here."""
-PROGRAMS = {"support.artifacts": "support/java", "support.golang": "support/go"}
+PROGRAMS = {
+    "support.artifacts": "support/java",
+    "support.golang": "support/go",
+    "support.grpc.builds": "support/grpc/programs",
+}
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official")
 """Below `support/java/`: what no scenario uses."""
