@@ -78,7 +78,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.grpc",
         "gateway.access",
         "gateway.broker",
-        "gateway.client.batches",
         "gateway.client.compression",
         "gateway.client.errors",
         *SERVERS,
@@ -91,14 +90,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.broker",
         "gateway.access",
         "gateway.namesrv",
-        *SERVERS,
-    ),
-    "gateway.grpc": (
-        "gateway.grpc",
-        "gateway.client.compression",
-        "gateway.client.errors",
-        "gateway.broker",
-        "gateway.access",
         *SERVERS,
     ),
     "gateway.client": (
