@@ -133,6 +133,9 @@ class GrpcServer(Server):
             self.proxy.kill9()
         super().discard()
 
+    def __enter__(self) -> GrpcServer:
+        return self.start()
+
     def make_topic(self, topic: str, kind: str = "NORMAL", queues: int = 4) -> str:
         """A topic for messages of one type; its name."""
         fields = {

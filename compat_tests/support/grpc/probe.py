@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Self
 
 import grpc
@@ -22,7 +22,7 @@ STREAMS = {"ReceiveMessage", "PullMessage"}
 
 LANGUAGE = {"x-mq-language": "JAVA", "x-mq-client-version": "5.2.0", "x-mq-protocol": "v2"}
 
-Shape = Mapping[str, Any]
+Shape = dict[str, Any]
 
 
 class Probe:
