@@ -28,6 +28,7 @@ from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.store.scan import logged
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.asker import Admission
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import AccessControl, Pause
@@ -80,7 +81,8 @@ class BrokerService:
     Names and addresses in the options must have been filled in. `settings` are all options of the process as
     properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
     another is given. `before_registering` is called when the ports listen and name servers have yet to be
-    told. `neighbours` is what the broker signs with where settings name nobody: servers of this
+    told. `admission` lets callers in who come by another door than the remoting ports; None where everybody
+    is let in. `neighbours` is what the broker signs with where settings name nobody: servers of this
     process, which share its users, believe that. After `start`, `port` and `fast_port` are the ports in use.
     """
 
@@ -134,7 +136,9 @@ class BrokerService:
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
-        table, guards = _guarded(self.broker, self._access if access.is_on else None, self._plain)
+        self.admission, table, guards = _guarded(
+            self.broker, self._access if access.is_on else None, self._plain
+        )
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
         self.dispatcher, self.fast_dispatcher = _dispatchers(
@@ -385,16 +389,16 @@ def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessCo
 
 def _guarded(
     broker: Broker, access: AccessControl | None, plain: Keeper | None
-) -> tuple[Mapping[int, AnyRequestFunction], Sequence[Hook]]:
-    """What is answered behind the access control there is, and what stands before it."""
+) -> tuple[Admission | None, Mapping[int, AnyRequestFunction], Sequence[Hook]]:
+    """The access control there is, what is answered behind it, and what stands before that."""
     on, audit = broker.environment, Audit(broker.options.audit_log_format)
     if plain is not None:
         names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
         table = {**REQUESTS, **plain_requests.requests(plain, names)}
         control = PlainControl(plain, on.options)
-        return control.guarded(audited(table, audit, refusal)), [control]
+        return control, control.guarded(audited(table, audit, refusal)), [control]
     told = audited(REQUESTS, audit, refusal)
-    return (told, []) if access is None else (access.guarded(told, on.options), [access])
+    return (None, told, []) if access is None else (access, access.guarded(told, on.options), [access])
 
 
 def _dispatchers(

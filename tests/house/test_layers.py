@@ -84,6 +84,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.namesrv",
         *SERVERS,
     ),
+    "gateway.grpc": (
+        "gateway.grpc",
+        "gateway.client.compression",
+        "gateway.client.errors",
+        "gateway.broker",
+        "gateway.access",
+        *SERVERS,
+    ),
     "gateway.client": (
         "gateway.client",
         "gateway.access.signature",

@@ -24,7 +24,41 @@ TRIES = 5
 
 FILE = PROGRAMS / "apache_answers.json"
 
-DEPARTURES: dict[str, str] = {}
+_NORMAL, _FIFO, _ANY = (
+    [f"(/{topic}:broker-a.0.{queue} READ_WRITE {kind} at 127.0.0.1)" for queue in queues]
+    for topic, kind, queues in (
+        (cases.NORMAL, "NORMAL", range(4)),
+        (cases.FIFO, "FIFO", range(4)),
+        (cases.NORMAL, "", (-1,)),
+    )
+)
+_IN_ORDER = [one.replace(" NORMAL ", "  ") for one in _NORMAL]
+_NOT_FOUND = (
+    "TOPIC_NOT_FOUND CODE: 17  DESC: No topic route info in name server for the topic: ProbeMissing For more "
+    "information, please visit the url, https://rocketmq.apache.org/docs/bestPractice/06FAQ"
+)
+_SETTINGS = (
+    "20000 attempts 17 waits [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, "
+    "3600, 7200] from 0 to 0 by 0.0 fifo False batch 32 poll 20000 lite 2000 of 64"
+)
+
+DEPARTURES: dict[str, str] = {
+    "route: of a topic": " ".join(["OK OK", *_NORMAL]),
+    "route: of ordered messages": " ".join(["OK OK", *_FIFO]),
+    "assignment: of a group": " ".join(["OK OK", *_ANY]),
+    "assignment: in order": " ".join(["OK OK", *_IN_ORDER]),
+    "assignment: unknown group": " ".join(["OK OK", *_ANY]),
+    "send: missing topic": _NOT_FOUND,
+    "send: wrong digest": "MESSAGE_CORRUPTED the digest of the message body is not that of the body",
+    "receive: without settings": ("UNRECOGNIZED_CLIENT_TYPE cannot find client settings for this client"),
+    "change: without settings": "OK OK",
+    "pull": "OK OK; CODE_UNSPECIFIED; CODE_UNSPECIFIED",
+    "update offset": "ILLEGAL_TOPIC The specified topic is blank",
+    "get offset": "ILLEGAL_TOPIC The specified topic is blank",
+    "query offset": "OK OK",
+    "telemetry: pull consumer": _SETTINGS,
+    "telemetry: lite simple consumer": _SETTINGS,
+}
 """Where ours says something else, and what; ``docs/compatibility.md`` has the reasons."""
 
 
