@@ -56,6 +56,8 @@ def run(server: GrpcServer, unwanted: set[str]) -> list[list[str]]:
         "official.brokers": ",".join([server.broker_name] * 3),
         "official.addresses": ",".join([server.broker_address] * 3),
         "official.grpc": server.endpoints.rpartition(":")[2],
+        # The proxy that the test would start sets it, for a consumer of dead letters that names no server.
+        "rocketmq.namesrv.addr": server.namesrv_address,
         "RMQ_PROXY_HOME": str(server.folder),
         "user.home": str(server.folder),
     }
