@@ -41,6 +41,7 @@ from typing import ClassVar, Literal
 
 from google.protobuf.duration_pb2 import Duration as Duration
 from google.protobuf.internal.containers import (
+    MessageMap,
     RepeatedCompositeFieldContainer,
     RepeatedScalarFieldContainer,
     ScalarMap,
@@ -109,6 +110,7 @@ def message_lines(message: DescriptorProto, package: str, indent: str = "", oute
             yield from message_lines(nested, package, inner, within)
     for enum in message.enum_type:
         yield from (inner + line if line else "" for line in enum_lines(enum, within))
+        yield from (f"{inner}{value.name}: ClassVar[{within}{enum.name}]" for value in enum.value)
     given = []
     for field in message.field:
         kept, taken = field_types(field, package, entries)
@@ -167,8 +169,9 @@ def field_types(
     if field.type_name:
         one = field.type_name.removeprefix(f".{package}.").removeprefix(".google.protobuf.")
     if (entry := entries.get(one.rpartition(".")[2])) is not None:
-        key, value = (SCALARS.get(part.type, "int") for part in entry.field)
-        return f"ScalarMap[{key}, {value}]", f"Mapping[{key}, {value}]"
+        (key, _), (value, _) = (field_types(part, package, {}) for part in entry.field)
+        has_messages = entry.field[1].type == FieldDescriptorProto.TYPE_MESSAGE
+        return f"{'MessageMap' if has_messages else 'ScalarMap'}[{key}, {value}]", f"Mapping[{key}, {value}]"
     if field.label == FieldDescriptorProto.LABEL_REPEATED:
         kind = "RepeatedCompositeFieldContainer" if is_message else "RepeatedScalarFieldContainer"
         return f"{kind}[{one}]", f"Iterable[{one}]"

@@ -11,6 +11,7 @@ from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.console import ConsoleOptions
 from mqgateway.engine.options.controlled import ControlledOptions
+from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.messaging import MessagingOptions
@@ -394,6 +395,7 @@ class BrokerOptions(
     MetricsOptions,
     MessagingOptions,
     ConsoleOptions,
+    GrpcOptions,
     RoleOptions,
     AclOptions,
     ControlledOptions,

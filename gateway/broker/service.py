@@ -146,7 +146,7 @@ class BrokerService:
         )
         ports, cluster = (self.dispatcher, self.fast_dispatcher), options.broker_cluster_name
         DetailedStats(self.broker.stats, clock, ports, cluster, self._schedule.later)
-        self._server = RemotingServer(
+        self.server = RemotingServer(
             reactor,
             self.dispatcher,
             remoting,
@@ -191,7 +191,7 @@ class BrokerService:
         if self.group.controlled is not None:
             self.group.controlled.stop()
         stopped = self.broker.cluster.registration.stop()
-        stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
+        stopped.addCallback(lambda _: gatherResults([self.server.stop(), self._client.close()]))
         stopped.addCallback(lambda _: self._put_no_more())
         stopped.addCallback(lambda _: self.group.replication.settle())
         stopped.addCallback(lambda _: None if self._is_closed else self._close())
@@ -221,9 +221,9 @@ class BrokerService:
 
     def _listen(self) -> None:
         bind = self._remoting.bind_address
-        self._server.listen(bind, self.port)
+        self.server.listen(bind, self.port)
         if self.fast_port:
-            self._server.listen(bind, self.fast_port, self.fast_dispatcher)
+            self.server.listen(bind, self.fast_port, self.fast_dispatcher)
         self.group.replication.listen(bind, self.broker.environment.ha_port)
         self._before_registering()
 

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from google.protobuf.duration_pb2 import Duration as Duration
 from google.protobuf.internal.containers import (
+    MessageMap,
     RepeatedCompositeFieldContainer,
     RepeatedScalarFieldContainer,
     ScalarMap,
@@ -35,6 +36,10 @@ class HealthCheckResponse(_Message):
         NOT_SERVING: ClassVar[HealthCheckResponse.ServingStatus]
         SERVICE_UNKNOWN: ClassVar[HealthCheckResponse.ServingStatus]
 
+    UNKNOWN: ClassVar[HealthCheckResponse.ServingStatus]
+    SERVING: ClassVar[HealthCheckResponse.ServingStatus]
+    NOT_SERVING: ClassVar[HealthCheckResponse.ServingStatus]
+    SERVICE_UNKNOWN: ClassVar[HealthCheckResponse.ServingStatus]
     status: HealthCheckResponse.ServingStatus
     def __init__(
         self, *,
@@ -48,9 +53,9 @@ class HealthListRequest(_Message):
 
 class HealthListResponse(_Message):
     @property
-    def statuses(self) -> ScalarMap[str, int]: ...
+    def statuses(self) -> MessageMap[str, HealthCheckResponse]: ...
     def __init__(
         self, *,
-        statuses: Mapping[str, int] | None = None,
+        statuses: Mapping[str, HealthCheckResponse] | None = None,
     ) -> None: ...
 

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from google.protobuf.duration_pb2 import Duration as Duration
 from google.protobuf.internal.containers import (
+    MessageMap,
     RepeatedCompositeFieldContainer,
     RepeatedScalarFieldContainer,
     ScalarMap,

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from google.protobuf.duration_pb2 import Duration as Duration
 from google.protobuf.internal.containers import (
+    MessageMap,
     RepeatedCompositeFieldContainer,
     RepeatedScalarFieldContainer,
     ScalarMap,
@@ -539,6 +540,9 @@ class OffsetOption(_Message):
         MIN: ClassVar[OffsetOption.Policy]
         MAX: ClassVar[OffsetOption.Policy]
 
+    LAST: ClassVar[OffsetOption.Policy]
+    MIN: ClassVar[OffsetOption.Policy]
+    MAX: ClassVar[OffsetOption.Policy]
     policy: OffsetOption.Policy
     offset: int
     tail_n: int

@@ -52,7 +52,7 @@ DEPARTURES: dict[str, str] = {
     "send: wrong digest": "MESSAGE_CORRUPTED the digest of the message body is not that of the body",
     "receive: without settings": ("UNRECOGNIZED_CLIENT_TYPE cannot find client settings for this client"),
     "change: without settings": "OK OK",
-    "pull": "OK OK; CODE_UNSPECIFIED; CODE_UNSPECIFIED",
+    "pull": _NOT_FOUND,
     "update offset": "ILLEGAL_TOPIC The specified topic is blank",
     "get offset": "ILLEGAL_TOPIC The specified topic is blank",
     "query offset": "OK OK",

@@ -334,7 +334,7 @@ OTHERS = [
         {"action": "PARTIAL_ADD", "topic": one(LITE), "group": one(GUESTS), "liteTopicSet": ["l"]},
         GUEST,
     ),
-    Case("pull", "PullMessage", {"group": one(READERS), "messageQueue": {"topic": one(NORMAL)}}, READER),
+    Case("pull", "PullMessage", {"group": one(READERS), "messageQueue": {"topic": one(MISSING)}}, READER),
     Case("update offset", "UpdateOffset", {"group": one(READERS)}, READER),
     Case("get offset", "GetOffset", {"group": one(READERS)}, READER),
     Case("query offset", "QueryOffset", {"messageQueue": {"topic": one(NORMAL)}}, READER),

@@ -83,13 +83,13 @@ class Clients:
         before = _groups(session.settings)
         session.settings.CopyFrom(settings)
         session.subscriptions = subscriptions
-        session.speak_by(caller)
         self._leave(session, before - _groups(settings))
         try:
             self._register(session)
         except OperationError:
             session.close("it cannot be a member of its groups")
             raise
+        session.speak_by(caller)
         return session
 
     def told(self, session: Session) -> v2.Settings:

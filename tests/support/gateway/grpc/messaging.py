@@ -179,6 +179,14 @@ class Service:
         request = receiving(group, topic, **fields)
         return messages_in(self.ask(request))
 
+    def turn(self) -> None:
+        """The loop turns once: what is to be done at once is done, what that sets off is not."""
+        for one in self.loop.getDelayedCalls():
+            work, arguments, named = one.func, one.args, one.kw
+            one.cancel()
+            work(*arguments, **named)
+        self.broker.store.dispatch()
+
     def pass_time(self, millis: int, step: int = 500) -> None:
         """Let time pass in steps, for the broker and the service."""
         while millis > 0:
