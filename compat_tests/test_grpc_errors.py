@@ -1,4 +1,4 @@
-"""What a gRPC door answers to calls that are wrong, or right in a way of their own: every check in its order."""
+"""What a gRPC door answers to calls that are wrong, or right in a way of their own, in every detail."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ SENDS = [
     send("in order to a normal topic", message(messageGroup="g", messageType="FIFO")),
     send("delayed to a normal topic", message(deliveryTimestamp=after(60), messageType="DELAY")),
     send("transaction to a normal topic", message(messageType="TRANSACTION")),
-    send("too late", message(DELAY, deliveryTimestamp=after(DAY + 60), messageType="DELAY")),
+    send("too late", message(DELAY, deliveryTimestamp=after(DAY + HOUR), messageType="DELAY")),
     send("delayed into the past", message(DELAY, deliveryTimestamp=after(-60), messageType="DELAY")),
     send(
         "long recovery",

@@ -22,7 +22,7 @@ LIGHT: Settings = {"enableLmq": "true", "enableMultiDispatch": "true"}
 PROXY_SETTINGS = {
     "proxyMode": "CLUSTER",
     "rocketMQClusterName": "DefaultCluster",
-    "useEndpointPortFromRequest": True,
+    "useEndpointPortFromRequest": "true",
 }
 
 PROXY_TEST_SETTINGS = {
@@ -37,7 +37,7 @@ PROXY_TEST_SETTINGS = {
 
 
 def apache_proxy(
-    folder: Path, grpc_port: int, namesrv: str, more: Mapping[str, object], *, production: bool = False
+    folder: Path, grpc_port: int, namesrv: str, more: Settings, *, production: bool = False
 ) -> Part:
     """Apache's proxy in cluster mode; takes a port more for its remoting door."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,21 +70,30 @@ def certificate(work: Path) -> tuple[Path, Path]:
 
 
 class GrpcServer(Server):
-    """A name server, a broker and a gRPC door of one kind, at :attr:`endpoints`."""
+    """A name server, a broker and a gRPC door of one kind, at :attr:`endpoints`.
+
+    ``proxy`` has settings of the door: of Apache's proxy, or of our broker, where they have the same names.
+    """
 
     def __init__(
-        self, kind: str, work: Path, settings: Settings | None = None, *, production: bool = False
+        self,
+        kind: str,
+        work: Path,
+        settings: Settings | None = None,
+        *,
+        proxy: Settings | None = None,
+        production: bool = False,
     ) -> None:
         port = free_ports()
         key, shown = map(str, certificate(work))
         own = {"grpcServerPort": str(port), "tls.test.mode.enable": "false"}
         own |= {"tls.server.keyPath": key, "tls.server.certPath": shown}
-        chosen = {**(settings or {}), **(own if kind == "ours" else {})}
+        chosen = {**(settings or {}), **({**own, **(proxy or {})} if kind == "ours" else {})}
         super().__init__(kind, work, chosen, production=production)
         self.endpoints = f"{HOST}:{port}"
         self.proxy: Part | None = None
         if kind == "apache":
-            files = {"tlsTestModeEnable": False, "tlsKeyPath": key, "tlsCertPath": shown}
+            files = {"tlsTestModeEnable": "false", "tlsKeyPath": key, "tlsCertPath": shown, **(proxy or {})}
             folder, namesrv = self.folder / "proxy", self.namesrv_address
             self.proxy = apache_proxy(folder, port, namesrv, files, production=production)
 
@@ -123,6 +132,9 @@ class GrpcServer(Server):
         if self.proxy is not None:
             self.proxy.kill9()
         super().discard()
+
+    def __enter__(self) -> GrpcServer:
+        return self.start()
 
     def make_topic(self, topic: str, kind: str = "NORMAL", queues: int = 4) -> str:
         """A topic for messages of one type; its name."""

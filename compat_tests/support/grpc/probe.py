@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Self
 
 import grpc
@@ -22,7 +22,7 @@ STREAMS = {"ReceiveMessage", "PullMessage"}
 
 LANGUAGE = {"x-mq-language": "JAVA", "x-mq-client-version": "5.2.0", "x-mq-protocol": "v2"}
 
-Shape = Mapping[str, Any]
+Shape = dict[str, Any]
 
 
 class Probe:
@@ -91,7 +91,7 @@ def refusal(error: grpc.RpcError) -> str:
 
 
 def normalised(text: str) -> str:
-    """A text without what differs from run to run (lines of Java sources, addresses), long names shortened."""
+    """A text without what differs from run to run (lines of Java, addresses), long names shortened."""
     text = re.sub("n{100,}", "n...", text.replace("\n", " "))
     text = re.sub(r"\. [A-Za-z$]+Exception\. .*?\(\w+\.java:\d+\)", "", text)
     return re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", text).strip()
