@@ -74,15 +74,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.codec",
         "engine",
     ),
-    "gateway.grpc": (
-        "gateway.grpc",
-        "gateway.access",
-        "gateway.broker",
-        "gateway.client.batches",
-        "gateway.client.compression",
-        "gateway.client.errors",
-        *SERVERS,
-    ),
     "gateway.web": (
         "gateway.web",
         "gateway.metrics.health",
