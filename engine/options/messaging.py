@@ -120,9 +120,9 @@ class MessagingOptions(MessageLimits, ReceivingOptions):
         "Where routes say that gRPC clients reach this broker, host:port; empty: where the client did.",
         ours=True,
     )
-    metric_collector_mode: MetricCollectorMode = option(
+    metric_collector_mode: MetricCollectorMode = option(  # noqa: RUF009
         MetricCollectorMode.OFF,
-        "Where gRPC clients send their metrics: nowhere, to metricCollectorAddress, or where they connect to.",
+        "Where gRPC clients send metrics: nowhere, to metricCollectorAddress, or where they connect to.",
     )
     metric_collector_address: str = option("", "Where to with metricCollectorMode=on, host:port.")
     max_sync_lite_subscription_rate: int = option(

@@ -74,6 +74,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.codec",
         "engine",
     ),
+    "gateway.grpc": (
+        "gateway.grpc",
+        "gateway.access",
+        "gateway.broker",
+        "gateway.client.compression",
+        "gateway.client.errors",
+        *SERVERS,
+    ),
     "gateway.web": (
         "gateway.web",
         "gateway.metrics.health",
@@ -82,14 +90,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.broker",
         "gateway.access",
         "gateway.namesrv",
-        *SERVERS,
-    ),
-    "gateway.grpc": (
-        "gateway.grpc",
-        "gateway.client.compression",
-        "gateway.client.errors",
-        "gateway.broker",
-        "gateway.access",
         *SERVERS,
     ),
     "gateway.client": (
