@@ -12,13 +12,14 @@ from compat_tests.support.driver import message
 from compat_tests.support.grpc.clients import COMMIT, LANGUAGES, peer_at
 from compat_tests.support.grpc.doors import GrpcServer, door
 from compat_tests.support.peers import Peers
+from compat_tests.support.processes import wait_until
 from compat_tests.support.raw import RawConnection
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 
 pytestmark = pytest.mark.overlap
 
 COMPRESS_OVER = 100
-READ_BOTH, SHARED = 20, 40
+READ_BOTH, SHARED, PAUSE = 40, 40, 0.05
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -77,19 +78,21 @@ def test_one_group_over_both_doors(kind: str, peers: Peers) -> None:
         peer.push(group, {topic: "*"}) as pushed,
         peer.producer(topic) as producer,
     ):
-        expected = []
-        for number in range(SHARED):
-            body = f"{number:02}"
-            producer.send({"topic": topic, "body": body})
-            expected.append(body)
+        expected: list[str] = []
         end = time.monotonic() + READ_BOTH
-        while time.monotonic() < end:
-            theirs, ours = popping.collect(0), pushed.collect(0)
-            if len(theirs) + len(ours) >= SHARED:
-                break
-            time.sleep(0.2)
-    assert sorted([*(one.body for one in theirs), *(one.body for one in ours)]) == expected
-    assert {one.unique_key for one in theirs}.isdisjoint(one.message_id for one in ours)
+        while time.monotonic() < end and (
+            len(expected) < SHARED or not popping.collect(0) or not pushed.collect(0)
+        ):
+            expected.append(f"{len(expected):04}")
+            producer.send({"topic": topic, "body": expected[-1]})
+            time.sleep(PAUSE)
+
+        def received() -> list[str]:
+            return [one.body for one in (*popping.collect(0), *pushed.collect(0))]
+
+        wait_until(lambda: len(received()) >= len(expected), READ_BOTH, "all are received")
+        theirs, ours = popping.collect(0), pushed.collect(0)
+    assert sorted(one.body for one in (*theirs, *ours)) == expected
     assert theirs
     assert ours
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -60,6 +62,14 @@ def test_a_route_names_the_port_in_use() -> None:
         answer = ask(channel, "QueryRoute", v2.QueryRouteRequest(topic=v2.Resource(name=topic)))
         ports = {one.port for queue in answer.message_queues for one in queue.broker.endpoints.addresses}
         assert ports == {int(server.grpc_endpoints.rpartition(":")[2])}
+
+
+def test_nothing_of_it_is_loaded_before_somebody_calls() -> None:
+    program = (
+        "import sys, mqgateway.gateway.grpc.door; print({'hpack', 'google.protobuf'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 def test_there_are_no_endpoints_before_the_start() -> None:
