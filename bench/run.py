@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bench.access import as_load
 from bench.loads import running_load
 from bench.measure import Usage, usage
 from bench.official import official_load
@@ -67,7 +68,9 @@ def let_pop(server: Server, topic: str) -> None:
 
 def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float, Usage]:
     """Run one load to its end; see :func:`measured`."""
-    command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), "bench.Load", row.work]
+    signing = as_load() if row.signs else []
+    jar = program("bench", "client", CURRENT)
+    command = ["java", *CLIENT_JVM, *signing, "-cp", jar, "bench.Load", row.work]
     command += [server.namesrv_address, topic, str(row.amount), str(row.threads), str(row.body_bytes)]
     command += [str(row.topics)] if row.topics else []
     return measured(command, server, row.name)
